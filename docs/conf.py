@@ -1,0 +1,50 @@
+"""The site: API pages from docstrings, the rest from Markdown. Builds without a network."""
+
+from __future__ import annotations
+
+import rocframe as rf
+
+project = "rocframe"
+author = "The rocframe developers"
+copyright = author
+version = release = rf.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+]
+exclude_patterns = ["_build"]
+nitpicky = True
+# Types of polars, Altair and the standard library have their pages elsewhere, and a site that
+# fetches nothing cannot know where. So only names of rocframe itself are looked for, but not the
+# type variable for "the kind of frame that was given".
+nitpick_ignore_regex = [("py:.*", r"(?!rocframe\.).*|.*\bFrameT")]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 80
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"rocframe {release}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
+html_sidebars = {page: [] for page in ("index", "guide", "tables", "numbers", "changelog")}
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_nav_level": 2,
+    "show_prev_next": False,
+}

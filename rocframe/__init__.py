@@ -1,0 +1,70 @@
+"""Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
+
+    predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
+              └───▶ auc
+
+Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
+Altair and pyarrow are loaded by the first call that needs them.
+"""
+
+from rocframe import datasets
+from rocframe.areas.area import area
+from rocframe.areas.auc import auc
+from rocframe.charts.chart import chart
+from rocframe.curves.at import at
+from rocframe.curves.curve import curve
+from rocframe.errors import (
+    AmbiguousCountError,
+    BrokenCurveError,
+    ColumnTypeError,
+    LabelError,
+    LazyFrameError,
+    LogError,
+    MassError,
+    MissingColumnError,
+    MissingValuesError,
+    OptionValueError,
+    RepeatedNameError,
+    ReservedColumnError,
+    RocframeError,
+    ScoreError,
+    StorageError,
+    UnknownOptionError,
+)
+from rocframe.expressions import RocExpr
+from rocframe.namespace import RocFrame
+from rocframe.storage import about, read, scan, write
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AmbiguousCountError",
+    "BrokenCurveError",
+    "ColumnTypeError",
+    "LabelError",
+    "LazyFrameError",
+    "LogError",
+    "MassError",
+    "MissingColumnError",
+    "MissingValuesError",
+    "OptionValueError",
+    "RepeatedNameError",
+    "ReservedColumnError",
+    "RocExpr",
+    "RocFrame",
+    "RocframeError",
+    "ScoreError",
+    "StorageError",
+    "UnknownOptionError",
+    "__version__",
+    "about",
+    "area",
+    "at",
+    "auc",
+    "chart",
+    "curve",
+    "datasets",
+    "read",
+    "scan",
+    "write",
+]

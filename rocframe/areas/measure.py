@@ -1,0 +1,69 @@
+"""Cases → the AUC table: areas, standard errors, limits and notes of each group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.pairs import count_pairs, delong_variance
+from rocframe.areas.partial import partial_areas, partial_variance
+from rocframe.counting.arrange import arrange
+from rocframe.counting.walk import Walk
+from rocframe.inference.intervals import area_interval, notes
+from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.areas.partial import Part
+    from rocframe.cases import Cases
+    from rocframe.inference.intervals import Method
+
+
+def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -> pl.DataFrame:
+    """Return one row per group: its key, then the columns of an AUC table."""
+    walk = Walk.of(arrange(cases))
+    totals = walk.totals
+    n_pos, n_neg = totals.pos_rows, totals.neg_rows
+    areas, variance = _areas(walk, part, ci)
+    slope, largest = (1.0, 1.0) if part is None else (part.slope, part.largest)
+    if part is not None:
+        areas = tuple(part.shown(area) for area in areas)
+    columns: dict[str, Any] = {
+        "n_pos": n_pos,
+        "n_neg": n_neg,
+        "n_missing": walk.rows.tails.n_missing,
+        **dict(zip(AUC if part is None else PARTIAL_AUC, areas, strict=True)),
+    }
+    if variance is not None and ci is not None:
+        found = area_interval(
+            ci,
+            level,
+            areas[0],
+            variance * slope**2,
+            n_pos,
+            n_neg,
+            largest=largest,
+            whole=part is None,
+        )
+        columns |= {"se": found.se, "lower": found.lower, "upper": found.upper}
+        columns["ci_level"] = np.where(np.isnan(found.lower), np.nan, level)
+        columns["ci_method"] = list(found.method)
+    columns["note"] = list(notes(n_pos, n_neg, variance))
+    schema = area_schema(AUC if part is None else PARTIAL_AUC)
+    return walk.rows.keys.with_columns(
+        pl.Series(name, columns.get(name, [None] * len(n_pos)), dtype, nan_to_null=True)
+        for name, dtype in schema.items()
+    )
+
+
+def _areas(
+    walk: Walk, part: Part | None, ci: Method | None
+) -> tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64] | None]:
+    """Return the areas, and their variance where an interval is asked for."""
+    if part is not None:
+        return partial_areas(walk, part), partial_variance(walk, part) if ci else None
+    pairs = count_pairs(walk)
+    return pairs.areas, delong_variance(walk, pairs) if ci else None

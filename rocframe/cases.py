@@ -1,0 +1,189 @@
+"""Collected predictions → arrays of cases; the one place where values are checked.
+
+What happens to a row whose label, score, weight or count is null or NaN is decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rocframe.predictions import Bound
+
+EXACT_INTEGERS = 2**53
+
+
+class State(IntEnum):
+    """What becomes of a row."""
+
+    USED = 0
+    UNSCORED = 1
+    ABSENT = 2
+    LEFT_OUT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cases:
+    """The predictions of one model: a row per prediction, in the order of the frame.
+
+    `state` is None where every row is used, `count` where every row stands for itself, and
+    `mass` (count times weight) where rows have no weights.
+    """
+
+    keys: pl.DataFrame
+    negative: NDArray[np.bool_]
+    score: NDArray[np.float64] | NDArray[np.float32]
+    state: NDArray[np.uint8] | None
+    count: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+
+
+def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
+    """Read the cases of each model from a collected frame."""
+    import numpy as np
+
+    columns = {role: frame.get_column(name) for role, name in bound.private.items()}
+    keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
+    positive = positives(columns["label"], bound.roles.positive, bound.names["label"])
+    count = _masses(columns, "count", bound)
+    weight = _masses(columns, "weight", bound)
+    worst = bound.roles.missing == "worst"
+
+    lost = positive.is_null()
+    for role, mass in (("label", positive), ("weight", weight), ("count", count)):
+        if mass is None or not mass.null_count():
+            continue
+        if bound.roles.missing != "drop":
+            raise _missing(role, role, mass.is_null(), frame, bound)
+        lost |= mass.is_null()
+    absent = pl.Series([False]).new_from_index(0, frame.height)
+    for mass in (weight, count):
+        if mass is not None:
+            absent |= (mass == 0).fill_null(False)
+    negative = ~positive.fill_null(False).to_numpy()
+
+    for role in (role for role in columns if role.startswith("score")):
+        score = _scores(columns[role], bound.names[role])
+        state = None
+        if score.null_count() and bound.roles.missing == "raise":
+            raise _missing("score", role, score.is_null(), frame, bound)
+        if score.null_count() or lost.any() or absent.any():
+            state = (
+                pl.select(
+                    pl.when(absent)
+                    .then(State.ABSENT.value)
+                    .when(lost)
+                    .then(State.LEFT_OUT.value)
+                    .when(score.is_null())
+                    .then(State.UNSCORED.value if worst else State.LEFT_OUT.value)
+                    .otherwise(State.USED.value)
+                    .cast(pl.UInt8)
+                )
+                .to_series()
+                .to_numpy()
+            )
+        yield Cases(
+            keys=keys,
+            negative=negative,
+            score=score.fill_null(0).to_numpy(),
+            state=state,
+            count=None if count is None else count.fill_null(0).to_numpy(),
+            weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
+        )
+
+
+def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
+    """Say of each label whether it is the positive class; null where it is missing."""
+    if label.dtype.is_float():
+        label = label.fill_nan(None)
+    if label.dtype == pl.Boolean:
+        return label if positive is None or positive else ~label
+    binary = label.dtype.is_numeric() and bool(((label == 0) | (label == 1)).all())
+    if positive is None:
+        if not binary:
+            raise LabelError.undecided(name, label.dtype, _distinct(label))
+        return label == 1
+    found = label == positive
+    declared = isinstance(label.dtype, pl.Enum) or (binary and positive in {0, 1})
+    if not declared and label.null_count() < len(label) and not found.any():
+        raise LabelError.absent(positive, name, _distinct(label))
+    return found
+
+
+def _distinct(label: pl.Series) -> list[object]:
+    return label.drop_nulls().unique().sort().to_list()
+
+
+def _scores(score: pl.Series, name: str) -> pl.Series:
+    """Return the scores as floats that equal them, null where they are missing."""
+    dtype = score.dtype
+    if dtype in {pl.Float32, pl.Float64}:
+        as_float = score
+    elif dtype == pl.Float16:
+        as_float = score.cast(pl.Float32)
+    else:
+        as_float = score.cast(pl.Float64)
+        small = dtype == pl.Boolean or (dtype.is_integer() and dtype.to_python() is int and _fits(score))
+        if not small:
+            back = as_float.cast(dtype, strict=False)
+            changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
+            if changed.any():
+                raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
+    # Only a NaN makes the smallest value NaN; numpy finds it in one quick pass.
+    import numpy as np
+
+    if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
+        return as_float.fill_nan(None)
+    return as_float
+
+
+def _fits(score: pl.Series) -> bool:
+    low, high = score.min(), score.max()
+    return low is None or (-EXACT_INTEGERS <= low and high <= EXACT_INTEGERS)  # type: ignore[operator]
+
+
+def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series | None:
+    """Return weights as Float64 or counts as Int64, null where they are missing."""
+    if role not in columns:
+        return None
+    name = bound.names[role]
+    given = columns[role]
+    mass = given.cast(pl.Float64 if role == "weight" else pl.Int64, strict=False)
+    if mass.dtype == pl.Float64:
+        mass = mass.fill_nan(None)
+        unbounded = int(mass.is_infinite().sum())
+        if unbounded:
+            raise MassError.of(role, name, "infinite", unbounded)
+    if mass.null_count() > given.null_count() and role == "count":
+        raise MassError.overflow(role, name)
+    below = int((mass < 0).sum())
+    if below:
+        raise MassError.of(role, name, "negative", below)
+    total = mass.cast(pl.Float64).sum()
+    if not total < (float("inf") if role == "weight" else 2.0**63):
+        raise MassError.overflow(role, name)
+    return mass
+
+
+def _missing(
+    argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: Bound
+) -> MissingValuesError:
+    """Name the first group concerned."""
+    first = rows.arg_max()
+    where = ""
+    if bound.by and first is not None:
+        group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
+        where = f", the first in group {group}"
+    worst = bound.roles.missing == "worst"
+    return MissingValuesError.of(argument, bound.names[role], int(rows.sum()), where, worst=worst)

@@ -1,0 +1,1 @@
+"""Predictions → counts at each distinct score: the one pass over the data."""

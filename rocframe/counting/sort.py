@@ -1,0 +1,91 @@
+"""Sort the codes of each group, in place or as an order of rows, on all threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocframe.counting.threads import spread, workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rocframe.counting.codec import Codes
+
+LARGE = 1 << 18  # rows from which one group is worth cutting among threads
+SMALL = 64  # rows up to which groups of one size are sorted as the rows of a matrix
+
+
+def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
+    """Sort each group; small ones together, by size, and large ones cut among the threads."""
+    sizes = np.diff(starts)
+    for places in matrices(starts):
+        codes[places] = np.sort(codes[places], axis=1)
+    rest = np.flatnonzero(sizes > SMALL)
+    for i in rest[sizes[rest] >= LARGE]:
+        whole = slice(starts[i], starts[i + 1])
+        codes[whole] = np.concatenate(spread(_sort, _cut_by_value(codes[whole])))
+
+    def sort_some(groups: NDArray[np.int64]) -> None:
+        for i in groups:
+            codes[starts[i] : starts[i + 1]].sort()
+
+    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+
+
+def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of rows that sorts each group."""
+    order = np.empty(len(codes), np.int64)
+    sizes = np.diff(starts)
+    for places in matrices(starts):
+        order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
+    rest = np.flatnonzero(sizes > SMALL)
+    for i in rest[sizes[rest] >= LARGE]:
+        whole = slice(starts[i], starts[i + 1])
+        order[whole] = starts[i] + np.concatenate(spread(_argsort, _cut_by_value(codes[whole])))
+
+    def sort_some(groups: NDArray[np.int64]) -> None:
+        for i in groups:
+            whole = slice(starts[i], starts[i + 1])
+            order[whole] = starts[i] + np.argsort(codes[whole])
+
+    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+    return order
+
+
+def matrices(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the places of small groups, those of one size as the rows of a matrix."""
+    sizes = np.diff(starts)
+    for size in np.unique(sizes[(sizes > 0) & (sizes <= SMALL)]):
+        yield starts[:-1][sizes == size, None] + np.arange(size)
+
+
+def shares(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Deal groups out in a few shares per thread."""
+    return np.array_split(groups, max(1, min(len(groups), 4 * workers())))
+
+
+def _sort(part: tuple[Codes, NDArray[np.bool_]]) -> Codes:
+    codes = part[0][part[1]]
+    codes.sort()
+    return codes
+
+
+def _argsort(part: tuple[Codes, NDArray[np.bool_]]) -> NDArray[np.int64]:
+    rows = np.flatnonzero(part[1])
+    order: NDArray[np.int64] = rows[np.argsort(part[0][rows])]
+    return order
+
+
+def _cut_by_value(codes: Codes) -> list[tuple[Codes, NDArray[np.bool_]]]:
+    """Cut codes into about equal parts, one per thread, each below the next."""
+    sample = np.sort(codes[:: max(1, len(codes) // 4096)])
+    edges = [sample[len(sample) * i // workers()] for i in range(1, workers())]
+    part = np.searchsorted(edges, codes, "right") if len(edges) > 1 else None
+    if part is None:
+        low = codes < edges[0] if edges else np.ones(len(codes), bool)
+        return [(codes, low), (codes, ~low)]
+    return [(codes, part == i) for i in range(workers())]

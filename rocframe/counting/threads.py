@@ -1,0 +1,41 @@
+"""One pool of threads: numpy's sorts and passes release the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def workers() -> int:
+    """Return how many threads polars uses, which is how many we use."""
+    from polars import thread_pool_size
+
+    return max(1, thread_pool_size())
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:  # a pool does not survive a fork: one per process
+    return ThreadPoolExecutor(workers(), thread_name_prefix="rocframe")
+
+
+def spread(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+    """Run `function` on every task, several at a time; results in the order of the tasks."""
+    every = list(tasks)
+    if len(every) < 2 or workers() == 1:
+        return [function(task) for task in every]
+    return list(_pool(os.getpid()).map(function, every))
+
+
+def slices(length: int, most: int) -> list[slice]:
+    """Cut `length` rows into even pieces of at most `most`, one per thread at least if long."""
+    pieces = max(1, -(-length // most))
+    edges = [length * i // pieces for i in range(pieces + 1)]
+    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]

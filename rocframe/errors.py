@@ -1,0 +1,279 @@
+"""Every error rocframe raises on purpose.
+
+RocframeError
+├── MissingColumnError     a column that an argument names is not in the frame
+├── RepeatedNameError      one name is given twice, or two columns would share it
+├── ReservedColumnError    a group column has the name of a column of the table being made
+├── UnknownOptionError     an option is not one of its closed set
+├── OptionValueError       an option has a value outside its range
+├── ColumnTypeError        a column has a type that its role cannot take
+├── AmbiguousCountError    the table has a column `count` and nobody said what it is
+├── LabelError             labels that do not say which class is positive
+├── ScoreError             scores that Float64 cannot hold exactly
+├── MassError              weights or counts that are negative or not finite
+├── MissingValuesError     null or NaN where `missing="raise"` wants none
+├── BrokenCurveError       a table that is not a whole curve table
+├── LazyFrameError         a lazy frame where a collected table is needed
+├── LogError               a prediction log that cannot be read
+└── StorageError           a table that cannot be stored or read back
+
+The text of each says `argument=value`: what is wrong; what there is; what to do.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "AmbiguousCountError",
+    "BrokenCurveError",
+    "ColumnTypeError",
+    "LabelError",
+    "LazyFrameError",
+    "LogError",
+    "MassError",
+    "MissingColumnError",
+    "MissingValuesError",
+    "OptionValueError",
+    "RepeatedNameError",
+    "ReservedColumnError",
+    "RocframeError",
+    "ScoreError",
+    "StorageError",
+    "UnknownOptionError",
+]
+
+
+def listed(names: Iterable[object], *, most: int = 10) -> str:
+    """Spell out what there is, the first ten of it."""
+    every = [repr(name) for name in names]
+    rest = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + rest
+
+
+# Errors take one message: polars rebuilds those raised while it resolves a plan from
+# their text alone. Named constructors put the message together.
+class RocframeError(Exception):
+    """The root of all errors below: `except rocframe.RocframeError` catches every one."""
+
+
+class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
+    """A column that an argument names is not in the frame."""
+
+    @classmethod
+    def of(cls, argument: str, column: str, available: Iterable[str]) -> MissingColumnError:
+        """Name the argument, what the frame has, and the nearest name."""
+        names = list(available)
+        guess = get_close_matches(column, names, n=1)
+        return cls(
+            f"{argument}={column!r}: the frame has no such column.\n"
+            f"It has: {listed(names, most=30) or 'no columns'}."
+            + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
+        )
+
+
+class RepeatedNameError(RocframeError, ValueError):
+    """One name is given twice, or two columns of the result would share it."""
+
+    @classmethod
+    def of(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
+        """Name the argument, the name, and all that were given."""
+        return cls(
+            f"{argument}={name!r}: the name stands there more than once.\n"
+            f"Given: {listed(given)}.\nName each once, or use .alias() to tell them apart."
+        )
+
+
+class ReservedColumnError(RocframeError, ValueError):
+    """A group column has the name of a column of the table being made."""
+
+    @classmethod
+    def of(cls, column: str, table: Iterable[str]) -> ReservedColumnError:
+        """Name the group column and the columns of the table."""
+        return cls(
+            f"by={column!r}: the table being made has a column of that name.\n"
+            f"Its columns are: {listed(table, most=30)}.\n"
+            f"Rename the group column first, say .rename({{{column!r}: {column + '_group'!r}}})."
+        )
+
+
+class UnknownOptionError(RocframeError, ValueError):
+    """An option is not one of its closed set."""
+
+    @classmethod
+    def of(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
+        """Name the option, its choices, and the nearest of them."""
+        choices = list(allowed)
+        words = [choice for choice in choices if isinstance(choice, str)]
+        guess = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+        return cls(
+            f"{argument}={value!r}: there is no such choice.\n"
+            f"Choose one of: {listed(choices, most=60)}."
+            + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
+        )
+
+
+class OptionValueError(RocframeError, ValueError):
+    """An option has a value outside its range."""
+
+    @classmethod
+    def of(cls, argument: str, value: object, wrong: str, todo: str) -> OptionValueError:
+        """Name the option, what is wrong with its value, and what to give."""
+        return cls(f"{argument}={value!r}: {wrong}.\n{todo}")
+
+
+class ColumnTypeError(RocframeError, TypeError):
+    """A column has a type that its role cannot take."""
+
+    @classmethod
+    def of(cls, argument: str, column: str, dtype: object, todo: str) -> ColumnTypeError:
+        """Name the argument, the type found, and what would do."""
+        return cls(f"{argument}={column!r}: the column has type {dtype}.\n{todo}")
+
+
+class AmbiguousCountError(RocframeError, ValueError):
+    """The table has a column `count` and nobody said what it is."""
+
+    @classmethod
+    def of(cls) -> AmbiguousCountError:
+        """Offer the two ways to say it."""
+        return cls(
+            "count: the frame has a column 'count', and a row may stand for that many rows.\n"
+            'Say count="count" if it does, or count=None if it does not.'
+        )
+
+
+class LabelError(RocframeError, ValueError):
+    """Labels that do not say which class is positive."""
+
+    @classmethod
+    def undecided(cls, column: str, dtype: object, values: Iterable[object]) -> LabelError:
+        """List the labels found, where nobody said which of them is positive."""
+        found = list(values)
+        example = found[-1] if found else "yes"
+        return cls(
+            f"label={column!r}: which value is positive? The labels are {dtype}, and only "
+            f"Boolean and 0/1 labels say so themselves.\nFound: {listed(found)}.\n"
+            f"Name the positive class, such as positive={example!r}."
+        )
+
+    @classmethod
+    def absent(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
+        """List the labels found, where the positive one is none of them."""
+        return cls(
+            f"positive={positive!r}: label column {column!r} has no such value.\n"
+            f"Found: {listed(values) or 'no labels'}.\nName one of these as positive."
+        )
+
+    @classmethod
+    def other_type(cls, positive: object, column: str, dtype: object) -> LabelError:
+        """Say that the positive value and the labels cannot be compared."""
+        return cls(
+            f"positive={positive!r}: a {type(positive).__name__} is never equal to a label of "
+            f"{column!r}, which has type {dtype}.\nGive the positive value in the labels' own type."
+        )
+
+
+class ScoreError(RocframeError, ValueError):
+    """Scores that Float64 cannot hold exactly."""
+
+    @classmethod
+    def inexact(cls, column: str, dtype: object, example: object) -> ScoreError:
+        """Name the column and one score that would change."""
+        return cls(
+            f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
+            "scores might become one threshold.\nScale or rank the scores first, "
+            f"say pl.col({column!r}).rank('dense')."
+        )
+
+
+class MassError(RocframeError, ValueError):
+    """Weights or counts that are negative, not finite, or too large to add up."""
+
+    @classmethod
+    def of(cls, argument: str, column: str, wrong: str, rows: int) -> MassError:
+        """Name the argument, what is wrong, and in how many rows."""
+        return cls(
+            f"{argument}={column!r}: {rows} of the rows have a {argument} that is {wrong}.\n"
+            f"A {argument} is finite and at least 0; leave out rows with .filter(), "
+            "or mend them where they come from."
+        )
+
+    @classmethod
+    def overflow(cls, argument: str, column: str) -> MassError:
+        """Say that the sum is beyond the type that holds it."""
+        return cls(
+            f"{argument}={column!r}: the sum is too large to be held.\n"
+            f"Divide the {argument}s by a common factor first; it changes no rate."
+        )
+
+
+class MissingValuesError(RocframeError, ValueError):
+    """Null or NaN where `missing="raise"` wants none."""
+
+    @classmethod
+    def of(
+        cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
+    ) -> MissingValuesError:
+        """Name the column, the rows, one group, and the policies there are."""
+        given = "worst" if worst else "raise"
+        todo = (
+            'missing="worst" is for scores alone.\nSay missing="drop" to leave such rows out and '
+            "count them, or .filter() them first."
+            if worst
+            else 'Say missing="drop" to leave such rows out and count them'
+            + (
+                ', or missing="worst" to count unscored rows as errors at every threshold.'
+                if argument == "score"
+                else "."
+            )
+        )
+        return cls(
+            f"missing={given!r}: {argument} column {column!r} is null or NaN in {rows} rows"
+            f"{where}.\n{todo}"
+        )
+
+
+class BrokenCurveError(RocframeError, ValueError):
+    """A table that is not a whole curve table."""
+
+    @classmethod
+    def of(cls, wrong: str, todo: str) -> BrokenCurveError:
+        """Say what is missing and which verb makes such a table."""
+        return cls(f"{wrong}.\n{todo}")
+
+
+class LazyFrameError(RocframeError, TypeError):
+    """A lazy frame where a collected table is needed."""
+
+    @classmethod
+    def of(cls, verb: str) -> LazyFrameError:
+        """Say how to collect."""
+        return cls(
+            f"{verb}: this is a LazyFrame, and a picture needs the numbers.\n"
+            f"Collect it first: curves.collect().roc.{verb}()."
+        )
+
+
+class LogError(RocframeError, OSError):
+    """A prediction log that cannot be read."""
+
+    @classmethod
+    def of(cls, path: object, wrong: str, todo: str) -> LogError:
+        """Name the file, what is wrong with it, and what to do."""
+        return cls(f"{path}: {wrong}.\n{todo}")
+
+
+class StorageError(RocframeError, OSError):
+    """A table that cannot be stored or read back."""
+
+    @classmethod
+    def of(cls, path: object, wrong: str, todo: str) -> StorageError:
+        """Name the path, what is wrong, and what to do."""
+        return cls(f"path={str(path)!r}: {wrong}.\n{todo}")

@@ -1,0 +1,77 @@
+"""Eager and lazy frames, one plan for both: the only file that collects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import polars as pl
+import polars.selectors as cs
+
+from rocframe.errors import RocframeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
+
+PLAN = "\n\nResolved plan until failure"
+
+
+def column(name: str) -> pl.Expr:
+    """Return the column of exactly this name; `pl.col` reads `^…$` and `*` as patterns."""
+    return cs.by_name(name).as_expr()
+
+
+def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
+    """Return `result` in the kind of frame that `source` is."""
+    if isinstance(source, pl.LazyFrame):
+        return cast("FrameT", result)
+    try:
+        return cast("FrameT", result.collect())
+    except RocframeError as error:
+        # polars appends its plan to errors raised while names resolve; whoever holds a
+        # DataFrame never made one.
+        raise type(error)(str(error).split(PLAN)[0]) from None
+
+
+def collected(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows of either kind of frame."""
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
+    """Name the inputs of a node so that it shares no name with its output but the groups'."""
+    names = {}
+    for role in roles:
+        name = f"({role})"
+        while name in by:
+            name = f"({name})"
+        names[role] = name
+    return names
+
+
+def through_node(
+    plan: pl.LazyFrame,
+    function: Callable[[pl.DataFrame], pl.DataFrame],
+    *,
+    schema: dict[str, Any],
+    by: Sequence[str],
+    anchor: str,
+) -> pl.LazyFrame:
+    """Run `function` on the collected rows of `plan`, as one step of the plan.
+
+    A filter on group columns passes to the rows before: without some it would change which
+    rows a single group has, so then it does not pass. `anchor` is a column that is never
+    null: filtering by it keeps all rows, and stops polars from passing `head` and `slice`
+    down to the predictions, which it does to every node that filters may pass
+    (`slice_pushdown=False` notwithstanding).
+    """
+    made = plan.map_batches(
+        function,
+        predicate_pushdown=bool(by),
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=schema,
+        validate_output_schema=True,
+    )
+    return made.filter(pl.col(anchor).is_not_null())

@@ -1,0 +1,52 @@
+"""`.roc` on DataFrame and LazyFrame: names only, the functions live in their rooms."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import polars as pl
+
+from rocframe.areas.area import area
+from rocframe.areas.auc import auc
+from rocframe.charts.chart import chart
+from rocframe.curves.at import at
+from rocframe.curves.curve import curve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def verb(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Make a method of a function that takes the frame first; keep its docs and signature."""
+
+    @wraps(function)
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return function(self._frame, *args, **kwargs)
+
+    return method
+
+
+@pl.api.register_dataframe_namespace("roc")
+@pl.api.register_lazyframe_namespace("roc")
+class RocFrame:
+    """Evaluation curves of a table of predictions, and what follows from a table of curves."""
+
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
+        self._held = frame
+
+    @property
+    def _frame(self) -> pl.DataFrame | pl.LazyFrame:
+        # polars caches the accessor on the frame: a cycle that keeps large frames alive until
+        # the garbage collector runs. Dropping the cached entry breaks it.
+        vars(self._held).pop("roc", None)
+        return self._held
+
+    curve = verb(curve)
+    auc = verb(auc)
+    at = verb(at)
+    area = verb(area)
+    chart = verb(chart)

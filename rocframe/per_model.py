@@ -1,0 +1,69 @@
+"""Predictions → one table: the plan that every verb on predictions shares.
+
+Names and types are checked when the plan knows its columns; values when the node runs. The
+node makes a table for each score column, and puts them together under their groups' names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.cases import read
+from rocframe.frames import through_node
+from rocframe.predictions import bind
+from rocframe.vocabulary import MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rocframe.cases import Cases
+    from rocframe.predictions import Bound, Roles
+
+
+def tabulated(
+    predictions: pl.DataFrame | pl.LazyFrame,
+    roles: Roles,
+    make: Callable[[Cases], pl.DataFrame],
+    *,
+    columns: Mapping[str, pl.DataType],
+    more: Sequence[str] = (),
+    anchor: str,
+) -> pl.LazyFrame:
+    """Plan the table that `make` makes of the cases of each model.
+
+    `make` returns the key columns of the cases, then `columns`, sorted by key. `more` names
+    columns that native steps will add. `anchor` names a column that is never null.
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        bound = bind(plan, schema, roles, (*columns, *more))
+        return through_node(
+            plan.select(bound.inputs),
+            lambda frame: _all_models(frame, bound, make),
+            schema={**bound.keys_made, **columns},
+            by=bound.by,
+            anchor=anchor,
+        )
+
+    return predictions.lazy().pipe_with_schema(resolve)
+
+
+def _all_models(
+    frame: pl.DataFrame, bound: Bound, make: Callable[[Cases], pl.DataFrame]
+) -> pl.DataFrame:
+    names = dict(zip(map(str, range(len(bound.by))), bound.by, strict=True))
+    if bound.models is None:
+        (cases,) = read(frame, bound)
+        return make(cases).rename(names)
+    made = dict(zip(bound.models, map(make, read(frame, bound)), strict=True))
+    tables = [
+        table.insert_column(len(names), pl.lit(model).alias(MODEL))
+        for model, table in sorted(made.items())
+    ]
+    whole = pl.concat(tables)
+    if names:
+        # The tables are sorted by key, and the models by name: a stable sort keeps both.
+        whole = whole.sort([*names], maintain_order=True)
+    return whole.rename(names)

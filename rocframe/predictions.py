@@ -1,0 +1,239 @@
+"""Predictions → which column is what, and which rows count.
+
+A prediction is a row with a label (the truth), a score (higher means more positive), and
+perhaps a weight, a count and group columns. Two steps: `bind` runs when the plan knows its
+columns and checks names and types; `read` (in `cases.py`) runs on the rows and checks values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import polars as pl
+import polars.selectors as cs
+
+from rocframe.errors import (
+    AmbiguousCountError,
+    ColumnTypeError,
+    LabelError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    UnknownOptionError,
+)
+from rocframe.frames import column, private_names
+from rocframe.vocabulary import MODEL, as_names, check_groups, keys_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Missing = Literal["raise", "drop", "worst"]
+Column: TypeAlias = str | pl.Expr
+Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
+By: TypeAlias = str | Sequence[str] | None
+Count: TypeAlias = Column | EllipsisType | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Roles:
+    """What the caller said the columns are."""
+
+    label: Column
+    score: Scores
+    by: By = None
+    positive: object = None
+    weight: Column | None = None
+    count: Count = ...
+    missing: Missing = "raise"
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            raise UnknownOptionError.of("missing", self.missing, get_args(Missing))
+
+    @property
+    def mass(self) -> pl.DataType:
+        """Type of the counts of a curve: whole numbers, unless rows are weighted."""
+        return pl.Int64() if self.weight is None else pl.Float64()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bound:
+    """The same, once the columns are known: what the node reads under which name."""
+
+    roles: Roles
+    by: tuple[str, ...]
+    keys: dict[str, pl.DataType]
+    models: tuple[str, ...] | None
+    inputs: tuple[pl.Expr, ...]
+    private: dict[str, str]
+    names: dict[str, str]
+
+    @property
+    def keys_made(self) -> dict[str, pl.DataType]:
+        """Types of the key columns of the table being made."""
+        return self.keys if self.models is None else {**self.keys, MODEL: pl.String()}
+
+
+def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[str]) -> Bound:
+    """Find each role's column in a plan, and check names and types.
+
+    `table` names the columns that the verb will make: no group may be called so.
+    """
+    by = as_names(roles.by)
+    scores, models = _scores(plan, roles, roles.score, schema)
+    check_groups(by, schema, (*table, *((MODEL,) if models is not None else ())))
+    count = roles.count
+    if count is ...:
+        if "count" in schema:
+            raise AmbiguousCountError.of()
+        count = None
+
+    given: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
+    given |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
+    given |= {} if roles.weight is None else {"weight": ("weight", roles.weight)}
+    given |= {} if count is None else {"count": ("count", count)}
+
+    private = private_names(given, by)
+    inputs, names = [column(name) for name in by], {}
+    for role, (argument, source) in given.items():
+        names[role], expr, dtype = _resolve(plan, schema, argument, source)
+        _CHECKS[argument](names[role], dtype)
+        inputs.append(expr.alias(private[role]))
+        if argument == "label":
+            check_positive(roles.positive, names[role], dtype)
+    return Bound(
+        roles=roles,
+        by=by,
+        keys=keys_schema(by, schema),
+        models=models,
+        inputs=tuple(inputs),
+        private=private,
+        names=names,
+    )
+
+
+def _scores(
+    plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
+) -> tuple[list[Column], tuple[str, ...] | None]:
+    """Return the score columns, and the models' names if several are compared."""
+    if isinstance(score, Mapping):
+        return list(score.values()), _distinct(score)
+    if isinstance(score, str) or (isinstance(score, pl.Expr) and not _is_several(score)):
+        return [score], None
+    if isinstance(score, pl.Expr):
+        names = plan.select(score).collect_schema().names()
+        if not names:
+            raise OptionValueError.of(
+                "score", score, "it selects no column", f"The frame has: {', '.join(schema)}."
+            )
+        others = (roles.label, roles.weight, roles.count)
+        taken = {*as_names(roles.by), *(name for name in others if isinstance(name, str))}
+        for name in names:
+            if name in taken:
+                raise OptionValueError.of(
+                    "score",
+                    score,
+                    f"it selects {name!r} too, which has another role",
+                    f"Leave it out, say … - cs.by_name({name!r}).",
+                )
+        if cs.is_selector(score):
+            return [column(name) for name in names], _distinct(names)
+        return [pl.struct(score).struct.field(name) for name in names], _distinct(names)
+    given: list[Column] = list(score)
+    if not given:
+        raise OptionValueError.of("score", score, "the list is empty", "Name one column or more.")
+    every: list[Column] = []
+    names = []
+    for one in given:
+        part, models = _scores(plan, roles, one, schema)
+        every += part
+        names += models or [_resolve(plan, schema, "score", one)[0]]
+    return every, _distinct(names)
+
+
+def _is_several(expr: pl.Expr) -> bool:
+    return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    models = tuple(names)
+    for name in models:
+        if models.count(name) > 1:
+            raise RepeatedNameError.of("score", name, models)
+    return models
+
+
+def _resolve(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
+) -> tuple[str, pl.Expr, pl.DataType]:
+    """Return name, expression and type of a column given by name or as an expression."""
+    if isinstance(source, str):
+        if source not in schema:
+            raise MissingColumnError.of(argument, source, schema)
+        return source, column(source), schema[source]
+    if not isinstance(source, pl.Expr):
+        raise OptionValueError.of(
+            argument, source, "it is neither a column name nor an expression", "Give one of these."
+        )
+    try:
+        found = plan.select(source).collect_schema()
+    except pl.exceptions.ColumnNotFoundError as error:
+        missing = str(error).split('"')[1] if '"' in str(error) else str(error).split("\n")[0]
+        raise MissingColumnError.of(argument, missing, schema) from None
+    if len(found) != 1:
+        raise OptionValueError.of(
+            argument, source, f"it makes {len(found)} columns", "Give one that makes one."
+        )
+    ((name, dtype),) = found.items()
+    return name, source, dtype
+
+
+def _check_label(name: str, dtype: pl.DataType) -> None:
+    if dtype == pl.Null or dtype.is_nested() or dtype.is_temporal() or dtype in {pl.Binary, pl.Object}:
+        todo = "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
+        raise ColumnTypeError.of("label", name, dtype, todo)
+
+
+def _check_score(name: str, dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype == pl.Boolean):
+        hint = ", say pl.col(…).cast(pl.Float64)" if dtype == pl.String else ""
+        raise ColumnTypeError.of("score", name, dtype, f"Scores are numbers: cast them first{hint}.")
+
+
+def _check_weight(name: str, dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype == pl.Boolean):
+        raise ColumnTypeError.of("weight", name, dtype, "Weights are numbers: cast them first.")
+
+
+def _check_count(name: str, dtype: pl.DataType) -> None:
+    if not dtype.is_integer():
+        todo = 'Counts are whole numbers: cast them first, or say weight= for fractions.'
+        raise ColumnTypeError.of("count", name, dtype, todo)
+
+
+_CHECKS = {
+    "label": _check_label,
+    "score": _check_score,
+    "weight": _check_weight,
+    "count": _check_count,
+}
+
+
+def check_positive(positive: object, name: str, dtype: pl.DataType) -> None:
+    """Check that the positive value could be one of the labels."""
+    if positive is None:
+        return
+    number = isinstance(positive, int | float) and positive == positive  # NaN is no label
+    if dtype == pl.Boolean:
+        fits = number and positive in {0, 1}
+    elif dtype.is_numeric():
+        fits = number
+    else:
+        fits = isinstance(positive, str)
+    if not fits:
+        raise LabelError.other_type(positive, name, dtype)
+    if isinstance(dtype, pl.Enum) and positive not in dtype.categories:
+        raise LabelError.absent(positive, name, dtype.categories)

@@ -1,0 +1,73 @@
+"""Column names, dtypes and order of each table we make; the names that groups may not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import MissingColumnError, RepeatedNameError, ReservedColumnError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+THRESHOLD = "threshold"
+CONFUSION = ("tp", "fp", "fn", "tn")
+WALK = (THRESHOLD, *CONFUSION)
+
+ROWS = {"n_pos": pl.Int64, "n_neg": pl.Int64, "n_missing": pl.Int64}
+INTERVAL = {
+    "se": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "ci_method": pl.String,
+    "note": pl.String,
+}
+AUC = ("auc", "auc_pessimistic", "auc_optimistic")
+PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
+
+POINT = ("at", "value")
+MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
+
+MODEL = "model"
+
+
+def walk_schema(mass: pl.DataType | type[pl.DataType]) -> dict[str, pl.DataType]:
+    """Dtypes of the five columns that every curve table has."""
+    return {THRESHOLD: pl.Float64(), **{name: as_instance(mass) for name in CONFUSION}}
+
+
+def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
+    """Dtypes of an AUC table, right of its keys."""
+    named = {**ROWS, **dict.fromkeys(areas, pl.Float64), **INTERVAL}
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:
+    """Return a dtype as an object, whichever way it was written."""
+    return dtype() if isinstance(dtype, type) else dtype
+
+
+def as_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Read `by`: nothing, one name, or several."""
+    if by is None:
+        return ()
+    return (by,) if isinstance(by, str) else tuple(by)
+
+
+def check_groups(by: Sequence[str], available: Iterable[str], table: Sequence[str]) -> None:
+    """Check that the group columns exist, once each, and clash with no column of the table."""
+    names = list(available)
+    for name in by:
+        if name not in names:
+            raise MissingColumnError.of("by", name, names)
+        if by.count(name) > 1:
+            raise RepeatedNameError.of("by", name, by)
+        if name in table:
+            raise ReservedColumnError.of(name, table)
+
+
+def keys_schema(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Dtypes of the group columns."""
+    return {name: schema[name] for name in by}

@@ -1,0 +1,146 @@
+"""README.md and docs/*.md say what is true: their examples run, their names exist.
+
+The ```python blocks of a page run one after the other in one namespace, in an empty folder that
+has the bundled logs in `data/`. Where a ```text block follows a ```python block, it is what that
+block prints; `--update-golden` writes it anew. In ```console blocks the lines `$ rocframe …` run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+
+TREE = Path(__file__).resolve().parents[1]
+PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"^(?P<fence>`{3,})(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  # of the first line of the text
+    span: tuple[int, int]  # of the text
+
+
+def blocks(page: Path) -> list[Block]:
+    source = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            found["language"],
+            found["text"],
+            source.count("\n", 0, found.start("text")) + 1,
+            found.span("text"),
+        )
+        for found in BLOCK.finditer(source)
+    ]
+
+
+def follows(source: str, code: Block, output: Block) -> bool:
+    """Is there nothing but the fences between the two?"""
+    return set(source[code.span[1] : output.span[0]].split()) <= {"```", "```text"}
+
+
+@pytest.fixture
+def _folder_with_data(tmp_path, monkeypatch):
+    (tmp_path / "data").symlink_to(TREE / "data", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+
+
+@every_page
+@pytest.mark.usefixtures("_folder_with_data")
+def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
+    source = page.read_text(encoding="utf-8")
+    found = blocks(page)
+    namespace = {"__name__": "__main__"}
+    shown = []
+    for block, after in zip_longest(found, found[1:]):
+        if block.language != "python":
+            continue
+        # Blank lines in front, so that a traceback shows the line of the page.
+        code = compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True)
+        with redirect_stdout(StringIO()) as printed, pl.Config(tbl_width_chars=100):
+            exec(code, namespace)
+        if after and after.language == "text" and follows(source, block, after):
+            shown.append((after, printed.getvalue()))
+    if request.config.getoption("--update-golden", default=False):
+        for output, printed in reversed(shown):
+            source = source[: output.span[0]] + printed + source[output.span[1] :]
+        page.write_text(source, encoding="utf-8")
+        return
+    for output, printed in shown:
+        assert printed == output.text, f"{page.name}, line {output.line}: see --update-golden"
+
+
+@every_page
+@pytest.mark.usefixtures("_folder_with_data")
+def test_every_rocframe_command_works(page):
+    program = str(Path(sys.executable).with_name("rocframe"))
+    for block in blocks(page):
+        if block.language != "console":
+            continue
+        lines = block.text.replace("\\\n", " ").splitlines()
+        for line in lines:
+            if not line.startswith("$ rocframe "):
+                continue
+            command = [program, *shlex.split(line, comments=True)[2:]]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{page.name}: {line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_target_exists(name):
+    targets = re.findall(r"^([a-z]+):", (TREE / "Makefile").read_text(), re.MULTILINE)
+    page = (TREE / name).read_text(encoding="utf-8")
+    mentioned = re.findall(r"(?:`|^)make ((?:[a-z]+ ?)+)", page, re.MULTILINE)
+    assert mentioned
+    assert {target for group in mentioned for target in group.split()} <= set(targets)
+
+
+def test_every_path_of_the_rules_exists():
+    page = (TREE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:tests|rocframe|bench|docs|data)/[\w./]*)`", page)
+    assert [path for path in paths if not (TREE / path).exists()] == []
+
+
+def test_the_api_page_has_the_public_names_and_no_others():
+    page = (TREE / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +rocframe\.(?!expressions\.)(\w+)", page, re.MULTILINE)
+    assert set(listed) == set(rf.__all__) - {"__version__"}
+
+
+def test_the_api_page_has_the_methods_of_expressions_and_no_others():
+    page = (TREE / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +rocframe\.expressions\.\w+\.(\w+)$", page, re.MULTILINE)
+    assert set(listed) == public_methods(pl.col("score").roc)
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pl.LazyFrame])
+def test_the_methods_of_frames_are_public_functions(frame):
+    assert public_methods(frame().roc) <= set(rf.__all__)
+
+
+def public_methods(accessor):
+    return {name for name in dir(type(accessor)) if not name.startswith("_")}
+
+
+@every_page
+def test_every_fence_is_closed(page):
+    fences = re.findall(r"^`{3,}", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) == 2 * len(blocks(page))
