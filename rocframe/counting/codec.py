@@ -146,7 +146,8 @@ def encode(cases: Cases) -> tuple[Codec, Codes]:
         if cases.state is not None:
             for state in (State.UNSCORED, State.ABSENT, State.LEFT_OUT):
                 where = cases.state[part] == state
-                codes[part][where] = (codec.tail(Tail[state.name]) << 1) | cases.negative[part][where]
+                tail = codec.codes.type(codec.tail(Tail[state.name]) << 1)
+                codes[part][where] = tail | cases.negative[part][where]
 
     spread(fill, slices(len(scores), CHUNK))
     return codec, codes

@@ -1,0 +1,95 @@
+"""Whole curves → areas under them.
+
+References
+----------
+T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC plot
+when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
+doi:10.1371/journal.pone.0118432
+J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves", ICML,
+233-240. doi:10.1145/1143844.1143874
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.areas.exact import sums
+from rocframe.areas.pairs import Pairs
+from rocframe.errors import BrokenCurveError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+
+
+def auc_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each ROC curve, ties counting half; NaN where a class is absent."""
+    tp, fp, tp0, fp0 = _steps(curves)
+    neg = fp - fp0
+    pos, others = curves.total("tp", "fn"), curves.total("fp", "tn")
+    if not len(pos):
+        return np.zeros(0)
+    return Pairs(
+        low=sums(neg, tp0, curves.firsts), high=sums(neg, tp, curves.firsts), pos=pos, neg=others
+    ).areas[0]
+
+
+def precision_recall_of(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return average precision and the area under the interpolated precision-recall curve."""
+    tp, fp, tp0, fp0 = (part.astype(np.float64) for part in _steps(curves))
+    pos = curves.total("tp", "fn").astype(np.float64)
+    if not len(pos):
+        return np.zeros(0), np.zeros(0)
+    areas = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for steps in (step_sum(tp, fp, tp0), hyperbola(tp, fp, tp0, fp0)):
+            areas.append(np.add.reduceat(steps, curves.firsts) / pos)
+    return areas[0], areas[1]
+
+
+def step_sum(
+    tp: NDArray[np.float64], fp: NDArray[np.float64], tp0: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return each step's new positives times its precision."""
+    called = tp + fp
+    precision: NDArray[np.float64] = np.divide(tp, called, out=np.zeros_like(tp), where=called > 0)
+    return (tp - tp0) * precision
+
+
+def hyperbola(
+    tp: NDArray[np.float64],
+    fp: NDArray[np.float64],
+    tp0: NDArray[np.float64],
+    fp0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return each step's integral of precision over its positives, false ones coming evenly."""
+    more = tp - tp0
+    rises = more > 0
+    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
+    a = 1 + np.divide(fp - fp0, more, out=np.zeros_like(tp), where=rises)
+    b = fp0 - (a - 1) * tp0
+    before = tp0 + fp0
+    growth = np.divide(tp + fp - before, before, out=np.zeros_like(tp), where=before > 0)
+    area: NDArray[np.float64] = more / a - b / a**2 * np.log1p(growth)
+    return np.where(rises, area, 0.0)
+
+
+def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the counts after and before each row."""
+    tp, fp, tn = curves.walk["tp"], curves.walk["fp"], curves.walk["tn"]
+    short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
+    if short.any():
+        group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}
+        named = ", ".join(f"{name}={value!r}" for name, value in group.items())
+        raise BrokenCurveError.of(
+            f"curves: the curve{' of ' + named if named else ''} ends before its lowest score, "
+            "so the area under it is not known",
+            "Make the curve without thresholds=, or ask .roc.auc() for the area.",
+        )
+    before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
+    for part in before:
+        part[curves.firsts] = 0
+    return tp, fp, before[0], before[1]

@@ -1,0 +1,50 @@
+"""Options and fixtures that all tests share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import altair as alt
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# Examples are timed by nobody: two cores that do other work as well are slow at times.
+settings.register_profile(
+    "rocframe", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("rocframe")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write what is, as what is wanted")
+
+
+@pytest.fixture(params=[pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+def frame(request: pytest.FixtureRequest) -> type[pl.DataFrame | pl.LazyFrame]:
+    """Either kind of frame: `frame(columns)` makes one."""
+    return request.param
+
+
+@pytest.fixture
+def assert_golden(request: pytest.FixtureRequest) -> Callable[[alt.Chart, str], None]:
+    """Compare what a chart says, without the data it says it about."""
+
+    def check(chart: alt.Chart, name: str) -> None:
+        boring = {"$schema", "config", "data", "datasets"}
+        spec = {key: value for key, value in chart.to_dict().items() if key not in boring}
+        path = GOLDEN / f"{name}.json"
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(spec, indent=2, sort_keys=True) + "\n")
+        assert spec == json.loads(path.read_text()), f"{path.name}: see --update-golden"
+
+    return check
