@@ -20,7 +20,68 @@ COUNTED = "(rows)"  # no group is called so: it stands right of the keys, and is
 
 
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
-    """DOC"""
+    """Measure the area under each curve of a curve table.
+
+    For precision-recall there are two areas: `average_precision` adds up precision over the
+    steps of recall; `pr_auc` integrates the curve between its points, where precision follows a
+    hyperbola. For every other kind the area is the one under the ROC curve, which is what `auc`
+    means everywhere, from the same counts.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+    kind
+        The kind of curve, where it is not the one whose axes stand right of `tn`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; a row per group,
+        Float64 in [0, 1]. `auc` is null without positives or without negatives, the other two
+        without positives.
+
+    Raises
+    ------
+    RocframeError
+        If the table is no curve table, a group is not whole, or a curve ends before its lowest
+        score, as one made with `thresholds=` does.
+
+    References
+    ----------
+    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
+    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
+    doi:10.1371/journal.pone.0118432
+
+    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
+    ICML, 233-240. doi:10.1145/1143844.1143874
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> rf.area(rf.curve(predictions, "label", "score"))
+    shape: (1, 1)
+    ┌──────┐
+    │ auc  │
+    │ ---  │
+    │ f64  │
+    ╞══════╡
+    │ 0.75 │
+    └──────┘
+    >>> predictions.roc.curve("label", "score", kind="pr").roc.area()
+    shape: (1, 2)
+    ┌───────────────────┬──────────┐
+    │ average_precision ┆ pr_auc   │
+    │ ---               ┆ ---      │
+    │ f64               ┆ f64      │
+    ╞═══════════════════╪══════════╡
+    │ 0.833333          ┆ 0.887327 │
+    └───────────────────┴──────────┘
+    """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         layout(schema, by, ())  # the axes are looked for in a curve table only
@@ -34,8 +95,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
             whole = opened(frame, table)
             areas = (auc_of(whole),) if len(names) == 1 else precision_recall_of(whole)
-            keys = whole.keys if table.by else pl.DataFrame(height=len(whole.firsts))
-            return keys.with_columns(
+            return whole.keys.with_columns(
                 *(
                     pl.Series(name, values, nan_to_null=True)
                     for name, values in zip(names, areas, strict=True)

@@ -36,7 +36,98 @@ def auc(
     count: Count = ...,
     missing: Missing = "raise",
 ) -> FrameT:
-    """DOC"""
+    """Measure the area under the ROC curve of each group, with its interval.
+
+    The area is the chance that a positive has a higher score than a negative, a tie counting
+    half: (2·wins + ties) / (2·positives·negatives), in whole numbers. `auc_pessimistic` and
+    `auc_optimistic` are what it would be with all negatives, or all positives, of every tie
+    first.
+
+    Parameters
+    ----------
+    predictions
+        One row per prediction. A LazyFrame stays lazy.
+    label
+        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
+    score
+        Column or expression; higher means more positive. Any real number, never transformed. A
+        list, a selector or a mapping from names to columns compares several models side by side:
+        it adds the key `model` (String) after `by`.
+    by
+        Group columns: one name or several. A null key is a group.
+    fpr
+        Range of the false positive rate, say `(0, 0.1)`: the integral of TPR over it.
+    tpr
+        Range of the true positive rate, say `(0.9, 1)`: the integral of 1 - FPR over it.
+    standardize
+        `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
+    ci
+        Method of the interval: `"logit_delong"`, DeLong's variance on the logit scale;
+        `"delong"`, the same as a Wald interval, clipped to [0, 1]; `"newcombe"`, for whole areas;
+        None for no interval, which takes half the time.
+    level
+        Share of intervals that cover, between 0 and 1.
+    positive
+        The value of `label` that is the positive class; all others are negative. Needed unless
+        labels are Boolean or 0/1.
+    weight
+        Column or expression with the importance of a row, finite and at least 0.
+    count
+        Column or expression saying how many identical rows a row stands for; everything is what
+        that many rows would give. A table with a column `count` needs a word: its name, or None.
+    missing
+        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
+        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
+        is a false negative and an unscored negative a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `n_pos, n_neg, n_missing, auc, auc_pessimistic, auc_optimistic, se,
+        lower, upper, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or
+        `tpr` the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. The
+        three counts (Int64) are of rows, `count` included, also where rows are weighted; areas
+        and limits are Float64 in [0, 1]. An area is null without positives or without negatives;
+        `se` where DeLong's variance is 0 or a class has one row. At an AUC of 0 or 1 the limits
+        are Newcombe's, and `ci_method` says so. `note` (String) is null, or the first that
+        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`.
+
+    Raises
+    ------
+    RocframeError
+        If a column is not there or of a type its role cannot take, a name is reserved or given
+        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
+        do not say which class is positive, values are missing under `"raise"`, or a weight is
+        negative or not finite.
+
+    References
+    ----------
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
+    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    doi:10.2307/2531595
+
+    R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
+    Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+
+    D. K. McClish (1989), "Analyzing a portion of the ROC curve", Medical Decision Making 9(3),
+    190-195. doi:10.1177/0272989X8900900307
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> areas = rf.auc(predictions, "label", "score")
+    >>> areas.select("n_pos", "n_neg", "auc", "auc_pessimistic", "auc_optimistic", "note")
+    shape: (1, 6)
+    ┌───────┬───────┬──────┬─────────────────┬────────────────┬──────────────┐
+    │ n_pos ┆ n_neg ┆ auc  ┆ auc_pessimistic ┆ auc_optimistic ┆ note         │
+    │ ---   ┆ ---   ┆ ---  ┆ ---             ┆ ---            ┆ ---          │
+    │ i64   ┆ i64   ┆ f64  ┆ f64             ┆ f64            ┆ str          │
+    ╞═══════╪═══════╪══════╪═════════════════╪════════════════╪══════════════╡
+    │ 2     ┆ 1     ┆ 0.75 ┆ 0.5             ┆ 1.0            ┆ one_negative │
+    └───────┴───────┴──────┴─────────────────┴────────────────┴──────────────┘
+    """
     # numpy loads with the first area, not with the package.
     from rocframe.areas.measure import measured
     from rocframe.areas.partial import Part

@@ -32,7 +32,81 @@ def at(
     interpolate: bool = False,
     by: By = None,
 ) -> FrameT:
-    """DOC"""
+    """Find the operating point of each group at given thresholds or rates.
+
+    A row is a point of the curve that some threshold really reaches, unless `interpolate` asks
+    for the point in between. Exactly one of the four arguments is given, as a number or as a
+    list of numbers.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    threshold
+        What predicting `score >= threshold` does: the row with the smallest threshold that is at
+        least this one.
+    fpr
+        The lowest threshold whose false positive rate does not exceed this.
+    tpr
+        The highest threshold whose true positive rate reaches this.
+    alert_rate
+        The lowest threshold that calls no larger a share of all rows positive than this.
+    interpolate
+        Return the point that lies exactly at the rate: linear in `tp` and `fp` between the two
+        rows around it, which is what answering with either of two thresholds by lot does.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, at` (String, the argument's name), `value` (Float64), then the curve's row
+        unchanged; a row per group and value. The row is null where the curve has none. With
+        `interpolate` the counts are Float64, `threshold` is null, the rates are worked out from
+        the counts (null for a metric whose formula the table does not tell, such as one's own),
+        and `threshold_above, threshold_below, mix` (Float64) follow: use the lower threshold in a
+        share `mix` of the cases, in [0, 1].
+
+    Raises
+    ------
+    RocframeError
+        If not exactly one of the four is given or a value is outside its range; if the table is
+        no curve table or a group is not whole, as after a filter on rows or a join.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 10. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> rf.at(curves, threshold=0.5).drop("at", "value")
+    shape: (1, 7)
+    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
+    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
+    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
+    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
+    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 0.0 ┆ 0.5 │
+    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+
+    Exactly a quarter of the negatives, which no single threshold gives:
+
+    >>> point = curves.roc.at(fpr=0.25, interpolate=True)
+    >>> point.select("fpr", "tpr", "threshold_above", "threshold_below", "mix")
+    shape: (1, 5)
+    ┌──────┬──────┬─────────────────┬─────────────────┬─────┐
+    │ fpr  ┆ tpr  ┆ threshold_above ┆ threshold_below ┆ mix │
+    │ ---  ┆ ---  ┆ ---             ┆ ---             ┆ --- │
+    │ f64  ┆ f64  ┆ f64             ┆ f64             ┆ f64 │
+    ╞══════╪══════╪═════════════════╪═════════════════╪═════╡
+    │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
+    └──────┴──────┴─────────────────┴─────────────────┴─────┘
+    """
     axis, values = _asked(
         {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     )

@@ -40,7 +40,111 @@ def curve(
     beta: float = 1.0,
     costs: Mapping[str, float] | None = None,
 ) -> FrameT:
-    """DOC"""
+    """Trace the curve of each group: a confusion matrix per distinct score.
+
+    A row says what happens when every score at or above its threshold (`score >= threshold`) is
+    called positive. Tied scores share a row. The first row of a group has threshold `inf` and
+    calls nothing positive; an infinite score has a row of its own after it.
+
+    Parameters
+    ----------
+    predictions
+        One row per prediction. A LazyFrame stays lazy.
+    label
+        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
+    score
+        Column or expression; higher means more positive. Any real number, never transformed. A
+        list, a selector or a mapping from names to columns compares several models side by side:
+        it adds the key `model` (String) after `by`.
+    by
+        Group columns: one name or several. A null key is a group.
+    kind
+        Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
+        precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
+        `"lift_chart"` (alert_rate, tp).
+    metrics
+        More columns: names such as `"f1"` or `"mcc"`, and named expressions of your own over
+        `tp`, `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
+    thresholds
+        Only these thresholds, falling, and `inf`; no full table is built on the way.
+    positive
+        The value of `label` that is the positive class; all others are negative. Needed unless
+        labels are Boolean or 0/1.
+    weight
+        Column or expression with the importance of a row, finite and at least 0.
+    count
+        Column or expression saying how many identical rows a row stands for; everything is what
+        that many rows would give. A table with a column `count` needs a word: its name, or None.
+    missing
+        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
+        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
+        is a false negative and an unscored negative a false positive at every threshold.
+    prevalence
+        The share of positives, between 0 and 1, for which the metrics that depend on it are
+        worked out; the counts stay as they are.
+    beta
+        How many times as much recall weighs as precision, in `"f_beta"`.
+    costs
+        What a `tp`, `fp`, `fn`, `tn` costs, in `"expected_cost"`; 0 where not named.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`; sorted by
+        group and falling threshold. Counts are Int64, or Float64 where rows are weighted;
+        threshold and rates are Float64. A rate is null where its denominator is 0: a group
+        without positives keeps its `fpr` and has null `tpr`. A group without usable rows is its
+        `inf` row. Without `by` there is always one group; with `by` and no rows, none.
+
+    Raises
+    ------
+    RocframeError
+        If a column is not there or of a type its role cannot take, a name is reserved or given
+        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
+        do not say which class is positive, values are missing under `"raise"`, or a weight is
+        negative or not finite.
+
+    See Also
+    --------
+    auc : The area under each curve, from predictions.
+    at : Operating points of a curve table.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> rf.curve(predictions, "label", "score")
+    shape: (3, 7)
+    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
+    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
+    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
+    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
+    │ inf       ┆ 0   ┆ 0   ┆ 2   ┆ 1   ┆ 0.0 ┆ 0.0 │
+    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 1   ┆ 0.0 ┆ 0.5 │
+    │ 0.4       ┆ 2   ┆ 1   ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
+    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+
+    A metric of ours and one of one's own:
+
+    >>> wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
+    >>> predictions.roc.curve("label", "score", metrics=["f1", wrong]).select("f1", "wrong")
+    shape: (3, 2)
+    ┌──────────┬───────┐
+    │ f1       ┆ wrong │
+    │ ---      ┆ ---   │
+    │ f64      ┆ i64   │
+    ╞══════════╪═══════╡
+    │ 0.0      ┆ 2     │
+    │ 0.666667 ┆ 1     │
+    │ 0.8      ┆ 1     │
+    └──────────┴───────┘
+    """
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = as_expressions(metrics, settings)

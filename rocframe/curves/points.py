@@ -78,7 +78,7 @@ def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.Data
 def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
     """Return the key of each group beside each value asked for."""
     groups, asked = len(curves.firsts), len(values)
-    keys = curves.keys if curves.layout.by else pl.DataFrame(height=groups)
+    keys = curves.keys
     places = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), asked))
     repeated = (
         keys.select(pl.all().gather(places)) if keys.width else pl.DataFrame(height=len(places))

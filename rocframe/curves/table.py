@@ -82,7 +82,9 @@ class Curves:
 
     @property
     def keys(self) -> pl.DataFrame:
-        """The key of each group."""
+        """The key of each group; no columns where there are no keys, but a row per group."""
+        if not self.layout.by:
+            return pl.DataFrame(height=len(self.firsts))
         return self.table.select(column(name) for name in self.layout.by)[self.firsts]
 
     def total(self, *names: str) -> NDArray[Any]:
@@ -152,9 +154,10 @@ def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     import numpy as np
 
     starts = _starts(keys, len(threshold))
-    firsts = keys[starts]
-    if keys.width and not firsts.equals(firsts.unique().sort(keys.columns)):
-        return False
+    if keys.width:
+        firsts = keys[starts]
+        if not firsts.equals(firsts.unique().sort(keys.columns)):
+            return False
     falling = threshold.to_numpy()
     fresh = np.zeros(len(falling), bool)
     fresh[starts] = True
