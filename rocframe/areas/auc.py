@@ -12,7 +12,7 @@ from rocframe.predictions import Roles
 from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:
-    from rocframe.areas.partial import Range
+    from rocframe.areas.part import Range
     from rocframe.cases import Cases
     from rocframe.frames import FrameT
     from rocframe.inference.intervals import Method
@@ -130,7 +130,7 @@ def auc(
     """
     # numpy loads with the first area, not with the package.
     from rocframe.areas.measure import measured
-    from rocframe.areas.partial import Part
+    from rocframe.areas.part import Part
     from rocframe.errors import OptionValueError
     from rocframe.inference.intervals import check_interval
 

@@ -17,7 +17,7 @@ from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Part
+    from rocframe.areas.part import Part
     from rocframe.cases import Cases
     from rocframe.inference.intervals import Method
 
@@ -27,30 +27,26 @@ def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -
     walk = Walk.of(arrange(cases))
     totals = walk.totals
     n_pos, n_neg = totals.pos_rows, totals.neg_rows
-    areas, variance = _areas(walk, part, ci)
-    slope, largest = (1.0, 1.0) if part is None else (part.slope, part.largest)
-    if part is not None:
-        areas = tuple(part.shown(area) for area in areas)
+    raw, variance = _areas(walk, part, ci)
+    shown = (lambda area: area) if part is None else part.shown
     columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
         "n_missing": walk.rows.tails.n_missing,
-        **dict(zip(AUC if part is None else PARTIAL_AUC, areas, strict=True)),
+        **dict(zip(AUC if part is None else PARTIAL_AUC, map(shown, raw), strict=True)),
     }
     if variance is not None and ci is not None:
+        largest, slope = (1.0, 1.0) if part is None else (part.b - part.a, part.slope)
         found = area_interval(
-            ci,
-            level,
-            areas[0],
-            variance * slope**2,
-            n_pos,
-            n_neg,
-            largest=largest,
-            whole=part is None,
+            ci, level, raw[0], variance, n_pos, n_neg, largest=largest, whole=part is None
         )
-        columns |= {"se": found.se, "lower": found.lower, "upper": found.upper}
-        columns["ci_level"] = np.where(np.isnan(found.lower), np.nan, level)
-        columns["ci_method"] = list(found.method)
+        columns |= {
+            "se": found.se * slope,
+            "lower": shown(found.lower),
+            "upper": shown(found.upper),
+            "ci_level": np.full(len(n_pos), level),
+            "ci_method": list(found.method),
+        }
     columns["note"] = list(notes(n_pos, n_neg, variance))
     schema = area_schema(AUC if part is None else PARTIAL_AUC)
     return walk.rows.keys.with_columns(

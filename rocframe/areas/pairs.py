@@ -123,7 +123,8 @@ def _weighted_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
                 np.add.reduceat(block.neg_squares * v01**2, starts),
             )
 
-        for piece, (squares, others) in zip(walk.pieces, walk.each(one), strict=True):
+        found = walk.each(one, squares=True)
+        for piece, (squares, others) in zip(walk.pieces, found, strict=True):
             above[piece.groups] += squares
             below[piece.groups] += others
         variance = m / (m - 1) * above / pairs.pos**2 + n / (n - 1) * below / pairs.neg**2

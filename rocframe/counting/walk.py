@@ -33,7 +33,7 @@ class Block:
     The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. Before a step
     `tp0` and `fp0` cases were predicted positive; after it `tp` and `fp`. They are whole
     numbers, or sums of weights. `codes` are the scores, for the codec to decode.
-    `pos_squares` and `neg_squares` add up count times squared weight, where there are weights.
+    `pos_squares` and `neg_squares` add up count times squared weight, where that is asked for.
     """
 
     groups: NDArray[np.int64]
@@ -118,9 +118,11 @@ class Walk:
         totals = Totals(pos_rows=pos_rows, neg_rows=neg_rows, pos=pos_mass, neg=neg_mass)
         return cls(rows=rows, pieces=placed, totals=totals)
 
-    def each(self, function: Callable[[Block], Result]) -> list[Result]:
+    def each(
+        self, function: Callable[[Block], Result], *, squares: bool = False
+    ) -> list[Result]:
         """Run `function` on every block; results in the order of the walk."""
-        return spread(lambda piece: function(_block(self.rows, piece)), self.pieces)
+        return spread(lambda piece: function(_block(self.rows, piece, squares)), self.pieces)
 
 
 def _cut(rows: Arranged) -> list[Piece]:
@@ -181,7 +183,7 @@ def _count(rows: Arranged, piece: Piece) -> tuple[NDArray[np.int64], NDArray[np.
     return np.add.reduceat(count, starts) - neg, neg
 
 
-def _block(rows: Arranged, piece: Piece) -> Block:
+def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
     """Work out the steps of a piece."""
     places, ends = _rows(rows, piece)
     codes = rows.codes[places]
@@ -210,12 +212,12 @@ def _block(rows: Arranged, piece: Piece) -> Block:
         if piece.a > rows.starts[piece.groups[0]]:
             first_tp, first_fp = rows.masses.tp[piece.a - 1], rows.masses.fp[piece.a - 1]
     pos_squares = neg_squares = None
-    if rows.masses is not None and rows.masses.weight is not None:
-        squares = rows.masses.mass[places] * rows.masses.weight[places]
+    if squares and rows.masses is not None and rows.masses.weight is not None:
+        squared = rows.masses.mass[places] * rows.masses.weight[places]
         negative = (codes & 1).astype(bool)
         begins = np.append(0, steps[:-1] + 1)
-        pos_squares = np.add.reduceat(np.where(negative, 0, squares), begins)
-        neg_squares = np.add.reduceat(np.where(negative, squares, 0), begins)
+        pos_squares = np.add.reduceat(np.where(negative, 0, squared), begins)
+        neg_squares = np.add.reduceat(np.where(negative, squared, 0), begins)
     return Block(
         groups=piece.groups,
         starts=starts,

@@ -1,0 +1,112 @@
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N]`.
+
+Each line says how long the best of some runs took, and how many times as long as one
+single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
+say more about the machine. Peak memory is that of a fresh process, less what its table takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.cases import every
+from bench.data import predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
+
+
+def best(work: Callable[[], object], repeat: int) -> float:
+    """Return the seconds of the quickest run."""
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+        if sum(seconds) > 30:
+            break
+    return min(seconds)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print all measurements."""
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("rows", nargs="?", type=int, default=10_000_000)
+    parser.add_argument("--no-peers", action="store_true", help="measure this package alone")
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args(arguments)
+
+    scores = predictions(options.rows)["score"].to_numpy()
+    sort = best(lambda: np.sort(scores), max(3, options.repeat))
+    print(f"{options.rows:,} rows; np.sort of the scores: {sort:.3f} s\n")
+    print(LINE.format(what="what", table="table", seconds="seconds", ratio="× sort", goal="goal"))
+    for _, cases in every(options.rows, peers=not options.no_peers):
+        for case in cases:
+            seconds = best(case.work, options.repeat)
+            print(
+                LINE.format(
+                    what=case.what,
+                    table=case.table,
+                    seconds=f"{seconds:.3f}",
+                    ratio=f"{seconds / sort:.2f}",
+                    goal="" if case.goal is None else f"≤ {case.goal:g}",
+                ),
+                flush=True,
+            )
+    print()
+    for what in ("auc", "curve"):
+        for groups in (1, 1_000):
+            memory(what, options.rows, groups)
+    imports(options.repeat)
+
+
+def memory(what: str, rows: int, groups: int) -> None:
+    """Print the peak memory of one verb, as a multiple of its input and of its output."""
+    code = (
+        "import resource, sys\n"
+        "import rocframe as rf\n"
+        "from bench.data import predictions\n"
+        f"table = predictions({rows}, groups={groups}).drop('weight')\n"
+        f"rf.{what}(table.head(1000), 'label', 'score')\n"
+        "def peak():\n"
+        "    return int(next(line.split()[1] for line in open('/proc/self/status')"
+        " if line.startswith('VmHWM')))\n"
+        "def now():\n"
+        "    return int(next(line.split()[1] for line in open('/proc/self/status')"
+        " if line.startswith('VmRSS')))\n"
+        "open('/proc/self/clear_refs', 'w').write('5')\n"
+        "before = now()\n"
+        f"made = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r})\n"
+        "print(peak() - before, table.estimated_size() // 1024, made.estimated_size() // 1024)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{what}: peak memory is read from /proc, which is not to be had here")
+        return
+    used, table, made = (int(word) for word in done.stdout.split())
+    print(
+        f"{what}, {groups:,} groups: peak memory {used / 1024:,.0f} MiB beyond the table, "
+        f"{used / table:.1f} times its columns, {used / max(made, 1):.1f} times the result"
+    )
+
+
+def imports(repeat: int) -> None:
+    """Print what `import rocframe` costs beyond `import polars`."""
+
+    def run(module: str) -> None:
+        subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+
+    plain, ours = (best(lambda m=m: run(m), 3 * repeat) for m in ("polars", "rocframe"))  # type: ignore[misc]
+    print(f"import rocframe: {1000 * (ours - plain):.0f} ms more than import polars")
+
+
+if __name__ == "__main__":
+    main()

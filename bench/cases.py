@@ -1,0 +1,97 @@
+"""What is measured: each case is a name and a function of no arguments; its table is made first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import rocframe as rf
+from bench.data import predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import polars as pl
+
+
+class Case(NamedTuple):
+    """One measurement: what, on which table, the goal as a multiple of np.sort, and the work."""
+
+    what: str
+    table: str
+    goal: float | None
+    work: Callable[[], object]
+
+
+# Groups, goal of auc without and of curve with every point, as multiples of np.sort.
+GOALS: dict[int, tuple[float | None, float | None]] = {
+    1: (3, 5),
+    1_000: (4, 6.5),
+    100_000: (None, None),
+    1_000_000: (None, None),
+}
+
+
+def columns(rows: int) -> Iterator[tuple[int, str, int | None]]:
+    """Yield groups, dtype and rounding of the tables."""
+    for groups in GOALS:
+        if groups <= rows // 10:
+            yield groups, "f8", None
+            if groups <= 100_000:
+                yield groups, "f4", None
+                yield groups, "f8", 3
+
+
+def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
+    """Yield tables and the cases to run on them."""
+    for groups, dtype, decimals in columns(rows):
+        frame = predictions(rows, groups=groups, dtype=dtype, decimals=decimals)
+        by = "group" if groups > 1 else None
+        name = f"{groups:,} groups, {dtype}" + (", 3 decimals" if decimals else "")
+        plain = dtype == "f8" and decimals is None
+        auc_goal, curve_goal = GOALS[groups]
+        cases = [
+            Case("auc, ci=None", name, auc_goal, _auc(frame, by, ci=None)),
+            Case("auc", name, auc_goal and 2 * auc_goal, _auc(frame, by)),
+            Case("curve", name, curve_goal, _curve(frame, by)),
+        ]
+        if plain:
+            cases += [
+                Case("auc, expression", name, None, _expression(frame, by)),
+                Case("auc, ci=None, weights", name, None, _auc(frame, by, ci=None, weight="weight")),
+                Case("curve, weights", name, None, _curve(frame, by, weight="weight")),
+                Case("curve, 100 thresholds", name, None, _fixed(frame, by)),
+            ]
+        if plain and peers:
+            cases += list(_peers(frame, groups, name))
+        yield frame, cases
+
+
+def _auc(frame: pl.DataFrame, by: str | None, **options: Any) -> Callable[[], object]:
+    return lambda: rf.auc(frame, "label", "score", by=by, **options)
+
+
+def _curve(frame: pl.DataFrame, by: str | None, **options: Any) -> Callable[[], object]:
+    return lambda: rf.curve(frame, "label", "score", by=by, **options)
+
+
+def _fixed(frame: pl.DataFrame, by: str | None) -> Callable[[], object]:
+    grid = list(np.linspace(0, 1, 100))
+    metrics = ["precision", "f1", "accuracy"]
+    return lambda: rf.curve(frame, "label", "score", by=by, thresholds=grid, metrics=metrics)
+
+
+def _expression(frame: pl.DataFrame, by: str | None) -> Callable[[], object]:
+    import polars as pl
+
+    area = pl.col("score").roc.auc("label")  # type: ignore[attr-defined]
+    return lambda: frame.group_by(by).agg(area) if by else frame.select(area)
+
+
+def _peers(frame: pl.DataFrame, groups: int, name: str) -> Iterator[Case]:
+    from bench import peers
+
+    for what, function in (peers.AUC | peers.CURVE).items():
+        if "looped" not in what or groups <= peers.MOST_PARTITIONS:
+            yield Case(what, name, None, lambda function=function: function(frame, groups))

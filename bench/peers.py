@@ -1,0 +1,61 @@
+"""What others do with the same tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polarbearings as pb
+import polars as pl
+import polars_ds as pds
+from sklearn.metrics import roc_auc_score, roc_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# A loop over more partitions than this takes minutes and tells nothing new.
+MOST_PARTITIONS = 10_000
+
+
+def _loop(frame: pl.DataFrame, groups: int, function: Callable[..., object]) -> list[object]:
+    parts = frame.partition_by("group") if groups > 1 else [frame]
+    return [
+        function(part["label"].to_numpy(), part["score"].to_numpy())
+        for part in parts
+        if part["label"].n_unique() == 2  # it warns of one-class partitions
+    ]
+
+
+def sklearn_auc(frame: pl.DataFrame, groups: int) -> object:
+    return _loop(frame, groups, roc_auc_score)
+
+
+def sklearn_curve(frame: pl.DataFrame, groups: int) -> object:
+    return _loop(frame, groups, lambda y, s: roc_curve(y, s, drop_intermediate=False))
+
+
+def _by(frame: pl.DataFrame, groups: int, expr: pl.Expr) -> object:
+    return frame.group_by("group").agg(expr) if groups > 1 else frame.select(expr)
+
+
+def polarbearings_auc(frame: pl.DataFrame, groups: int) -> object:
+    return _by(frame, groups, pb.roc_auc("label", "score"))
+
+
+def polarbearings_curve(frame: pl.DataFrame, groups: int) -> object:
+    by = {"by": "group"} if groups > 1 else {}
+    return pb.confusion_curve(frame, "label", "score", **by).collect()
+
+
+def polars_ds_auc(frame: pl.DataFrame, groups: int) -> object:
+    return _by(frame, groups, pds.query_roc_auc(pl.col("label").cast(pl.UInt32), "score"))
+
+
+AUC = {
+    "scikit-learn roc_auc_score, looped": sklearn_auc,
+    "polars-ds query_roc_auc": polars_ds_auc,
+    "polarbearings roc_auc": polarbearings_auc,
+}
+CURVE = {
+    "scikit-learn roc_curve, looped": sklearn_curve,
+    "polarbearings confusion_curve": polarbearings_curve,
+}

@@ -1,0 +1,29 @@
+"""Every benchmark runs, on a small table: none of them measures something that fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.cases import every
+
+
+def test_every_benchmark_of_this_package_runs():
+    names = set()
+    for _, cases in every(20_000, peers=False):
+        for case in cases:
+            assert case.work() is not None
+            names.add(case.what)
+    assert {"auc", "curve", "curve, weights", "auc, expression"} <= names
+
+
+def test_the_peers_find_the_same_areas():
+    pytest.importorskip("polars_ds", reason="polars-ds is in the bench group only")
+    peers = pytest.importorskip("bench.peers")
+    from bench.data import predictions
+    import rocframe as rf
+
+    frame = predictions(2_000)
+    ours = rf.auc(frame, "label", "score", ci=None)["auc"].item()
+    assert peers.sklearn_auc(frame, 1) == [pytest.approx(ours, abs=1e-12)]
+    assert peers.polarbearings_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
+    assert peers.polars_ds_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
