@@ -59,7 +59,9 @@ def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]
         if plain:
             cases += [
                 Case("auc, expression", name, None, _expression(frame, by)),
-                Case("auc, ci=None, weights", name, None, _auc(frame, by, ci=None, weight="weight")),
+                Case(
+                    "auc, ci=None, weights", name, None, _auc(frame, by, ci=None, weight="weight")
+                ),
                 Case("curve, weights", name, None, _curve(frame, by, weight="weight")),
                 Case("curve, 100 thresholds", name, None, _fixed(frame, by)),
             ]

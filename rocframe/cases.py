@@ -134,7 +134,9 @@ def _scores(score: pl.Series, name: str) -> pl.Series:
         as_float = score.cast(pl.Float32)
     else:
         as_float = score.cast(pl.Float64)
-        small = dtype == pl.Boolean or (dtype.is_integer() and dtype.to_python() is int and _fits(score))
+        small = dtype == pl.Boolean or (
+            dtype.is_integer() and dtype.to_python() is int and _fits(score)
+        )
         if not small:
             back = as_float.cast(dtype, strict=False)
             changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
@@ -149,8 +151,7 @@ def _scores(score: pl.Series, name: str) -> pl.Series:
 
 
 def _fits(score: pl.Series) -> bool:
-    low, high = score.min(), score.max()
-    return low is None or (-EXACT_INTEGERS <= low and high <= EXACT_INTEGERS)  # type: ignore[operator]
+    return bool(score.is_between(-EXACT_INTEGERS, EXACT_INTEGERS).all())
 
 
 def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from types import EllipsisType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -192,15 +193,24 @@ def _resolve(
 
 
 def _check_label(name: str, dtype: pl.DataType) -> None:
-    if dtype == pl.Null or dtype.is_nested() or dtype.is_temporal() or dtype in {pl.Binary, pl.Object}:
-        todo = "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
+    if (
+        dtype == pl.Null
+        or dtype.is_nested()
+        or dtype.is_temporal()
+        or dtype in {pl.Binary, pl.Object}
+    ):
+        todo = (
+            "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
+        )
         raise ColumnTypeError.of("label", name, dtype, todo)
 
 
 def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         hint = ", say pl.col(…).cast(pl.Float64)" if dtype == pl.String else ""
-        raise ColumnTypeError.of("score", name, dtype, f"Scores are numbers: cast them first{hint}.")
+        raise ColumnTypeError.of(
+            "score", name, dtype, f"Scores are numbers: cast them first{hint}."
+        )
 
 
 def _check_weight(name: str, dtype: pl.DataType) -> None:
@@ -210,7 +220,7 @@ def _check_weight(name: str, dtype: pl.DataType) -> None:
 
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
-        todo = 'Counts are whole numbers: cast them first, or say weight= for fractions.'
+        todo = "Counts are whole numbers: cast them first, or say weight= for fractions."
         raise ColumnTypeError.of("count", name, dtype, todo)
 
 
@@ -226,7 +236,7 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> None:
     """Check that the positive value could be one of the labels."""
     if positive is None:
         return
-    number = isinstance(positive, int | float) and positive == positive  # NaN is no label
+    number = isinstance(positive, int | float) and not isnan(positive)
     if dtype == pl.Boolean:
         fits = number and positive in {0, 1}
     elif dtype.is_numeric():

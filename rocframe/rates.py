@@ -144,7 +144,9 @@ def _kappa(c: Counts, _: Settings) -> pl.Expr:
 def _chi2(c: Counts, _: Settings) -> pl.Expr:
     rows = (c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)
     columns = (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
-    return pl.when((rows > 0) & (columns > 0)).then(_crossed(c) / rows * _crossed(c) / columns * c.n)
+    return pl.when((rows > 0) & (columns > 0)).then(
+        _crossed(c) / rows * _crossed(c) / columns * c.n
+    )
 
 
 def _lift(c: Counts, _: Settings) -> pl.Expr:
@@ -288,9 +290,7 @@ RATES = {
             better="higher",
             bounds=(-1, 1),
         ),
-        Rate(
-            name="kappa", label="Cohen's kappa", formula=_kappa, better="higher", bounds=(-1, 1)
-        ),
+        Rate(name="kappa", label="Cohen's kappa", formula=_kappa, better="higher", bounds=(-1, 1)),
         Rate(
             name="youden",
             label="Youden's J",
@@ -345,9 +345,7 @@ RATES = {
         Rate(
             name="odds_ratio",
             label="Odds ratio",
-            formula=lambda c, _: odds(
-                c.tp.cast(pl.Float64) * c.tn, c.fp.cast(pl.Float64) * c.fn
-            ),
+            formula=lambda c, _: odds(c.tp.cast(pl.Float64) * c.tn, c.fp.cast(pl.Float64) * c.fn),
             better="higher",
             bounds=(0, inf),
             mixes=False,

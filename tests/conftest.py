@@ -25,7 +25,9 @@ settings.load_profile("rocframe")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write what is, as what is wanted")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write what is, as what is wanted"
+    )
 
 
 @pytest.fixture(params=[pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])

@@ -19,8 +19,8 @@ def test_every_benchmark_of_this_package_runs():
 def test_the_peers_find_the_same_areas():
     pytest.importorskip("polars_ds", reason="polars-ds is in the bench group only")
     peers = pytest.importorskip("bench.peers")
-    from bench.data import predictions
     import rocframe as rf
+    from bench.data import predictions
 
     frame = predictions(2_000)
     ours = rf.auc(frame, "label", "score", ci=None)["auc"].item()

@@ -1,0 +1,1 @@
+"""Areas under curves: of predictions, of curve tables, and as expressions."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import polars as pl
-
 from rocframe.frames import like
 from rocframe.per_model import tabulated
 from rocframe.predictions import Roles
 from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rocframe.areas.part import Range
     from rocframe.cases import Cases
     from rocframe.frames import FrameT
@@ -157,7 +157,5 @@ def auc(
         return measured(cases, part, ci, level)
 
     areas = AUC if part is None else PARTIAL_AUC
-    table = tabulated(
-        predictions, roles, make, columns=area_schema(areas), anchor="n_pos"
-    )
+    table = tabulated(predictions, roles, make, columns=area_schema(areas), anchor="n_pos")
     return like(predictions, table)

@@ -29,17 +29,15 @@ def sums(
     bits = max(1, (62 - total.bit_length()) // power)
     if total << (bits * power) > LARGEST:
         return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
-    limbs = [
-        (value >> place) & ((1 << bits) - 1) for place in range(0, top.bit_length(), bits)
-    ]
+    limbs = [(value >> place) & ((1 << bits) - 1) for place in range(0, top.bit_length(), bits)]
     if power == 1:
         pairs = [(limb, i) for i, limb in enumerate(limbs)]
     else:
         pairs = [(a * b, i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs)]
-    return sum(
-        np.add.reduceat(weight * limb, starts).astype(object) * (1 << (bits * place))
-        for limb, place in pairs
-    )
+    total_of = np.zeros(len(starts), object)
+    for limb, place in pairs:
+        total_of += np.add.reduceat(weight * limb, starts).astype(object) * (1 << (bits * place))
+    return total_of
 
 
 def quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -38,7 +38,14 @@ def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -
     if variance is not None and ci is not None:
         largest, slope = (1.0, 1.0) if part is None else (part.b - part.a, part.slope)
         found = area_interval(
-            ci, level, raw[0], variance, n_pos, n_neg, largest=largest, whole=part is None
+            ci,
+            level,
+            raw[0],
+            variance=variance,
+            n_pos=n_pos,
+            n_neg=n_neg,
+            largest=largest,
+            whole=part is None,
         )
         columns |= {
             "se": found.se * slope,

@@ -113,7 +113,8 @@ def _weighted_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
 
         def one(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
-            assert block.pos_squares is not None and block.neg_squares is not None
+            assert block.pos_squares is not None
+            assert block.neg_squares is not None
             starts, theta = block.starts[:-1], block.of_steps(auc)
             v10 = block.of_steps(scored_neg) - (block.fp0 + block.fp) / 2
             v10 = v10 / block.of_steps(pairs.neg) - theta

@@ -30,9 +30,7 @@ class Part:
     mcclish: bool
 
     @classmethod
-    def of(
-        cls, fpr: Range | None, tpr: Range | None, standardize: str | None
-    ) -> Part | None:
+    def of(cls, fpr: Range | None, tpr: Range | None, standardize: str | None) -> Part | None:
         """Read the three options of a partial area."""
         if standardize not in {None, "mcclish"}:
             raise UnknownOptionError.of("standardize", standardize, ("mcclish", None))

@@ -31,7 +31,8 @@ class Steps(NamedTuple):
         width = self.x1 - self.x0
         with np.errstate(divide="ignore", invalid="ignore"):
             along = np.where(width > 0, (x - self.x0) / width, 1.0)
-        return self.y0 + np.clip(along, 0, 1) * (self.y1 - self.y0)
+        height: NDArray[np.float64] = self.y0 + np.clip(along, 0, 1) * (self.y1 - self.y0)
+        return height
 
 
 class Side(NamedTuple):
@@ -122,9 +123,7 @@ def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
     return heights
 
 
-def _added(
-    walk: Walk, parts: list[list[NDArray[np.float64]]], columns: int
-) -> NDArray[np.float64]:
+def _added(walk: Walk, parts: list[list[NDArray[np.float64]]], columns: int) -> NDArray[np.float64]:
     """Add up what the blocks found for their groups."""
     total = np.zeros((columns, len(walk.totals.pos)))
     for piece, part in zip(walk.pieces, parts, strict=True):

@@ -43,11 +43,12 @@ def precision_recall_of(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np
     pos = curves.total("tp", "fn").astype(np.float64)
     if not len(pos):
         return np.zeros(0), np.zeros(0)
-    areas = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        for steps in (step_sum(tp, fp, tp0), hyperbola(tp, fp, tp0, fp0)):
-            areas.append(np.add.reduceat(steps, curves.firsts) / pos)
-    return areas[0], areas[1]
+        average_precision, pr_auc = (
+            np.add.reduceat(steps, curves.firsts) / pos
+            for steps in (step_sum(tp, fp, tp0), hyperbola(tp, fp, tp0, fp0))
+        )
+    return average_precision, pr_auc
 
 
 def step_sum(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rocframe.cases import Cases
 
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Arranged:
     """Sorted cases of all groups, end to end.

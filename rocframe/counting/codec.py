@@ -90,15 +90,18 @@ class Codec:
         """Return the scores of codes that have lost their label bit."""
         rank = self.top - codes.view(self.integers)
         if self.table is not None:
-            return self.table[rank].astype(np.float64)
-        if not self.signed:
-            return rank.view(self.floats).astype(np.float64)
-        below = rank >> (8 * self.floats.itemsize - 1)
-        size = (rank ^ below) - below
-        bits = size + (self.least - 1)
-        bits[size == 0] = 0
-        bits[size == self.infinity] = _bits(np.inf, self.floats)
-        return np.copysign(bits.view(self.floats), rank).astype(np.float64)
+            scores = self.table[rank]
+        elif not self.signed:
+            scores = rank.view(self.floats)
+        else:
+            below = rank >> (8 * self.floats.itemsize - 1)
+            size = (rank ^ below) - below
+            bits = size + (self.least - 1)
+            bits[size == 0] = 0
+            bits[size == self.infinity] = _bits(np.inf, self.floats)
+            scores = np.copysign(bits.view(self.floats), rank)
+        as_float64: NDArray[np.float64] = scores.astype(np.float64, copy=False)
+        return as_float64
 
     def _signed_rank(self, scores: Floats) -> Any:
         bits = scores.view(self.integers)
@@ -130,9 +133,7 @@ def fit(scores: Floats) -> Codec:
         return fit(scores.astype(np.float64))
     # Magnitudes that span more than 2 to the power 1,024: number the scores instead.
     table = np.unique(scores + 0)
-    return Codec(
-        floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table
-    )
+    return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
 
 
 def encode(cases: Cases) -> tuple[Codec, Codes]:

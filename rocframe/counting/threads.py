@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def workers() -> int:
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:  # a pool does not survive a fork: one per process
+def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork leaves the threads behind
     return ThreadPoolExecutor(workers(), thread_name_prefix="rocframe")
 
 
@@ -38,4 +39,4 @@ def slices(length: int, most: int) -> list[slice]:
     """Cut `length` rows into even pieces of at most `most`, one per thread at least if long."""
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(edges)]

@@ -8,6 +8,7 @@ sums added up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -49,12 +50,14 @@ class Block:
     @property
     def pos(self) -> NDArray[Any]:
         """Positives of each step."""
-        return self.tp - self.tp0
+        pos: NDArray[Any] = self.tp - self.tp0
+        return pos
 
     @property
     def neg(self) -> NDArray[Any]:
         """Negatives of each step."""
-        return self.fp - self.fp0
+        neg: NDArray[Any] = self.fp - self.fp0
+        return neg
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
         """Repeat a value of each group (given for all groups) at each step."""
@@ -118,9 +121,7 @@ class Walk:
         totals = Totals(pos_rows=pos_rows, neg_rows=neg_rows, pos=pos_mass, neg=neg_mass)
         return cls(rows=rows, pieces=placed, totals=totals)
 
-    def each(
-        self, function: Callable[[Block], Result], *, squares: bool = False
-    ) -> list[Result]:
+    def each(self, function: Callable[[Block], Result], *, squares: bool = False) -> list[Result]:
         """Run `function` on every block; results in the order of the walk."""
         return spread(lambda piece: function(_block(self.rows, piece, squares)), self.pieces)
 
@@ -135,7 +136,7 @@ def _cut(rows: Arranged) -> list[Piece]:
     fresh |= large
     fresh[1:] |= large[:-1]
     runs = np.append(np.flatnonzero(fresh), len(sizes))
-    for first, last in zip(runs[:-1], runs[1:], strict=True):
+    for first, last in pairwise(runs):
         if large[first]:
             pieces += _cut_group(rows, int(first))
             continue

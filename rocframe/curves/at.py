@@ -155,7 +155,8 @@ def _asked(given: dict[str, Given]) -> tuple[Axis, list[float]]:
         )
     ((name, value),) = said.items()
     try:
-        values = [float(value)] if isinstance(value, int | float) else [float(v) for v in value]  # type: ignore[union-attr]
+        every = [value] if isinstance(value, int | float) else list(value)
+        values = [float(one) for one in every]
     except (TypeError, ValueError):
         raise OptionValueError.of(
             name, value, "it is neither a number nor a list of numbers", f"Give {name}=0.5, say."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from rocframe.curves.kinds import KindName, kind_named
@@ -198,8 +199,6 @@ def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:
         raise OptionValueError.of(
             "thresholds", thresholds, "they are not all numbers", "Give a list of numbers."
         ) from None
-    if any(value != value for value in values):
-        raise OptionValueError.of(
-            "thresholds", thresholds, "one of them is NaN", "Leave it out."
-        )
+    if any(isnan(value) for value in values):
+        raise OptionValueError.of("thresholds", thresholds, "one of them is NaN", "Leave it out.")
     return sorted({value + 0.0 for value in values} - {float("inf")})

@@ -39,8 +39,10 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
             cell[part][cases.state[part] > State.UNSCORED] = 2 * cells
 
     spread(find, slices(len(cell), CHUNK))
-    mass = cases.count if cases.weight is None else cases.weight * (
-        1 if cases.count is None else cases.count
+    mass = (
+        cases.count
+        if cases.weight is None
+        else cases.weight * (1 if cases.count is None else cases.count)
     )
     keys, sums = _summed(cases.keys, cell, mass, 2 * cells + 1)
     unscored = np.zeros(len(sums), sums.dtype)

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from rocframe.rates import Settings
 
-KindName: TypeAlias = Literal[
-    "roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"
-]
+KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

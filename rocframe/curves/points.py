@@ -60,9 +60,7 @@ def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.Data
         made.append({name: np.where(row < 0, np.nan, part) for name, part in point.items()})
     names = (*CONFUSION, *MIX)
     columns = {
-        name: np.column_stack([point[name] for point in made]).ravel()
-        if made
-        else np.zeros(0)
+        name: np.column_stack([point[name] for point in made]).ravel() if made else np.zeros(0)
         for name in names
     }
     table = _asked(curves, axis, values).with_columns(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rocframe.predictions import By
 
-MAKE = 'Make one with .roc.curve(label, score, by=…).'
+MAKE = "Make one with .roc.curve(label, score, by=…)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,9 +125,9 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
         ordered, keys = frame[order], keys[order]
     starts = np.append(_starts(keys, frame.height), frame.height)
     walk = {
-        name: ordered.get_column(table.private(name)).cast(
-            pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
-        ).to_numpy()
+        name: ordered.get_column(table.private(name))
+        .cast(pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64)
+        .to_numpy()
         for name in WALK
     }
     curves = Curves(layout=table, table=ordered, starts=starts, walk=walk)

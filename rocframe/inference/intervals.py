@@ -55,10 +55,10 @@ def area_interval(
     ci: Method,
     level: float,
     area: NDArray[np.float64],
+    *,
     variance: NDArray[np.float64],
     n_pos: NDArray[np.int64],
     n_neg: NDArray[np.int64],
-    *,
     largest: float = 1.0,
     whole: bool = True,
 ) -> Interval:
@@ -77,7 +77,8 @@ def area_interval(
         lower, upper = wald(area, se, z, largest)
     else:
         lower, upper = logit(area, se, z, largest)
-    method = np.where(np.isnan(lower), None, np.array(ci, object))
+    method = np.full(len(area), ci, object)
+    method[np.isnan(lower)] = None
     edge = whole & (variance == 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
     if edge.any():
         at = np.round(area[edge])
@@ -146,26 +147,12 @@ def notes(
 ) -> NDArray[np.object_]:
     """Say of each group the first thing that keeps it from having all its numbers."""
     flat = np.zeros(len(n_pos), bool) if variance is None else variance == 0
-    found: NDArray[np.object_] = np.select(
-        [
-            (n_pos == 0) & (n_neg == 0),
-            n_pos == 0,
-            n_neg == 0,
-            n_pos == 1,
-            n_neg == 1,
-            flat,
-        ],
-        np.array(
-            [
-                "no_rows",
-                "no_positives",
-                "no_negatives",
-                "one_positive",
-                "one_negative",
-                "zero_variance",
-            ],
-            object,
-        )[:, None],
-        default=None,
-    )
+    found = np.full(len(n_pos), None, object)
+    # The last to be written is the first that applies.
+    found[flat] = "zero_variance"
+    found[n_neg == 1] = "one_negative"
+    found[n_pos == 1] = "one_positive"
+    found[n_neg == 0] = "no_negatives"
+    found[n_pos == 0] = "no_positives"
+    found[(n_pos == 0) & (n_neg == 0)] = "no_rows"
     return found

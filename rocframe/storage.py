@@ -1,0 +1,321 @@
+"""Tables ↔ Parquet and Arrow files, with what a table shows in the metadata of its file.
+
+Metadata describe a file and never vouch for it: no verb reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rocframe.curves.kinds import kind_of
+from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
+from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
+from rocframe.frames import collected
+from rocframe.vocabulary import AUC, PARTIAL_AUC, POINT, ROWS, WALK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+KEY = "rocframe"
+SCHEMA_VERSION = 1
+RULE = "score >= threshold"
+ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
+
+# What the columns right of the groups are, in the order in which to look for them: a table of
+# operating points has the columns of a curve too.
+TABLES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("operating_points", (*POINT, *WALK), ONE_ROW),
+    ("curve", WALK, ONE_ROW),
+    ("auc", (*ROWS, *AUC), ONE_HALF),
+    ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
+    ("area", ("auc",), ONE_HALF),
+    ("area", ("average_precision", "pr_auc"), ONE_ROW),
+)
+
+
+def write(
+    table: pl.DataFrame | pl.LazyFrame,
+    path: str | os.PathLike[str],
+    *,
+    about: Mapping[str, object] | None = None,
+) -> None:
+    """Write a table to one Parquet or Arrow file, whole or not at all.
+
+    The file is written beside its place, and then takes it in one step. A failure in between,
+    be it a full disk or the end of the process, leaves what was there before. The metadata of
+    the file say what the table shows.
+
+    Parameters
+    ----------
+    table
+        Any table; a LazyFrame is collected first, so it may read the file it replaces.
+    path
+        A file in a folder that is there. Its suffix says the format: `.parquet` or `.pq` for
+        Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which needs the types of Arrow.
+    about
+        What the metadata shall say beside that: names and JSON values.
+
+    Raises
+    ------
+    StorageError
+        If the suffix is unknown, if there is no such folder, or if the file cannot be written.
+    RepeatedNameError
+        If `about` has a name that rocframe uses itself.
+    OptionValueError
+        If `about` has a value that JSON cannot hold, or if `table` is no polars frame.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl, rocframe as rf
+    >>> log = pl.DataFrame({"label": [True, False, True], "score": [0.9, 0.4, 0.4]})
+    >>> with TemporaryDirectory() as folder:
+    ...     rf.write(rf.curve(log, "label", "score"), Path(folder) / "curve.parquet")
+    ...     rf.read(Path(folder) / "curve.parquet").columns
+    ['threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr']
+    """
+    if not isinstance(table, pl.DataFrame | pl.LazyFrame):
+        raise OptionValueError.of(
+            "table", type(table).__name__, "it is no polars frame", "Give one, say pl.DataFrame(…)."
+        )
+    kind, said = format_of(path), _checked(about or {})
+    check_target(path)
+    try:
+        frame = collected(table)
+    except pl.exceptions.PanicException as error:
+        wrong = "the table cannot be computed: a file that it reads changed meanwhile"
+        raise StorageError.of(os.fspath(path), wrong, "Scan the file again.") from error
+    meta = json.dumps({**shown(frame), **said})
+    with replaced(path) as new:
+        if kind == "Parquet":
+            frame.write_parquet(new, compression="zstd", statistics=True, metadata={KEY: meta})
+        else:
+            _write_ipc(frame, new, meta, os.fspath(path))
+
+
+def read(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """Read a table from a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path
+        The file; its suffix says the format.
+
+    Returns
+    -------
+    DataFrame
+        The table as it was written: null, infinite thresholds and types included.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, empty, cut short, or something else.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl, rocframe as rf
+    >>> log = pl.DataFrame({"label": [True, False, True], "score": [0.9, 0.4, 0.4]})
+    >>> with TemporaryDirectory() as folder:
+    ...     rf.write(rf.auc(log, "label", "score"), Path(folder) / "auc.arrow")
+    ...     rf.read(Path(folder) / "auc.arrow")["auc"].item()
+    0.75
+    """
+    lazy = scan(path)
+    try:
+        return collected(lazy)
+    except UNREADABLE as error:
+        raise _unreadable(path, reason(error)) from error
+
+
+def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
+    """Read a table from a Parquet or Arrow file, as far as it is needed.
+
+    Parameters
+    ----------
+    path
+        The file; its suffix says the format.
+
+    Returns
+    -------
+    LazyFrame
+        The table as it was written. Collecting reads the columns and groups that are asked for.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, empty, cut short, or something else.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl, rocframe as rf
+    >>> log = pl.DataFrame({"label": [True, False, True], "score": [0.9, 0.4, 0.4]})
+    >>> with TemporaryDirectory() as folder:
+    ...     rf.write(rf.curve(log, "label", "score"), Path(folder) / "curve.parquet")
+    ...     rf.scan(Path(folder) / "curve.parquet").select("threshold", "tp").collect_schema()
+    Schema([('threshold', Float64), ('tp', Int64)])
+    """
+    local, kind = _local(path)
+    try:
+        if kind == "Parquet":
+            lazy = pl.scan_parquet(local, glob=False, hive_partitioning=False)
+        else:
+            lazy = pl.scan_ipc(local, glob=False, hive_partitioning=False)
+        lazy.collect_schema()
+    except UNREADABLE as error:
+        raise _unreadable(path, reason(error)) from error
+    return lazy
+
+
+def about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Say what the table in a file shows, and what its writer said.
+
+    Parameters
+    ----------
+    path
+        A file that `write` wrote; its suffix says the format.
+
+    Returns
+    -------
+    dict
+        `table` ("curve", "auc", "partial_auc", "operating_points", "area" or "table"); `kind` of
+        curve; `by`, the group columns; `rule` for what is called positive; `ties`; `version` of
+        rocframe; `schema`, the version of these names; then what the writer said. What does not
+        apply is None.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be read, or if it is not of rocframe's making.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import polars as pl, rocframe as rf
+    >>> log = pl.DataFrame({"label": [True, False, True], "score": [0.9, 0.4, 0.4]})
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "curve.parquet"
+    ...     rf.write(rf.curve(log, "label", "score"), file, about={"positive": "churned"})
+    ...     found = rf.about(file)
+    >>> found["table"], found["kind"], found["rule"], found["ties"], found["positive"]
+    ('curve', 'roc', 'score >= threshold', 'a tie is one row', 'churned')
+    """
+    local, kind = _local(path)
+    try:
+        text = (
+            pl.read_parquet_metadata(local).get(KEY) if kind == "Parquet" else _ipc_metadata(local)
+        )
+        found = json.loads(text) if text is not None else None
+    except (*UNREADABLE, ValueError) as error:
+        raise _unreadable(path, reason(error)) from error
+    if not isinstance(found, dict):
+        raise StorageError.of(
+            os.fspath(path),
+            "its metadata do not say what it shows; rocframe.write did not make this file",
+            "rocframe.read reads it all the same.",
+        )
+    return found
+
+
+def shown(table: pl.DataFrame) -> dict[str, Any]:
+    """Say what a table shows, as far as its columns tell."""
+    import rocframe as rf
+
+    columns = table.columns
+    name, start, ties = _recognised(columns)
+    kind = None
+    if "tn" in columns[start:]:
+        try:
+            kind = kind_of(columns[start:]).name
+        except BrokenCurveError:
+            kind = None  # a curve whose rates somebody took away
+    return {
+        "table": name,
+        "kind": kind,
+        "by": columns[:start],
+        "rule": RULE if ties else None,
+        "ties": ties,
+        "version": rf.__version__,
+        "schema": SCHEMA_VERSION,
+    }
+
+
+def _recognised(columns: Sequence[str]) -> tuple[str, int, str | None]:
+    """Return what a table is, how many group columns it has, and its tie rule."""
+    for name, known, ties in TABLES:
+        for start in range(len(columns) - len(known) + 1):
+            if tuple(columns[start : start + len(known)]) != known:
+                continue
+            if name == "area" and start + len(known) < len(columns):
+                continue  # a column `auc` says little while others follow
+            return name, start, ties
+    return "table", 0, None
+
+
+def _checked(said: Mapping[str, object]) -> dict[str, object]:
+    """Check that the caller's metadata have names of their own and values that JSON can hold."""
+    ours = shown(pl.DataFrame())
+    for name, value in said.items():
+        if not isinstance(name, str):
+            raise OptionValueError.of("about", name, "a name is a string", "Write it as one.")
+        if name in ours:
+            raise RepeatedNameError.of("about", name, [*ours, *said])
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise OptionValueError.of(
+                f"about[{name!r}]", value, f"JSON cannot hold it: {error}", "Say it as a string."
+            ) from None
+    return dict(said)
+
+
+def _write_ipc(frame: pl.DataFrame, new: Path, meta: str, path: str) -> None:
+    # polars writes Arrow files, but no metadata into them.
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    try:
+        table = frame.to_arrow().replace_schema_metadata({KEY: meta})
+        options = ipc.IpcWriteOptions(compression="zstd")
+        with ipc.new_file(new, table.schema, options=options) as writer:
+            writer.write_table(table)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise StorageError.of(
+            path, f"Arrow cannot hold this table: {reason(error)}", "Write it as Parquet."
+        ) from error
+
+
+def _ipc_metadata(path: Path) -> str | None:
+    from pyarrow import OSFile, ipc
+
+    with OSFile(str(path)) as file:
+        found = (ipc.open_file(file).schema.metadata or {}).get(KEY.encode())
+    return None if found is None else found.decode()
+
+
+def _local(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    kind = format_of(path)
+    local = Path(path).expanduser()
+    try:
+        wrong = fault(local, kind)
+    except OSError as error:
+        raise _unreadable(path, error.strerror or reason(error)) from error
+    if wrong:
+        raise StorageError.of(os.fspath(path), wrong, "Check the path, or write the file again.")
+    return local, kind
+
+
+def _unreadable(path: str | os.PathLike[str], why: str) -> StorageError:
+    return StorageError.of(
+        os.fspath(path), f"the file cannot be read: {why}", "Write it again, or fetch it again."
+    )
