@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,7 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
     rest = np.flatnonzero(sizes > SMALL)
     for i in rest[sizes[rest] >= LARGE]:
         whole = slice(starts[i], starts[i + 1])
-        codes[whole] = np.concatenate(spread(_sort, _cut_by_value(codes[whole])))
+        _sort_large(codes[whole])
 
     def sort_some(groups: NDArray[np.int64]) -> None:
         for i in groups:
@@ -45,7 +46,8 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     rest = np.flatnonzero(sizes > SMALL)
     for i in rest[sizes[rest] >= LARGE]:
         whole = slice(starts[i], starts[i + 1])
-        order[whole] = starts[i] + np.concatenate(spread(_argsort, _cut_by_value(codes[whole])))
+        _order_large(codes[whole], order[whole])
+        order[whole] += starts[i]
 
     def sort_some(groups: NDArray[np.int64]) -> None:
         for i in groups:
@@ -68,24 +70,38 @@ def shares(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.array_split(groups, max(1, min(len(groups), 4 * workers())))
 
 
-def _sort(part: tuple[Codes, NDArray[np.bool_]]) -> Codes:
-    codes = part[0][part[1]]
-    codes.sort()
-    return codes
+def _sort_large(codes: Codes) -> None:
+    """Sort one large group in place, on all threads."""
+    result = np.empty_like(codes)
+
+    def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
+        own = codes[part[0]]
+        own.sort()
+        result[part[1]] = own
+
+    spread(sort_part, _cut_by_value(codes))
+    codes[:] = result
 
 
-def _argsort(part: tuple[Codes, NDArray[np.bool_]]) -> NDArray[np.int64]:
-    rows = np.flatnonzero(part[1])
-    order: NDArray[np.int64] = rows[np.argsort(part[0][rows])]
-    return order
+def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
+    """Fill in the order that sorts one large group, on all threads."""
+
+    def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
+        rows = np.flatnonzero(part[0])
+        order[part[1]] = rows[np.argsort(codes[rows])]
+
+    spread(sort_part, _cut_by_value(codes))
 
 
-def _cut_by_value(codes: Codes) -> list[tuple[Codes, NDArray[np.bool_]]]:
-    """Cut codes into about equal parts, one per thread, each below the next."""
+def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
+    """Cut codes into about equal parts, each below the next: which rows, and their places."""
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
     edges = [sample[len(sample) * i // workers()] for i in range(1, workers())]
-    part = np.searchsorted(edges, codes, "right") if len(edges) > 1 else None
-    if part is None:
-        low = codes < edges[0] if edges else np.ones(len(codes), bool)
-        return [(codes, low), (codes, ~low)]
-    return [(codes, part == i) for i in range(workers())]
+    if len(edges) == 1:
+        low = codes < edges[0]
+        masks = [low, ~low]
+    else:
+        part = np.searchsorted(np.array(edges, codes.dtype), codes, "right")
+        masks = [part == i for i in range(workers())]
+    ends = np.cumsum([0, *map(np.count_nonzero, masks)])
+    return [(mask, slice(a, b)) for mask, (a, b) in zip(masks, pairwise(ends), strict=True)]
