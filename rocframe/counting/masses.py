@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.counting.sort import SMALL, matrices, shares
+from rocframe.counting.sort import matrices, not_small
 from rocframe.counting.threads import spread
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def _running(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Replace values by their running sums within each group."""
     for places in matrices(starts):
         values[places] = np.cumsum(values[places], axis=1)
-    large = np.flatnonzero(np.diff(starts) > SMALL)
-    for share in shares(large):
-        for i in share:
-            whole = slice(starts[i], starts[i + 1])
-            np.cumsum(values[whole], out=values[whole])
+    for i in not_small(starts):
+        whole = slice(starts[i], starts[i + 1])
+        np.cumsum(values[whole], out=values[whole])
     return values

@@ -25,7 +25,7 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
     sizes = np.diff(starts)
     for places in matrices(starts):
         codes[places] = np.sort(codes[places], axis=1)
-    rest = np.flatnonzero(sizes > SMALL)
+    rest = not_small(starts)
     for i in rest[sizes[rest] >= LARGE]:
         whole = slice(starts[i], starts[i + 1])
         _sort_large(codes[whole])
@@ -43,7 +43,7 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = np.diff(starts)
     for places in matrices(starts):
         order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
-    rest = np.flatnonzero(sizes > SMALL)
+    rest = not_small(starts)
     for i in rest[sizes[rest] >= LARGE]:
         whole = slice(starts[i], starts[i + 1])
         _order_large(codes[whole], order[whole])
@@ -63,6 +63,11 @@ def matrices(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= SMALL)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
+
+
+def not_small(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the groups that are in none of the matrices."""
+    return np.flatnonzero(np.diff(starts) > SMALL)
 
 
 def shares(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -111,7 +111,8 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
     ordered = frame
     if not _in_order(keys, threshold):
         order = (
-            keys.with_columns(frame.select(hidden))
+            frame.select(hidden)
+            .hstack(keys)
             .with_row_index("row")
             .select(
                 pl.col("row").sort_by(
@@ -122,7 +123,8 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
             )
             .to_series()
         )
-        ordered, keys = frame[order], keys[order]
+        ordered = frame[order]
+        keys = keys[order] if keys.width else keys
     starts = np.append(_starts(keys, frame.height), frame.height)
     walk = {
         name: ordered.get_column(table.private(name))
