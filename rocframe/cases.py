@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rocframe.predictions import Bound
 
 EXACT_INTEGERS = 2**53
+LARGEST = 1e150  # sum of weights whose square Float64 still holds
 
 
 class State(IntEnum):
@@ -55,9 +56,11 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
 
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
-    positive = positives(columns["label"], bound.roles.positive, bound.names["label"])
+    positive = positives(columns["label"], bound.positive, bound.names["label"])
     count = _masses(columns, "count", bound)
     weight = _masses(columns, "weight", bound)
+    if weight is not None and count is not None and not (weight * count).sum() <= LARGEST:
+        raise MassError.overflow("weight", bound.names["weight"], f"{LARGEST:g} with their counts")
     worst = bound.roles.missing == "worst"
 
     lost = positive.is_null()
@@ -98,7 +101,8 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             negative=negative,
             score=score.fill_null(0).to_numpy(),
             state=state,
-            count=None if count is None else count.fill_null(0).to_numpy(),
+            # A row that does not say how many it stands for is left out as one.
+            count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
         )
 
@@ -114,10 +118,20 @@ def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
         if not binary:
             raise LabelError.undecided(name, label.dtype, _distinct(label))
         return label == 1
-    found = label == positive
-    declared = isinstance(label.dtype, pl.Enum) or (binary and positive in {0, 1})
-    if not declared and label.null_count() < len(label) and not found.any():
-        raise LabelError.absent(positive, name, _distinct(label))
+    try:
+        # A Series of a Categorical with named categories has no ==; an expression has.
+        found = label.to_frame().select(pl.nth(0) == pl.lit(positive)).to_series()
+    except (
+        OverflowError,
+        pl.exceptions.InvalidOperationError,
+    ):  # beyond what the labels' type holds
+        found = pl.select(pl.when(label.is_not_null()).then(False)).to_series()
+    if not found.any() and label.null_count() < len(label):
+        declared = (binary and positive in {0, 1}) or (
+            isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
+        )
+        if not declared:
+            raise LabelError.absent(positive, name, _distinct(label))
     return found
 
 
@@ -151,7 +165,8 @@ def _scores(score: pl.Series, name: str) -> pl.Series:
 
 
 def _fits(score: pl.Series) -> bool:
-    return bool(score.is_between(-EXACT_INTEGERS, EXACT_INTEGERS).all())
+    ends = (cast("int | None", score.min()), cast("int | None", score.max()))
+    return all(end is None or abs(int(end)) <= EXACT_INTEGERS for end in ends)
 
 
 def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series | None:
@@ -167,13 +182,15 @@ def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series
         if unbounded:
             raise MassError.of(role, name, "infinite", unbounded)
     if mass.null_count() > given.null_count() and role == "count":
-        raise MassError.overflow(role, name)
+        raise MassError.overflow(role, name, "Int64 holds")
     below = int((mass < 0).sum())
     if below:
         raise MassError.of(role, name, "negative", below)
     total = mass.cast(pl.Float64).sum()
-    if not total < (float("inf") if role == "weight" else 2.0**63):
-        raise MassError.overflow(role, name)
+    if role == "weight" and not total <= LARGEST:
+        raise MassError.overflow(role, name, f"{LARGEST:g}")
+    if role == "count" and not total < 2.0**63:
+        raise MassError.overflow(role, name, "Int64 holds")
     return mass
 
 

@@ -50,11 +50,26 @@ __all__ = [
 ]
 
 
+LONGEST = 100  # characters of a value that a message repeats
+
+
 def listed(names: Iterable[object], *, most: int = 10) -> str:
     """Spell out what there is, the first ten of it."""
     every = [repr(name) for name in names]
     rest = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + rest
+
+
+def shown(value: object) -> str:
+    """Spell out a value in one line: expressions as they are written, long ones cut short."""
+    plain = str(value) if isinstance(value, pl.Expr) else repr(value)
+    line = " ".join(plain.split()) if "\n" in plain else plain
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+
+
+def counted(rows: int) -> str:
+    """Spell out how many rows."""
+    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 # Errors take one message: polars rebuilds those raised while it resolves a plan from
@@ -113,7 +128,7 @@ class UnknownOptionError(RocframeError, ValueError):
         words = [choice for choice in choices if isinstance(choice, str)]
         guess = get_close_matches(value, words, n=1) if isinstance(value, str) else []
         return cls(
-            f"{argument}={value!r}: there is no such choice.\n"
+            f"{argument}={shown(value)}: there is no such choice.\n"
             f"Choose one of: {listed(choices, most=60)}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
@@ -125,7 +140,7 @@ class OptionValueError(RocframeError, ValueError):
     @classmethod
     def of(cls, argument: str, value: object, wrong: str, todo: str) -> OptionValueError:
         """Name the option, what is wrong with its value, and what to give."""
-        return cls(f"{argument}={value!r}: {wrong}.\n{todo}")
+        return cls(f"{argument}={shown(value)}: {wrong}.\n{todo}")
 
 
 class ColumnTypeError(RocframeError, TypeError):
@@ -159,7 +174,7 @@ class LabelError(RocframeError, ValueError):
         example = found[-1] if found else "yes"
         return cls(
             f"label={column!r}: which value is positive? The labels are {dtype}, and only "
-            f"Boolean and 0/1 labels say so themselves.\nFound: {listed(found)}.\n"
+            f"Boolean and 0/1 labels say so themselves.\nFound: {listed(found) or 'no labels'}.\n"
             f"Name the positive class, such as positive={example!r}."
         )
 
@@ -174,9 +189,15 @@ class LabelError(RocframeError, ValueError):
     @classmethod
     def other_type(cls, positive: object, column: str, dtype: object) -> LabelError:
         """Say that the positive value and the labels cannot be compared."""
+        several = isinstance(positive, list | tuple | set | frozenset)
         return cls(
-            f"positive={positive!r}: a {type(positive).__name__} is never equal to a label of "
-            f"{column!r}, which has type {dtype}.\nGive the positive value in the labels' own type."
+            f"positive={shown(positive)}: a value of type {type(positive).__name__} is never equal "
+            f"to a label of {column!r}, which has type {dtype}.\n"
+            + (
+                f"Give one value; for several say label=pl.col({column!r}).is_in([…])."
+                if several
+                else "Give the positive value in the labels' own type."
+            )
         )
 
 
@@ -200,17 +221,17 @@ class MassError(RocframeError, ValueError):
     def of(cls, argument: str, column: str, wrong: str, rows: int) -> MassError:
         """Name the argument, what is wrong, and in how many rows."""
         return cls(
-            f"{argument}={column!r}: {rows} of the rows have a {argument} that is {wrong}.\n"
+            f"{argument}={column!r}: the {argument} is {wrong} in {counted(rows)}.\n"
             f"A {argument} is finite and at least 0; leave out rows with .filter(), "
             "or mend them where they come from."
         )
 
     @classmethod
-    def overflow(cls, argument: str, column: str) -> MassError:
-        """Say that the sum is beyond the type that holds it."""
+    def overflow(cls, argument: str, column: str, largest: str) -> MassError:
+        """Say that the sum, or its square, is beyond the type that holds it."""
         return cls(
-            f"{argument}={column!r}: the sum is too large to be held.\n"
-            f"Divide the {argument}s by a common factor first; it changes no rate."
+            f"{argument}={column!r}: the {argument}s add up to more than {largest}, too much to "
+            f"calculate with.\nDivide them by a common factor first; it changes no rate."
         )
 
 
@@ -235,7 +256,7 @@ class MissingValuesError(RocframeError, ValueError):
             )
         )
         return cls(
-            f"missing={given!r}: {argument} column {column!r} is null or NaN in {rows} rows"
+            f"missing={given!r}: {argument} column {column!r} is null or NaN in {counted(rows)}"
             f"{where}.\n{todo}"
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from math import isnan
 from types import EllipsisType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -24,12 +25,15 @@ from rocframe.errors import (
     OptionValueError,
     RepeatedNameError,
     UnknownOptionError,
+    listed,
 )
 from rocframe.frames import column, private_names
 from rocframe.vocabulary import MODEL, as_names, check_groups, keys_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+SCORE = "Give a column name, an expression, or several: a list, a selector, {name: column}."
 
 Missing = Literal["raise", "drop", "worst"]
 Column: TypeAlias = str | pl.Expr
@@ -71,6 +75,7 @@ class Bound:
     inputs: tuple[pl.Expr, ...]
     private: dict[str, str]
     names: dict[str, str]
+    positive: object
 
     @property
     def keys_made(self) -> dict[str, pl.DataType]:
@@ -98,13 +103,13 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
     given |= {} if count is None else {"count": ("count", count)}
 
     private = private_names(given, by)
-    inputs, names = [column(name) for name in by], {}
+    inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in given.items():
         names[role], expr, dtype = _resolve(plan, schema, argument, source)
         _CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
-            check_positive(roles.positive, names[role], dtype)
+            positive = as_positive(roles.positive, names[role], dtype)
     return Bound(
         roles=roles,
         by=by,
@@ -113,6 +118,7 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
         inputs=tuple(inputs),
         private=private,
         names=names,
+        positive=positive,
     )
 
 
@@ -121,38 +127,61 @@ def _scores(
 ) -> tuple[list[Column], tuple[str, ...] | None]:
     """Return the score columns, and the models' names if several are compared."""
     if isinstance(score, Mapping):
+        _check_models(score)
         return list(score.values()), _distinct(score)
     if isinstance(score, str) or (isinstance(score, pl.Expr) and not _is_several(score)):
         return [score], None
     if isinstance(score, pl.Expr):
-        names = plan.select(score).collect_schema().names()
-        if not names:
-            raise OptionValueError.of(
-                "score", score, "it selects no column", f"The frame has: {', '.join(schema)}."
-            )
-        others = (roles.label, roles.weight, roles.count)
-        taken = {*as_names(roles.by), *(name for name in others if isinstance(name, str))}
-        for name in names:
-            if name in taken:
-                raise OptionValueError.of(
-                    "score",
-                    score,
-                    f"it selects {name!r} too, which has another role",
-                    f"Leave it out, say … - cs.by_name({name!r}).",
-                )
-        if cs.is_selector(score):
-            return [column(name) for name in names], _distinct(names)
-        return [pl.struct(score).struct.field(name) for name in names], _distinct(names)
-    given: list[Column] = list(score)
+        return _expanded(plan, roles, score, schema)
+    several = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
+    given: list[Column] = list(score) if several else []
     if not given:
-        raise OptionValueError.of("score", score, "the list is empty", "Name one column or more.")
+        raise OptionValueError.of("score", score, "it names no column", SCORE)
     every: list[Column] = []
-    names = []
+    names: list[str] = []
     for one in given:
         part, models = _scores(plan, roles, one, schema)
         every += part
         names += models or [_resolve(plan, schema, "score", one)[0]]
     return every, _distinct(names)
+
+
+def _expanded(
+    plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
+) -> tuple[list[Column], tuple[str, ...]]:
+    """Return one expression for each column that a selector or an expression makes."""
+    names = _made(plan, schema, "score", score).names()
+    if not names:
+        raise OptionValueError.of(
+            "score", score, "it selects no column", f"The frame has: {listed(schema, most=30)}."
+        )
+    others = (roles.label, roles.weight, roles.count)
+    taken = {*as_names(roles.by), *(name for name in others if isinstance(name, str))}
+    for name in names:
+        if name in taken:
+            raise OptionValueError.of(
+                "score",
+                score,
+                f"it selects {name!r} too, which has another role",
+                f"Leave it out, say … - cs.by_name({name!r}).",
+            )
+    if cs.is_selector(score):
+        return [column(name) for name in names], _distinct(names)
+    # Fields are looked up by pattern, like columns, so they get names that are none.
+    fields = [str(i) for i in range(len(names))]
+    whole = pl.struct(score).struct.rename_fields(fields)
+    return [whole.struct.field(field) for field in fields], _distinct(names)
+
+
+def _check_models(scores: Mapping[str, Column]) -> None:
+    """Check that a mapping has something in it, under the names of models."""
+    if not scores:
+        raise OptionValueError.of("score", scores, "it names no column", SCORE)
+    for name in scores:
+        if not isinstance(name, str):
+            raise OptionValueError.of(
+                "score", name, "the name of a model is no string", 'Say {"name": "column"}.'
+            )
 
 
 def _is_several(expr: pl.Expr) -> bool:
@@ -179,17 +208,31 @@ def _resolve(
         raise OptionValueError.of(
             argument, source, "it is neither a column name nor an expression", "Give one of these."
         )
-    try:
-        found = plan.select(source).collect_schema()
-    except pl.exceptions.ColumnNotFoundError as error:
-        missing = str(error).split('"')[1] if '"' in str(error) else str(error).split("\n")[0]
-        raise MissingColumnError.of(argument, missing, schema) from None
+    found = _made(plan, schema, argument, source)
     if len(found) != 1:
         raise OptionValueError.of(
             argument, source, f"it makes {len(found)} columns", "Give one that makes one."
         )
     ((name, dtype),) = found.items()
     return name, source, dtype
+
+
+def _made(plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr) -> pl.Schema:
+    """Return names and types of the columns that an expression makes."""
+    try:
+        return plan.select(source).collect_schema()
+    except pl.exceptions.ColumnNotFoundError as error:
+        # polars names the column in its message, if not in the expression, as one of several.
+        roots = [name for name in source.meta.root_names() if name not in schema]
+        name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
+        raise MissingColumnError.of(argument, name, schema) from None
+    except pl.exceptions.DuplicateError:
+        raise OptionValueError.of(
+            argument,
+            source,
+            "it makes two columns of one name",
+            "Tell them apart, say with .name.suffix(), or give {name: column}.",
+        ) from None
 
 
 def _check_label(name: str, dtype: pl.DataType) -> None:
@@ -207,7 +250,7 @@ def _check_label(name: str, dtype: pl.DataType) -> None:
 
 def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
-        hint = ", say pl.col(…).cast(pl.Float64)" if dtype == pl.String else ""
+        hint = f", say pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
         raise ColumnTypeError.of(
             "score", name, dtype, f"Scores are numbers: cast them first{hint}."
         )
@@ -232,11 +275,15 @@ _CHECKS = {
 }
 
 
-def check_positive(positive: object, name: str, dtype: pl.DataType) -> None:
-    """Check that the positive value could be one of the labels."""
+def as_positive(positive: object, name: str, dtype: pl.DataType) -> object:
+    """Return the positive value as a plain one, if it could be one of the labels."""
     if positive is None:
-        return
-    number = isinstance(positive, int | float) and not isnan(positive)
+        return None
+    if getattr(positive, "ndim", None) == 0:  # a scalar of numpy
+        positive = positive.item()  # type: ignore[attr-defined]
+    number = isinstance(positive, int) or (
+        isinstance(positive, float | Decimal) and not isnan(positive)
+    )
     if dtype == pl.Boolean:
         fits = number and positive in {0, 1}
     elif dtype.is_numeric():
@@ -247,3 +294,4 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> None:
         raise LabelError.other_type(positive, name, dtype)
     if isinstance(dtype, pl.Enum) and positive not in dtype.categories:
         raise LabelError.absent(positive, name, dtype.categories)
+    return positive

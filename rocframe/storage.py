@@ -128,9 +128,11 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     rf.read(Path(folder) / "auc.arrow")["auc"].item()
     0.75
     """
-    lazy = scan(path)
+    local, kind = _local(path)
     try:
-        return collected(lazy)
+        # Opened once: what takes the place of the file meanwhile is another file.
+        with local.open("rb") as file:
+            return pl.read_parquet(file) if kind == "Parquet" else pl.read_ipc(file)
     except UNREADABLE as error:
         raise _unreadable(path, reason(error)) from error
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.errors import MissingColumnError, RepeatedNameError, ReservedColumnError
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    ReservedColumnError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +59,18 @@ def as_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     """Read `by`: nothing, one name, or several."""
     if by is None:
         return ()
-    return (by,) if isinstance(by, str) else tuple(by)
+    given: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
+    names = []
+    for name in given:
+        if not isinstance(name, str):
+            raise OptionValueError.of(
+                "by",
+                name,
+                "group columns are given by name",
+                'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
+            )
+        names.append(name)
+    return tuple(names)
 
 
 def check_groups(by: Sequence[str], available: Iterable[str], table: Sequence[str]) -> None:
@@ -69,5 +86,9 @@ def check_groups(by: Sequence[str], available: Iterable[str], table: Sequence[st
 
 
 def keys_schema(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Dtypes of the group columns."""
+    """Dtypes of the group columns, which have an order."""
+    for name in by:
+        if schema[name] == pl.Object:
+            todo = "Groups are sorted by their keys, and these have no order: cast them first."
+            raise ColumnTypeError.of("by", name, schema[name], todo)
     return {name: schema[name] for name in by}

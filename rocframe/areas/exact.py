@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,13 +55,23 @@ def quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def product(*factors: NDArray[Any]) -> NDArray[Any]:
-    """Multiply whole numbers; Python integers where Int64 is too small."""
-    bound = 1
-    for factor in factors:
-        bound *= int(abs(factor).max()) if len(factor) else 0
-    if bound > LARGEST:
-        factors = tuple(factor.astype(object) for factor in factors)
+    """Multiply whole numbers, in Python's integers where Int64 is too small; or floats."""
+    if not any(factor.dtype.kind == "f" for factor in factors):
+        bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
+        if bound > LARGEST:
+            factors = tuple(factor.astype(object) for factor in factors)
     result = factors[0]
     for factor in factors[1:]:
         result = result * factor
     return result
+
+
+def scaled(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Bring floats to at most 1 by one power of two, which changes no ratio and rounds nothing.
+
+    Products of two such sums of weights neither overflow nor vanish. Whole numbers stay.
+    """
+    if not any(part.dtype.kind == "f" for part in parts):
+        return parts
+    power = -math.frexp(max(float(part.max(initial=0)) for part in parts))[1]
+    return tuple(np.ldexp(part, power) for part in parts)

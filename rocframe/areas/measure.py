@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rocframe.areas.exact import scaled
 from rocframe.areas.pairs import count_pairs, delong_variance
 from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.counting.arrange import arrange
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
+    if cases.weight is not None:
+        (weight,) = scaled(cases.weight)
+        cases = replace(cases, weight=weight)
     walk = Walk.of(arrange(cases))
     totals = walk.totals
     n_pos, n_neg = totals.pos_rows, totals.neg_rows

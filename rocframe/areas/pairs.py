@@ -39,12 +39,12 @@ class Pairs:
     @property
     def areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """AUC with ties counting half, nothing, and full; NaN where a class is absent."""
-        every = product(self.pos, self.neg)
-        low, high = quotient(self.low, every), quotient(self.high, every)
-        half = quotient(self.low + self.high, 2 * every)
-        if every.dtype.kind == "f":  # sums of weights may round across the ends
-            return tuple(np.clip(area, 0, 1) for area in (half, low, high))  # type: ignore[return-value]
-        return half, low, high
+        twice = product(self.pos, self.neg, np.array([2]))
+        low, high = (won.astype(twice.dtype) for won in (self.low, self.high))
+        areas = tuple(quotient(part, twice) for part in (low + high, 2 * low, 2 * high))
+        if twice.dtype.kind == "f":  # sums of weights may round across the ends
+            areas = tuple(np.clip(area, 0, 1) for area in areas)
+        return areas  # type: ignore[return-value]
 
 
 def count_pairs(walk: Walk) -> Pairs:
@@ -57,8 +57,8 @@ def count_pairs(walk: Walk) -> Pairs:
         return sums(block.neg, block.tp0, starts), sums(block.neg, block.tp, starts)
 
     for piece, (won, not_lost) in zip(walk.pieces, walk.each(one), strict=True):
-        low[piece.groups] += won
-        high[piece.groups] += not_lost
+        low[piece.groups] = low[piece.groups] + won
+        high[piece.groups] = high[piece.groups] + not_lost
     return Pairs(low=low, high=high, pos=walk.totals.pos, neg=walk.totals.neg)
 
 
@@ -79,8 +79,8 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
         )
 
     for piece, (squares, others) in zip(walk.pieces, walk.each(one), strict=True):
-        above[piece.groups] += squares
-        below[piece.groups] += others
+        above[piece.groups] = above[piece.groups] + squares
+        below[piece.groups] = below[piece.groups] + others
     m, n = pairs.pos, pairs.neg
     total = pairs.low + pairs.high
     return _spread(m, n, above, total) + _spread(n, m, below, total)
@@ -110,24 +110,26 @@ def _weighted_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     scored_neg = pairs.neg - walk.rows.tails.neg_mass
     above = walk.rows.tails.pos_squares * auc**2
     below = walk.rows.tails.neg_squares * auc**2
-    with np.errstate(divide="ignore", invalid="ignore"):
 
-        def one(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
-            assert block.pos_squares is not None
-            assert block.neg_squares is not None
-            starts, theta = block.starts[:-1], block.of_steps(auc)
+    def one(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        assert block.pos_squares is not None
+        assert block.neg_squares is not None
+        starts, theta = block.starts[:-1], block.of_steps(auc)
+        # The threads that blocks are worked on have error states of their own.
+        with np.errstate(divide="ignore", invalid="ignore"):
             v10 = block.of_steps(scored_neg) - (block.fp0 + block.fp) / 2
             v10 = v10 / block.of_steps(pairs.neg) - theta
             v01 = (block.tp0 + block.tp) / (2 * block.of_steps(pairs.pos)) - theta
-            return (
-                np.add.reduceat(block.pos_squares * v10**2, starts),
-                np.add.reduceat(block.neg_squares * v01**2, starts),
-            )
+        return (
+            np.add.reduceat(block.pos_squares * v10**2, starts),
+            np.add.reduceat(block.neg_squares * v01**2, starts),
+        )
 
-        found = walk.each(one, squares=True)
-        for piece, (squares, others) in zip(walk.pieces, found, strict=True):
-            above[piece.groups] += squares
-            below[piece.groups] += others
+    found = walk.each(one, squares=True)
+    for piece, (squares, others) in zip(walk.pieces, found, strict=True):
+        above[piece.groups] += squares
+        below[piece.groups] += others
+    with np.errstate(divide="ignore", invalid="ignore"):
         variance = m / (m - 1) * above / pairs.pos**2 + n / (n - 1) * below / pairs.neg**2
     # Below the rounding of the placements themselves (1e-14, squared) there is no spread.
     variance = np.where(variance < 1e-28, 0.0, variance)

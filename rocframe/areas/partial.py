@@ -119,7 +119,7 @@ def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
 
     for ends in walk.each(one):
         for height, (owner, values) in zip(heights, ends, strict=True):
-            np.maximum.at(height, owner, values)
+            np.fmax.at(height, owner, values)  # NaN where a class is absent
     return heights
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.exact import sums
+from rocframe.areas.exact import scaled, sums
 from rocframe.areas.pairs import Pairs
 from rocframe.errors import BrokenCurveError
 
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each ROC curve, ties counting half; NaN where a class is absent."""
-    tp, fp, tp0, fp0 = _steps(curves)
-    neg = fp - fp0
-    pos, others = curves.total("tp", "fn"), curves.total("fp", "tn")
-    if not len(pos):
+    counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
+    if not len(curves.firsts):
         return np.zeros(0)
-    return Pairs(
-        low=sums(neg, tp0, curves.firsts), high=sums(neg, tp, curves.firsts), pos=pos, neg=others
-    ).areas[0]
+    tp, fp, tp0, fp0, pos, neg = scaled(*counts)
+    won, not_lost = (sums(fp - fp0, called, curves.firsts) for called in (tp0, tp))
+    return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas[0]
 
 
 def precision_recall_of(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

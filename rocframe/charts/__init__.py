@@ -1,0 +1,1 @@
+"""Tables → Altair charts: the only room that knows Altair."""

@@ -1,0 +1,94 @@
+"""The verb `chart`: curve tables → Altair charts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import BrokenCurveError, LazyFrameError
+from rocframe.vocabulary import WALK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import EllipsisType
+
+    import altair as alt
+
+    from rocframe.curves.kinds import KindName
+    from rocframe.predictions import By
+
+
+def chart(
+    curves: pl.DataFrame,
+    /,
+    *,
+    by: By = None,
+    kind: KindName | None = None,
+    color: str | EllipsisType | None = ...,
+    facet: str | None = None,
+    detail: str | Sequence[str] = (),
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the curve of each group, right for its kind, with the area in the legend.
+
+    Every group has a line of its own: it is left out only where its area is undefined. Lines have
+    as few points as keep them within 1/500 of an axis of the whole curve; their end points are
+    exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+    kind
+        The kind of curve, where it is not the one whose axes stand right of `tn`.
+    color
+        Group column with a color for each of its values; None for one color. Unless it is given:
+        `model` if that is a group column, else the first one that `facet` and `detail` leave.
+    facet
+        Group column with a panel for each of its values.
+    detail
+        Group columns that are told apart by nothing but a line of their own. Those that have no
+        other part are drawn so anyway.
+
+    Returns
+    -------
+    altair.LayerChart or altair.FacetChart
+        A plain Altair chart, a FacetChart with `facet`. Its tooltips show rows of the table. The
+        legend (the title, where there is no color) has the area under each curve, or the mean of
+        the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
+
+    Raises
+    ------
+    LazyFrameError
+        If `curves` is a LazyFrame.
+    MissingColumnError
+        If a column that an argument names is not there.
+    RocframeError
+        If the table is no curve table, or a group is not whole, as after a filter on rows.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> type(curves.roc.chart()).__name__
+    'LayerChart'
+    >>> rf.chart(curves).title.subtitle
+    'AUC 0.750'
+    """
+    if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
+        raise LazyFrameError.of("chart")
+    lacking = [name for name in WALK if name not in curves.columns]
+    if lacking:
+        raise BrokenCurveError.of(
+            "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
+            "Make one with .roc.curve(label, score, by=…), and draw that.",
+        )
+    # numpy and Altair load with the first chart, not with the package.
+    from rocframe.charts.curve_chart import curve_chart
+    from rocframe.charts.picture import pictured
+
+    return curve_chart(pictured(curves, by=by, kind=kind, color=color, facet=facet, detail=detail))

@@ -1,0 +1,85 @@
+"""Groups of a curve table → the words that a chart has for them, and for the areas under them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from rocframe.areas.under import auc_of, precision_recall_of
+from rocframe.charts.names import legible, spelled
+from rocframe.errors import BrokenCurveError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from rocframe.curves.kinds import Kind
+    from rocframe.curves.table import Curves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group column as text: its title, its values in order, and which of them each curve has."""
+
+    title: str
+    values: tuple[str, ...]
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, keys: pl.Series) -> Group:
+        """Read the keys of all curves; values are in the order in which polars sorts them."""
+        values = keys.alias("key").unique().sort()
+        known = values.to_frame().with_row_index("place")
+        places = (
+            keys.alias("key")
+            .to_frame()
+            .join(known, on="key", how="left", nulls_equal=True, maintain_order="left")
+        )
+        return cls(
+            title=legible(keys.name),
+            values=tuple(spelled(values)),
+            places=tuple(places.get_column("place").to_list()),
+        )
+
+    @property
+    def texts(self) -> list[str]:
+        """The value of each curve."""
+        return [self.values[place] for place in self.places]
+
+    def captions(self, areas: Sequence[float] | None, kind: Kind) -> dict[str, str]:
+        """Return each value with the area under its curves behind it."""
+        if areas is None:
+            return {}
+        here: dict[str, list[float]] = {value: [] for value in self.values}
+        for value, area in zip(self.texts, areas, strict=True):
+            here[value].append(area)
+        return {value: f"{value} ({summed_up(some, kind)})" for value, some in here.items()}
+
+
+def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
+    """Return the area under each curve, NaN where it is undefined; None where none is known."""
+    try:
+        areas = precision_recall_of(curves)[0] if _is_pr(kind) else auc_of(curves)
+    except BrokenCurveError:  # made with thresholds=, and so without its end
+        return None
+    return [float(area) for area in areas]
+
+
+def summed_up(areas: Sequence[float] | None, kind: Kind) -> str:
+    """Say the area under one curve, or the mean of several; nothing where none is known."""
+    if not areas:
+        return ""
+    name = "AP" if _is_pr(kind) else "AUC"
+    known = [area for area in areas if not isnan(area)]
+    if not known:
+        return f"{name} undefined"
+    mean = "mean " if len(areas) > 1 else ""
+    lost = len(areas) - len(known)
+    return f"{mean}{name} {fmean(known):.3f}" + (f", {lost} undefined" if lost else "")
+
+
+def _is_pr(kind: Kind) -> bool:
+    return kind.name == "precision_recall"

@@ -1,0 +1,100 @@
+"""Records of curves → the layers of a chart: their lines, and points with tooltips."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from rocframe.charts.axes import fields, positions
+from rocframe.charts.palette import COLORS, color_scale, stroke
+from rocframe.charts.records import POINTS
+from rocframe.vocabulary import CONFUSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rocframe.charts.picture import Picture
+    from rocframe.charts.plane import Plane
+
+THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+COUNT, RATE = ",.2~f", ".4~g"
+
+
+def lines(picture: Picture) -> alt.Chart:
+    """Draw the lines, in the order of their points: Vega-Lite would sort these along x."""
+    x, y = positions(picture.plane)
+    layer: alt.Chart = (
+        alt.Chart()
+        .mark_line(**stroke(crowded=picture.crowded))
+        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=_color(picture))
+    )
+    return layer
+
+
+def _color(picture: Picture) -> Any:
+    if picture.color is None:
+        return alt.value(COLORS[0])
+    group = picture.groups[picture.color]
+    legend = alt.Legend(
+        title=group.title,
+        labelExpr=captioned(picture.captions),
+        labelLimit=0,
+        symbolType="stroke",
+        symbolSize=200,
+        symbolStrokeWidth=3,
+        symbolOpacity=1,
+    )
+    return alt.Color(f"{picture.color}:N", scale=color_scale(group.values), legend=legend)
+
+
+def captioned(captions: Mapping[str, str]) -> Any:
+    """Return the expression that looks up the captions of a legend or of panels.
+
+    The values stay as they are: layers that others add share the colors of the same values.
+    """
+    # Vega-Lite puts a condition in the place of datum.label: hence the parentheses.
+    return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
+
+
+def points(picture: Picture) -> alt.Chart:
+    """Lay points that cannot be seen on the lines: their tooltips are rows of the table."""
+    plane = picture.plane
+    x, y = positions(plane)
+    rows = [
+        *(
+            # Vega-Lite puts these titles into an expression, where a backslash has a meaning.
+            alt.Tooltip(f"{name}:N", title=group.title.replace("\\", "\\\\"))
+            for name, group in picture.groups.items()
+        ),
+        alt.Tooltip("at:N", title="threshold"),
+        *(
+            alt.Tooltip(f"{name}:Q", title=side.name, format=RATE)
+            for name, side in (("x", plane.x), ("y", plane.y))
+            if side.name not in CONFUSION
+        ),
+        *(alt.Tooltip(f"{name}:Q", title=name, format=COUNT) for name in CONFUSION),
+    ]
+    layer: alt.Chart = (
+        alt.Chart()
+        .mark_point(filled=True, size=80, opacity=0)
+        .transform_filter("isValid(datum.tp)")
+        .transform_calculate(fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD)
+        .encode(x=x, y=y, tooltip=rows)
+    )
+    return layer
+
+
+def unfolded(chart: alt.LayerChart, plane: Plane) -> alt.LayerChart:
+    """Give every point of the records a row of its own, and its place on the axes."""
+    chart = chart.transform_flatten(list(POINTS)).transform_window(
+        step="row_number()", groupby=["curve"]
+    )
+    if not plane.x.deviate:
+        return chart
+    places = {
+        place: f"quantileNormal(datum.{rate})"
+        for place, rate in zip(fields(plane), ("x", "y"), strict=True)
+    }
+    return chart.transform_calculate(**places)

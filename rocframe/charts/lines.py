@@ -1,0 +1,126 @@
+"""Paths → the few points whose straight lines draw them on a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rocframe.charts.plane import measured, rates
+from rocframe.charts.thin import corners, distance, spaced
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.charts.path import Path
+    from rocframe.charts.plane import Plane
+
+# As shares of an axis. With what `landmarks` leaves out, less than 1/1600, they make 1/500.
+BEND = 1 / 4000
+CORNER = 1 / 900
+
+BETWEEN = -1  # no row of the table
+ROWS = 2400  # of all lines together, as far as each may have LEAST beside its corners
+LEAST, MOST = 20, 480  # of one line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lines:
+    """The few points whose straight lines draw a path, and their rates."""
+
+    path: Path
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+def drawn_on(plane: Plane, path: Path) -> Lines:
+    """Choose the few points whose straight lines draw a path on a plane."""
+    if plane.x.deviate:
+        path = inside(path, plane.x.low, plane.x.high)
+    if plane.bends:
+        path = bent(plane, path)
+    x, y = rates(plane.kind, path)
+    across, up = plane.x.place(x), plane.y.place(y)
+    kept = corners(across, up, path.starts, CORNER)
+    # Where a rate has no value, the line starts at that of the next point: it shows no row.
+    rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
+    needed = np.bincount(path.curve[kept], minlength=len(path.pos))
+    spare = np.minimum(MOST - needed, (ROWS - needed.sum()) // max(len(needed), 1))
+    kept[rows] |= spaced(across[rows], up[rows], path.only(rows).starts, np.maximum(spare, LEAST))
+    path = replace(path, row=np.where(rows, path.row, BETWEEN))
+    return Lines(path=path.only(kept), x=x[kept], y=y[kept])
+
+
+def inside(path: Path, low: float, high: float) -> Path:
+    """Return the part of each curve where both rates are between two limits."""
+    parts = []
+    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
+        if start == end:
+            continue
+        tp, fp = path.tp[start:end], path.fp[start:end]
+        totals = ((tp, path.pos[curve]), (fp, path.neg[curve]))
+        enter = max(_passes(counts, low * total, "left") for counts, total in totals)
+        leave = min(_passes(counts, high * total, "right") for counts, total in totals)
+        if enter >= leave:
+            continue
+        at = np.arange(end - start)
+        places = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
+        rows = np.where(places % 1 == 0, path.row[start + places.astype(np.int64)], BETWEEN)
+        tp, fp = (np.interp(places, at, counts) for counts in (tp, fp))
+        parts.append((np.full(len(places), curve), rows, tp, fp))
+    nothing = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
+    curves, row, tp, fp = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    return replace(path, curve=curves, row=row, tp=tp, fp=fp)
+
+
+def _passes(counts: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
+    """Return between which two points rising counts reach a level first, or leave it."""
+    after = int(np.searchsorted(counts, level, side))
+    if after == 0:
+        return 0.0
+    if after == len(counts):
+        return float(after if side == "left" else after - 1)
+    before, behind = counts[after - 1], counts[after]
+    return float(after - 1 + (level - before) / (behind - before))
+
+
+def bent(plane: Plane, path: Path) -> Path:
+    """Add points between rows until straight lines follow the curve.
+
+    Between two rows everything is linear in tp and fp, which rates may not be.
+    """
+    left = np.flatnonzero(path.curve[1:] == path.curve[:-1])
+    while len(left):
+        left = left[_bend(plane, path, left)]
+        middle = _between(path, left, 0.5)
+        added = {
+            name: np.insert(getattr(path, name), left + 1, getattr(middle, name))
+            for name in ("curve", "row", "tp", "fp")
+        }
+        path = replace(path, **added)
+        left = left + np.arange(len(left))
+        left = np.sort(np.append(left, left + 1))
+    return path
+
+
+def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which lines to the next point leave the straight one."""
+    x, y = plane.place(path)
+    bend = (np.abs(x[left + 1] - x[left]) > BEND) & (np.abs(y[left + 1] - y[left]) > BEND)
+    long = left[bend]
+    off = np.zeros(len(long))
+    ends = (x[long], y[long]), (x[long + 1], y[long + 1])
+    for share in (0.25, 0.5, 0.75):
+        off = np.maximum(off, distance(plane.place(_between(path, long, share)), *ends))
+    bend[bend] = off > BEND
+    return bend
+
+
+def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
+    """Return the points that share the way to the next point."""
+    tp, fp = (
+        counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
+    )
+    row = np.full(len(left), BETWEEN)
+    return replace(path, curve=path.curve[left], row=row, tp=tp, fp=fp)

@@ -1,0 +1,1 @@
+"""The work of the command line: logs → tables, a page, and what is said meanwhile."""

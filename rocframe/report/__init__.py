@@ -1,0 +1,1 @@
+"""Tables and charts → one page that needs no network."""

@@ -1,0 +1,71 @@
+"""Tables for expressions: every column may have holes, and the rows that then count."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from hypothesis import strategies as st
+
+from tests.oracles import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIED = st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, None, math.nan])
+ANY = TIED | st.floats(allow_nan=False)
+COLUMNS = {
+    "label": (pl.Boolean, st.sampled_from([True, False, True, False, None])),
+    "score": (pl.Float64, TIED | ANY),
+    "weight": (pl.Float64, st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, None, math.nan])),
+    "count": (pl.Int64, st.sampled_from([0, 1, 2, 3, None])),
+}
+# How a row's importance is said: nothing, one of the two, or both.
+MASSES = [{}, {"count": "count"}, {"weight": "weight"}, {"weight": "weight", "count": "count"}]
+
+
+@st.composite
+def holed(
+    draw: Callable[..., Any], *, scores: st.SearchStrategy[Any] | None = None
+) -> pl.DataFrame:
+    """Draw a table of some groups, `None` among them, all columns with missing values."""
+    kinds = {name: dtype for name, (dtype, _) in COLUMNS.items()}
+    values = {name: strategy for name, (_, strategy) in COLUMNS.items()}
+    values |= {} if scores is None else {"score": scores}
+    rows = draw(
+        st.lists(st.tuples(st.sampled_from(["a", "b", None]), *values.values()), max_size=20)
+    )
+    return pl.DataFrame(rows, schema={"group": pl.String, **kinds}, orient="row")
+
+
+def missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def used(table: pl.DataFrame, mass: dict[str, str]) -> list[Case]:
+    """Read the rows that an expression counts; those with a hole are left out."""
+    cases = []
+    for row in table.iter_rows(named=True):
+        if not any(missing(row[name]) for name in ("label", "score", *mass)):
+            count = row["count"] if "count" in mass else 1
+            weight = Fraction(row["weight"]) if "weight" in mass else Fraction(1)
+            cases.append(Case(row["label"], row["score"], count, weight))
+    return [case for case in cases if case.mass]
+
+
+def expected(
+    table: pl.DataFrame, mass: dict[str, str], oracle: Callable[[list[Case]], Any]
+) -> pl.DataFrame:
+    """Ask the oracle for one number per group, groups sorted."""
+    groups = table["group"].unique().sort().to_list()
+    found = [oracle(used(table.filter(pl.col("group").eq_missing(g)), mass)) for g in groups]
+    numbers = [None if number is None else float(number) for number in found]
+    schema = {"group": pl.String, "score": pl.Float64}
+    return pl.DataFrame({"group": groups, "score": numbers}, schema=schema)
+
+
+def actual(table: pl.DataFrame, expression: pl.Expr, *, engine: Any = "in-memory") -> pl.DataFrame:
+    """Evaluate an expression in each group, groups sorted."""
+    return table.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)

@@ -1,0 +1,232 @@
+"""`area`: what curve tables say when they are read back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests import oracles
+from tests.strategies import (
+    ANY_WEIGHTS,
+    COUNTS,
+    PLAIN,
+    TIED,
+    both_classes,
+    few,
+    repeated,
+    shuffled,
+    tables,
+)
+
+PREDICTIONS = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]}
+AREAS = ["average_precision", "pr_auc"]
+
+
+def grouped(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    return rf.curve(table, "label", "score", by="group", **more)
+
+
+def test_the_area_of_a_curve_is_its_auc(frame):
+    curves = rf.curve(frame(PREDICTIONS), "label", "score")
+    assert_frame_equal(rf.area(curves), frame({"auc": [0.625]}), check_exact=True)
+    assert_frame_equal(curves.roc.area(), frame({"auc": [0.625]}), check_exact=True)
+
+
+def test_a_precision_recall_curve_has_two_areas_named_after_their_estimators(frame):
+    curves = rf.curve(frame(PREDICTIONS), "label", "score", kind="precision_recall")
+    # Precision 1 up to recall 1/2; then t true positives come with t false ones, from (1, 1) to
+    # (2, 2): the integral of t/(2t) over the other half.
+    expected = frame({"average_precision": [0.5 + 0.5 * 0.5], "pr_auc": [0.5 + 0.5 * 0.5]})
+    assert_frame_equal(rf.area(curves), expected, rel_tol=0, abs_tol=1e-15)
+
+
+def test_the_kind_asked_for_wins_over_the_axes_in_the_table():
+    curves = rf.curve(pl.DataFrame(PREDICTIONS), "label", "score")
+    assert rf.area(curves, kind="pr").columns == AREAS
+    other = rf.curve(pl.DataFrame(PREDICTIONS), "label", "score", kind="pr")
+    assert rf.area(other, kind="roc").rows() == [(0.625,)]
+
+
+def test_groups_without_a_class_have_no_area():
+    table = pl.DataFrame(
+        {"group": [None, "a", "b", "b"], "label": [1, 0, 1, 0], "score": [0.1, 0.2, 0.4, 0.3]}
+    )
+    expected = pl.DataFrame({"group": [None, "a", "b"], "auc": [None, None, 1.0]})
+    assert_frame_equal(rf.area(grouped(table)), expected)
+    expected = pl.DataFrame(
+        {
+            "group": [None, "a", "b"],
+            "average_precision": [1.0, None, 1.0],
+            "pr_auc": [1.0, None, 1.0],
+        }
+    )
+    assert_frame_equal(rf.area(grouped(table, kind="pr")), expected)
+
+
+def test_an_empty_table_of_curves_has_no_areas():
+    empty = pl.DataFrame(schema={"group": pl.String, "label": pl.Boolean, "score": pl.Float64})
+    none = pl.DataFrame(schema={"group": pl.String, "auc": pl.Float64})
+    assert_frame_equal(rf.area(grouped(empty)), none)
+    one = rf.area(rf.curve(empty, "label", "score"))
+    assert_frame_equal(one, pl.DataFrame({"auc": [None]}, schema={"auc": pl.Float64}))
+
+
+def test_a_column_left_of_threshold_is_a_key_unless_by_says_otherwise():
+    table = pl.DataFrame({**PREDICTIONS, "group": ["a"] * 4})
+    curves = grouped(table).with_columns(extra=pl.lit(1)).select("extra", pl.exclude("extra"))
+    assert rf.area(curves).columns == ["extra", "group", "auc"]
+    assert rf.area(curves, by="group").columns == ["group", "auc"]
+
+
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}))
+def test_area_of_the_curve_is_auc_of_the_predictions_bit_for_bit(table):
+    for missing in ("worst", "drop"):
+        areas = rf.area(grouped(table, count="count", missing=missing))
+        direct = rf.auc(
+            table, "label", "score", by="group", count="count", missing=missing, ci=None
+        )
+        assert_frame_equal(areas, direct.select("group", "auc"), check_exact=True)
+
+
+@few
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}))
+def test_area_of_a_weighted_curve_is_its_auc_to_rounding(table):
+    areas = rf.area(grouped(table, weight="weight", missing="worst"))
+    direct = rf.auc(table, "label", "score", by="group", weight="weight", missing="worst", ci=None)
+    expected = direct.select("group", "auc")
+    assert_frame_equal(areas, expected, rel_tol=0, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("power", [-1000, -400, 400])
+def test_the_scale_of_the_weights_does_not_matter(power):
+    table = pl.DataFrame({**PREDICTIONS, "w": [2.0**power] * 4})
+    curves = rf.curve(table, "label", "score", weight="w")
+    assert rf.area(curves).rows() == [(0.625,)]
+    assert rf.area(curves, kind="pr").rows() == [pytest.approx((0.75, 0.75), abs=1e-15)]
+
+
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}))
+def test_average_precision_is_the_step_sum(table):
+    areas = rf.area(grouped(table, count="count", kind="pr", missing="worst"))
+    for found, every in zip(
+        areas["average_precision"], oracles.by_group(table).values(), strict=True
+    ):
+        pos, _ = oracles.sides(every)
+        if not pos:
+            assert found is None
+            continue
+        exact = oracles.average_precision(oracles.curve(every))
+        assert found == pytest.approx(float(exact), abs=1e-14)  # at most 24 terms of at most 1
+
+
+@few
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, shape=TIED))
+def test_pr_auc_is_the_integral_of_precision_with_counts_mixed_linearly(table):
+    areas = rf.area(grouped(table, weight="weight", kind="pr", missing="worst"))
+    for found, every in zip(areas["pr_auc"], oracles.by_group(table).values(), strict=True):
+        pos, _ = oracles.sides(every)
+        if not pos:
+            assert found is None
+            continue
+        # 64 Gauss nodes on each of 31 pieces: the integrand is smooth on each.
+        assert found == pytest.approx(oracles.pr_auc(oracles.curve(every)), abs=1e-9)
+
+
+def test_one_step_to_a_million_false_positives_keeps_its_digits():
+    # One positive comes with them: the integral of t / (10^6·t + t) is 1/(10^6 + 1) all along.
+    table = pl.DataFrame(
+        {"label": [1, 0], "score": [0.5, 0.5], "n": [1, 10**6]}, schema_overrides={"n": pl.Int64}
+    )
+    areas = rf.area(rf.curve(table, "label", "score", count="n", kind="pr"))
+    assert areas.row(0) == pytest.approx((1 / (10**6 + 1),) * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [1, 10**3, 10**6, 10**9])
+def test_a_far_step_of_the_hyperbola_keeps_its_digits(more):
+    # From (1, 10^9) to (2, 10^9 + more): the integral of t / (t + 10^9 + (t - 1)·more) from 1 to 2,
+    # by Simpson's rule, the integrand being all but straight.
+    rows = [(0, 2, 10**9), (1, 1, 1), (0, 0, more), (1, 0, 1)]
+    table = pl.DataFrame(rows, schema=["label", "score", "n"], orient="row")
+    found = rf.area(rf.curve(table, "label", "score", count="n", kind="pr"))["pr_auc"][0]
+
+    def precision(t: Fraction) -> Fraction:
+        return t / (t + 10**9 + (t - 1) * more)
+
+    pieces = 200
+    nodes = [1 + Fraction(i, 2 * pieces) for i in range(2 * pieces + 1)]
+    weights = [1, *[4, 2] * (pieces - 1), 4, 1]
+    second = sum(w * precision(t) for w, t in zip(weights, nodes, strict=True)) / (6 * pieces)
+    # The first positive: the integral of t / (t + 10^9) from 0 to 1, all but 1/2 of 10^-9.
+    first = Fraction(1, 2 * 10**9)
+    assert found == pytest.approx(float(first + second) / 2, rel=1e-6)
+
+
+@few
+@given(table=tables(min_size=1, mass={"weight": ANY_WEIGHTS}))
+def test_constant_scores_have_the_prevalence_as_both_areas(table):
+    constant = table.with_columns(score=pl.lit(0.5))
+    curves = grouped(constant, weight="weight", kind="pr", metrics="prevalence")
+    first = curves.group_by("group", maintain_order=True).first()
+    for row, prevalence in zip(rf.area(curves).rows(), first["prevalence"], strict=True):
+        if prevalence:
+            assert row[1:] == pytest.approx((prevalence, prevalence), rel=1e-12)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}))
+def test_a_count_of_n_is_n_rows(table):
+    for kind in ("roc", "pr"):
+        rows = rf.area(grouped(repeated(table, "count"), kind=kind))
+        counted = rf.area(grouped(table, count="count", kind=kind))
+        counted = counted.join(rows, on="group", how="semi", nulls_equal=True)
+        assert_frame_equal(counted, rows, check_exact=True)
+
+
+@few
+@given(table=tables(min_size=1), times=st.integers(2, 3))
+def test_repeating_every_row_changes_neither_area(table, times):
+    for kind in ("roc", "pr"):
+        once = rf.area(grouped(table, kind=kind))
+        often = rf.area(grouped(pl.concat([table] * times), kind=kind))
+        # Exact for the AUC; the other two are sums of floats of other sizes.
+        assert_frame_equal(once, often, rel_tol=1e-12, abs_tol=0)
+
+
+@few
+@given(table=tables(shape=PLAIN), seed=st.integers(0, 9))
+def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
+    for kind in ("roc", "pr"):
+        curves = grouped(table, kind=kind)
+        mixed_up = shuffled(curves, seed)
+        assert_frame_equal(rf.area(mixed_up), rf.area(curves), check_exact=True)
+
+
+@few
+@given(table=tables(missing=True))
+def test_every_engine_gives_the_same_bits(table):
+    for kind in ("roc", "pr"):
+        eager = rf.area(grouped(table, kind=kind, missing="drop"))
+        plan = rf.area(grouped(table.lazy(), kind=kind, missing="drop"))
+        for engine in ("streaming", "in-memory"):
+            assert_frame_equal(plan.collect(engine=engine), eager, check_exact=True)
+
+
+@few
+@given(table=tables(min_size=2, mass={"count": COUNTS}))
+def test_the_area_under_a_gain_chart_follows_from_the_auc(table):
+    # Vuk & Curk (2006): π/2 + (1 - π)·AUC. The polyline is joined by straight lines.
+    curve = rf.curve(
+        table, "label", "score", count="count", kind="gain", metrics=["prevalence", "fpr"]
+    )
+    assume(both_classes(table.filter(pl.col("count") > 0)))
+    gain = (curve["alert_rate"].diff()[1:] * (curve["tpr"] + curve["tpr"].shift())[1:] / 2).sum()
+    share, auc = curve["prevalence"][0], rf.area(curve)["auc"][0]
+    assert gain == pytest.approx(share / 2 + (1 - share) * auc, abs=1e-13)

@@ -1,0 +1,423 @@
+"""`auc`: whole tables by hand, all pairs by definition, and what areas owe each other."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests import oracles
+from tests.strategies import (
+    ANY_WEIGHTS,
+    COUNTS,
+    EXACT_WEIGHTS,
+    PLAIN,
+    SHAPES,
+    both_classes,
+    few,
+    ranked,
+    repeated,
+    shuffled,
+    tables,
+)
+
+AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
+SCHEMA = {
+    "n_pos": pl.Int64,
+    "n_neg": pl.Int64,
+    "n_missing": pl.Int64,
+    "auc": pl.Float64,
+    "auc_pessimistic": pl.Float64,
+    "auc_optimistic": pl.Float64,
+    "se": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "ci_method": pl.String,
+    "note": pl.String,
+}
+
+# Areas, standard error, limits, level and method where a class is absent.
+NO_AREA = [*[None] * 6, 0.95, None]
+
+# Of 2 times 2 pairs the positives win two and a half, and tie one.
+PREDICTIONS = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]}
+
+
+def grouped(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    return rf.auc(table, "label", "score", by="group", **more)
+
+
+def assert_same(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    assert_frame_equal(left, right, check_exact=True)
+
+
+def test_an_auc_table_has_counts_areas_interval_and_note(frame):
+    actual = rf.auc(frame(PREDICTIONS), "label", "score")
+    # V10 = 1, 1/4; V01 = 3/4, 1/2: variance (9/32)/2 + (1/32)/2 = 5/32, on the logit scale.
+    se = math.sqrt(5 / 32)
+    half = 1.959963984540054 * se / (0.625 * 0.375)
+    lower, upper = (1 / (1 + math.exp(-math.log(0.625 / 0.375) + way * half)) for way in (1, -1))
+    row = [2, 2, 0, 0.625, 0.5, 0.75, se, lower, upper, 0.95, "logit_delong", None]
+    expected = frame(pl.DataFrame([row], schema=SCHEMA, orient="row"))
+    assert_frame_equal(actual, expected, rel_tol=1e-14, abs_tol=0)  # of exp and log
+
+
+def test_without_an_interval_its_columns_are_null(frame):
+    actual = rf.auc(frame(PREDICTIONS), "label", "score", ci=None)
+    row = [2, 2, 0, 0.625, 0.5, 0.75, *[None] * 6]
+    expected = frame(pl.DataFrame([row], schema=SCHEMA, orient="row"))
+    assert_frame_equal(actual, expected, check_exact=True)
+
+
+def test_the_namespace_is_the_function(frame):
+    predictions = frame(PREDICTIONS)
+    actual = predictions.roc.auc("label", "score", ci="delong", level=0.9)
+    expected = rf.auc(predictions, "label", "score", ci="delong", level=0.9)
+    assert_frame_equal(actual, expected, check_exact=True)
+
+
+NOTES = {
+    "a no rows": ([None], [0.5], "no_rows"),
+    "b no positives": ([0, 0], [0.5, 0.1], "no_positives"),
+    "c no negatives": ([1, 1], [0.5, 0.1], "no_negatives"),
+    "d one positive": ([1, 0, 0], [0.5, 0.1, 0.7], "one_positive"),
+    "e one negative": ([1, 1, 0], [0.5, 0.1, 0.2], "one_negative"),
+    "f constant": ([1, 1, 0, 0], [0.5] * 4, "zero_variance"),
+    "g perfect": ([1, 1, 0, 0], [0.5, 0.6, 0.1, 0.2], "zero_variance"),
+    "h fine": ([1, 1, 0, 0], [0.5, 0.1, 0.1, 0.2], None),
+}
+
+
+def noted() -> pl.DataFrame:
+    rows = [
+        (group, label, score)
+        for group, (labels, scores, _) in NOTES.items()
+        for label, score in zip(labels, scores, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=["group", "label", "score"], orient="row")
+
+
+def test_a_note_says_what_keeps_a_group_from_its_numbers():
+    actual = grouped(noted(), missing="drop")
+    expected = pl.DataFrame(
+        {
+            "group": list(NOTES),
+            "n_pos": [0, 0, 2, 1, 2, 2, 2, 2],
+            "n_neg": [0, 2, 0, 2, 1, 2, 2, 2],
+            "n_missing": [1, 0, 0, 0, 0, 0, 0, 0],
+            "auc": [None, None, None, 0.5, 0.5, 0.5, 1.0, 0.625],
+            "note": [note for _, _, note in NOTES.values()],
+        }
+    )
+    assert_frame_equal(actual.select(expected.columns), expected)
+    assert actual["se"].is_null().to_list() == [True] * 7 + [False]
+    # Where the variance is 0 there are limits at AUC 0 or 1 only, and they are Newcombe's.
+    assert actual["ci_method"].to_list() == [None] * 6 + ["newcombe", "logit_delong"]
+    assert actual["lower"].is_null().to_list() == [True] * 6 + [False] * 2
+    assert actual["ci_level"].to_list() == [0.95] * 8
+
+
+def test_broken_groups_cost_the_others_nothing():
+    good = noted().filter(pl.col("group") == "h fine")
+    assert_same(grouped(noted(), missing="drop").tail(1), grouped(good))
+
+
+def test_without_rows_there_is_one_group_or_none():
+    empty = pl.DataFrame(schema={"group": pl.String, "label": pl.Boolean, "score": pl.Float64})
+    row = [0, 0, 0, *NO_AREA, "no_rows"]
+    one = pl.DataFrame([row], schema=SCHEMA, orient="row")
+    assert_same(rf.auc(empty, "label", "score"), one)
+    none = pl.DataFrame(schema={"group": pl.String, **SCHEMA})
+    assert_same(grouped(empty), none)
+    models = rf.auc(empty, "label", {"b": "score", "a": "score"})
+    assert_same(models, pl.concat([one, one]).select(pl.Series("model", ["a", "b"]), *one.columns))
+    none = pl.DataFrame(schema={"group": pl.String, "model": pl.String, **SCHEMA})
+    models = rf.auc(empty, "label", {"b": "score", "a": "score"}, by="group")
+    assert_same(models, none)
+
+
+def test_all_rows_missing_are_counted_and_leave_a_group():
+    table = pl.DataFrame({"label": [1, 0, None], "score": [None, math.nan, 0.5]})
+    actual = rf.auc(table, "label", "score", missing="drop")
+    assert actual.row(0) == (0, 0, 3, *NO_AREA, "no_rows")
+    worst = rf.auc(table.head(2), "label", "score", missing="worst")
+    assert worst.row(0)[:6] == (1, 1, 2, 0.0, 0.0, 0.0)
+
+
+def test_a_class_weighted_to_nothing_is_absent():
+    table = pl.DataFrame({"label": [1, 1, 0], "score": [0.1, 0.3, 0.2], "w": [0.0, 0.0, 2.0]})
+    actual = rf.auc(table, "label", "score", weight="w")
+    assert actual.row(0) == (0, 1, 0, *NO_AREA, "no_positives")
+    actual = rf.auc(table.with_columns(w=pl.lit(0.0)), "label", "score", weight="w")
+    assert actual.row(0) == (0, 0, 0, *NO_AREA, "no_rows")
+
+
+@few
+@given(table=tables())
+def test_auc_and_envelope_are_the_fractions_of_all_pairs_correctly_rounded(table):
+    actual = grouped(table, ci=None)
+    for row, every in zip(
+        actual.iter_rows(named=True), oracles.by_group(table).values(), strict=True
+    ):
+        pos, neg = oracles.sides(every)
+        assert (row["n_pos"], row["n_neg"], row["n_missing"]) == (len(pos), len(neg), 0)
+        assert [row[name] for name in AREAS] == floats(oracles.areas(every))
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_scores_of_every_shape_are_paired_alike(shape, data):
+    table = data.draw(tables(shape=shape, missing=True, min_size=3))
+    row = rf.auc(table, "label", "score", missing="worst", ci=None).row(0, named=True)
+    assert [row[name] for name in AREAS] == floats(oracles.areas(oracles.cases(table)))
+
+
+def floats(areas: oracles.Areas | None) -> list[float | None]:
+    return [None] * 3 if areas is None else [float(area) for area in areas]
+
+
+@few
+@given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
+def test_weighted_areas_are_those_of_all_pairs_to_rounding(table):
+    actual = grouped(table, weight="weight", count="count", missing="worst", ci=None)
+    for row, every in zip(
+        actual.iter_rows(named=True), oracles.by_group(table).values(), strict=True
+    ):
+        expected = floats(oracles.areas(every))
+        # The design's 1e-12; sums of 24 weights round by far less.
+        assert [row[name] for name in AREAS] == pytest.approx(expected, abs=1e-12)
+        pos, neg = (sum(c.count for c in side) for side in oracles.sides(every))
+        missing = sum(c.count for c in every if c.score is None)
+        assert (row["n_pos"], row["n_neg"], row["n_missing"]) == (pos, neg, missing)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}, missing=True))
+def test_the_standard_error_is_delongs_from_exact_placements(table):
+    actual = grouped(table, count="count", missing="worst", ci="delong")
+    expected = [oracles.delong_variance(every) for every in oracles.by_group(table).values()]
+    for se, variance in zip(actual["se"], expected, strict=True):
+        # The variance is one exact quotient, rounded a few times; a variance of 0 is null.
+        assert se == (pytest.approx(math.sqrt(variance), rel=1e-14) if variance else None)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
+def test_the_weighted_standard_error_is_the_designs_formula(table):
+    actual = grouped(table, count="count", weight="weight", missing="worst", ci="delong")
+    expected = [oracles.delong_variance(every) for every in oracles.by_group(table).values()]
+    for se, variance in zip(actual["se"], expected, strict=True):
+        # Squares of placements cancel to an absolute 1e-15.
+        assert se == (pytest.approx(math.sqrt(variance), rel=1e-9) if variance else None)
+
+
+@few
+@given(table=tables(missing=True), seed=st.integers(0, 99))
+def test_row_order_and_engine_change_no_bit(table, seed):
+    eager = grouped(table, missing="worst")
+    plan = grouped(shuffled(table, seed).lazy(), missing="worst")
+    assert_same(plan.collect(engine="streaming"), eager)
+    assert_same(plan.collect(engine="in-memory"), eager)
+
+
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
+def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
+    left, right = (grouped(t, weight="weight") for t in (table, shuffled(table, seed)))
+    assert_frame_equal(left.select(AREAS), right.select(AREAS), rel_tol=0, abs_tol=1e-12)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=4))
+def test_a_count_of_n_is_n_rows_in_everything(table):
+    for ci in ("logit_delong", "delong", "newcombe"):
+        rows = grouped(repeated(table, "count"), ci=ci)
+        counted = grouped(table, count="count", ci=ci)
+        assert_same(counted.join(rows, on="group", how="semi", nulls_equal=True), rows)
+
+
+@few
+@given(table=tables(mass={"weight": st.integers(0, 3).map(float)}))
+def test_a_weight_of_n_is_n_rows_for_areas(table):
+    rows = grouped(repeated(table, "weight"), ci=None)
+    weighted = grouped(table, weight="weight", ci=None)
+    weighted = weighted.join(rows, on="group", how="semi", nulls_equal=True)
+    assert_same(weighted.select(AREAS), rows.select(AREAS))
+
+
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}))
+def test_a_weight_of_nothing_is_no_row(table):
+    left = grouped(table, weight="weight")
+    right = grouped(table.filter(pl.col("weight") > 0), weight="weight")
+    left = left.join(right, on="group", how="semi", nulls_equal=True)
+    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}))
+def test_a_count_of_nothing_is_no_row(table):
+    left = grouped(table, count="count")
+    right = grouped(table.filter(pl.col("count") > 0), count="count")
+    assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
+
+
+@few
+@given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.sampled_from([-700, -300, 3, 400]))
+def test_scaling_all_weights_by_a_power_of_two_changes_no_bit(table, power):
+    scaled = table.with_columns(pl.col("weight") * 2.0**power)
+    assert_same(grouped(scaled, weight="weight"), grouped(table, weight="weight"))
+
+
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
+def test_scaling_all_weights_changes_no_area_and_no_limit(table, factor):
+    scaled = table.with_columns(pl.col("weight") * factor)
+    left, right = (grouped(t, weight="weight") for t in (table, scaled))
+    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@few
+@given(table=tables())
+def test_an_increasing_map_of_the_scores_changes_no_bit(table):
+    mapped = table.with_columns(ranked(table["score"]))
+    assert_same(grouped(mapped), grouped(table))
+
+
+@few
+@given(table=tables())
+def test_turned_scores_turn_the_areas(table):
+    turned = table.with_columns(-ranked(table["score"]))
+    left, right = grouped(table), grouped(turned)
+    expected = right.select(
+        auc=1 - pl.col("auc"),
+        auc_pessimistic=1 - pl.col("auc_optimistic"),
+        auc_optimistic=1 - pl.col("auc_pessimistic"),
+    )
+    # 1 - x rounds once more.
+    assert_frame_equal(left.select(AREAS), expected, rel_tol=0, abs_tol=2e-16)
+    assert_frame_equal(left.select("se"), right.select("se"), rel_tol=1e-14, abs_tol=0)
+
+
+@few
+@given(table=tables())
+def test_swapped_labels_turn_the_areas(table):
+    left, right = grouped(table), grouped(table, positive=False)
+    swapped = grouped(table.with_columns(~pl.col("label")))
+    assert_same(right, swapped)
+    assert_frame_equal(
+        left.select("auc", n_pos="n_pos"),
+        right.select(auc=1 - pl.col("auc"), n_pos="n_neg"),
+        rel_tol=0,
+        abs_tol=2e-16,
+    )
+
+
+@few
+@given(table=tables(missing=True), more=tables(shape=PLAIN, missing=True))
+def test_groups_put_together_are_the_groups_apart(table, more):
+    assume(table.schema == more.schema)
+    one, two = table.with_columns(group=pl.lit("x")), more.with_columns(group=pl.lit("y"))
+    together = grouped(pl.concat([two, one]), missing="worst")
+    apart = [grouped(part, missing="worst") for part in (one, two)]
+    assert_same(together, pl.concat(apart))
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}))
+def test_the_envelope_holds_the_area_in_its_middle(table):
+    made = grouped(table, count="count").drop_nulls("auc")
+    low, auc, high = (made[f"auc{end}"] for end in ("_pessimistic", "", "_optimistic"))
+    assert ((low >= 0) & (low <= auc) & (auc <= high) & (high <= 1)).all()
+    assert ((low + high) / 2).to_list() == pytest.approx(auc.to_list(), abs=2e-16)
+
+
+@few
+@given(table=tables(min_size=2))
+def test_doubling_every_row_keeps_the_areas(table):
+    twice = grouped(pl.concat([table, table]))
+    assert_same(twice.select(AREAS), grouped(table).select(AREAS))
+
+
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS, "weight": EXACT_WEIGHTS}))
+def test_missing_worst_scales_the_scored_areas_by_the_shares_scored(table):
+    options = {"weight": "weight", "count": "count", "ci": None}
+    worst = grouped(table, missing="worst", **options)
+    scored = grouped(table, missing="drop", **options)
+    for name, every in oracles.by_group(table).items():
+        shares = [
+            oracles.total(c for c in side if c.score is not None) / oracles.total(side)
+            for side in oracles.sides(every)
+            if side
+        ]
+        if len(shares) < 2:
+            continue
+        for area in AREAS:
+            here = pl.col("group").eq_missing(name)
+            of_scored = scored.filter(here)[area][0] if all(shares) else 0.0
+            expected = float(shares[0] * shares[1]) * of_scored
+            assert worst.filter(here)[area][0] == pytest.approx(expected, abs=1e-14)
+
+
+@few
+@given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4))
+def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(table):
+    moved = table.with_columns(
+        score=pl.when(pl.col("score").fill_nan(None).is_not_null())
+        .then("score")
+        .when("label")
+        .then(-2.0)
+        .otherwise(2.0)
+    )
+    left, right = grouped(table, missing="worst"), grouped(moved)
+    assert_same(left.drop("n_missing"), right.drop("n_missing"))
+
+
+@few
+@given(table=tables(min_size=2))
+def test_the_trapezoid_under_the_curve_is_the_area(table):
+    curve = rf.curve(table, "label", "score")
+    assume(both_classes(table))
+    width = curve["fpr"].diff()[1:]
+    height = (curve["tpr"] + curve["tpr"].shift())[1:] / 2
+    # A sum of at most 25 products of rounded rates.
+    assert (width * height).sum() == pytest.approx(
+        rf.auc(table, "label", "score")["auc"][0], abs=1e-14
+    )
+
+
+def test_models_of_groups_sort_by_group_then_name():
+    table = pl.DataFrame(
+        {
+            "g": [2, 1, 2, 1, 2, 1],
+            "label": [1, 0, 0, 1, 1, 0],
+            "z": [1, 2, 3, 4, 5, 6],
+            "a": [0.5, None, 0.5, 0.5, 0.7, 0.1],
+        }
+    )
+    actual = rf.auc(table, "label", ["z", "a"], by="g", missing="drop")
+    assert actual.select("g", "model", "n_missing").rows() == [
+        (1, "a", 1),
+        (1, "z", 0),
+        (2, "a", 0),
+        (2, "z", 0),
+    ]
+    for model in ("a", "z"):
+        assert_same(
+            actual.filter(pl.col("model") == model).drop("model"),
+            rf.auc(table, "label", model, by="g", missing="drop"),
+        )
+
+
+def test_labels_with_a_positive_value_are_that_value_against_the_rest():
+    table = pl.DataFrame({"label": ["cat", "dog", "eel", "cat"], "score": [3, 1, 2, 2]})
+    actual = rf.auc(table, "label", "score", positive="cat", ci=None)
+    assert actual.row(0)[:6] == (2, 2, 0, 0.875, 0.75, 1.0)

@@ -1,0 +1,65 @@
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.oracles import delong_variance
+
+SCORE = pl.col("score").roc
+
+
+def error(cases):
+    variance = delong_variance(cases)
+    return math.sqrt(variance) if variance else None
+
+
+@pytest.mark.parametrize("mass", MASSES, ids=str)
+@given(table=holed())
+def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(mass, table):
+    found = actual(table, SCORE.auc_se("label", **mass))
+    # The root of a variance that is the small sum of squared differences of rounded placements.
+    assert_frame_equal(found, expected(table, mass, error), rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("mass", MASSES, ids=str)
+@given(table=holed())
+def test_it_is_the_number_that_the_verb_has(mass, table):
+    found = actual(table, SCORE.auc_se("label", **mass))
+    given = {"count": None} | mass
+    verb = rf.auc(table, "label", "score", by="group", ci="delong", missing="drop", **given)
+    assert_frame_equal(found, verb.select("group", score="se"), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def test_hanley_and_mcneils_table_has_the_published_error():
+    # 58 normal and 51 abnormal cases rated 1 to 5 (Hanley & McNeil 1982); .0307 is Stata's roctab.
+    table = pl.DataFrame(
+        {
+            "abnormal": [0] * 5 + [1] * 5,
+            "score": [1, 2, 3, 4, 5] * 2,
+            "count": [33, 6, 6, 11, 2, 3, 2, 2, 11, 33],
+        }
+    )
+    found = table.select(
+        area=SCORE.auc("abnormal", count="count"), error=SCORE.auc_se("abnormal", count="count")
+    )
+    wanted = pl.DataFrame({"area": [0.893171061528059], "error": [0.030724408379381]})
+    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-14)  # as many digits as are written
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [[1, 2, 3, 4], [4, 3, 2, 1], [1, 1, 1, 1]],
+    ids=["apart", "apart, upside down", "all equal"],
+)
+def test_no_spread_is_null_however_the_areas_are_rounded(scores):
+    weights = pl.Series([0.1, 0.2, 0.3, 0.7])
+    table = pl.DataFrame({"label": [0, 0, 1, 1], "score": scores, "weight": weights})
+    found = table.select(plain=SCORE.auc_se("label"), other=SCORE.auc_se("label", weight="weight"))
+    nothing = pl.DataFrame(
+        {"plain": [None], "other": [None]}, schema=dict.fromkeys(found.columns, pl.Float64)
+    )
+    assert_frame_equal(found, nothing)

@@ -1,0 +1,40 @@
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+
+from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.oracles import axes, curve, sides
+
+SCORE = pl.col("score").roc
+
+
+def distance(cases):
+    pos, neg = sides(cases)
+    return max(y - x for x, y in axes(curve(cases))) if pos and neg else None
+
+
+@pytest.mark.parametrize("mass", MASSES, ids=str)
+@given(table=holed())
+def test_it_is_the_largest_distance_of_the_curve_from_chance(mass, table):
+    found = actual(table, SCORE.ks("label", **mass))
+    tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
+    assert_frame_equal(found, expected(table, mass, distance), rel_tol=0, abs_tol=tolerance)
+
+
+def test_fawcetts_curve_is_farthest_from_chance_at_its_best_threshold():
+    # Fawcett 2006, figure 3: (0.1, 0.5) at threshold 0.54.
+    label = [1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0]
+    table = pl.DataFrame({"label": label, "score": range(20, 0, -1)})
+    found = table.select(SCORE.ks("label"))
+    assert_frame_equal(found, pl.DataFrame({"score": [0.4]}), check_exact=True)
+
+
+def test_scipy_agrees_where_positives_score_higher():
+    stats = pytest.importorskip("scipy.stats")
+    pos, neg = [0.9, 0.8, 0.4, 0.4, 0.3], [0.7, 0.4, 0.3, 0.2, 0.2, 0.1]
+    table = pl.DataFrame({"label": [1] * 5 + [0] * 6, "score": pos + neg})
+    wanted = stats.ks_2samp(neg, pos, alternative="greater", method="exact").statistic
+    found = table.select(SCORE.ks("label"))
+    # Both are differences of rounded rates.
+    assert_frame_equal(found, pl.DataFrame({"score": [wanted]}), rel_tol=0, abs_tol=1e-15)

@@ -1,0 +1,53 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.oracles import partial_areas
+
+SCORE = pl.col("score").roc
+RANGES = [("fpr", 0, 0.1), ("fpr", 0.25, 0.75), ("fpr", 0, 1), ("tpr", 0.9, 1), ("tpr", 0.3, 0.5)]
+few = settings(max_examples=25)  # of each range
+every_range = pytest.mark.parametrize(("rate", "a", "b"), RANGES)
+
+
+@every_range
+@pytest.mark.parametrize("mass", MASSES, ids=str)
+@few
+@given(table=holed())
+def test_it_is_the_integral_over_the_range(mass, rate, a, b, table):
+    found = actual(table, SCORE.auc("label", **{rate: (a, b)}, **mass))
+
+    def area(cases):
+        parts = partial_areas(cases, rate, a, b)
+        return None if parts is None else parts.auc
+
+    # Rates are rounded before they are cut.
+    assert_frame_equal(found, expected(table, mass, area), rel_tol=0, abs_tol=1e-12)
+
+
+@every_range
+@pytest.mark.parametrize("standardize", [None, "mcclish"])
+@few
+@given(table=holed())
+def test_it_is_the_number_that_the_verb_has(rate, a, b, standardize, table):
+    if (a, b) == (0, 1):
+        return  # McClish's scale of the whole area is the area
+    options = {rate: (a, b), "standardize": standardize}
+    found = actual(table, SCORE.auc("label", **options))
+    verb = rf.auc(
+        table, "label", "score", by="group", ci=None, missing="drop", count=None, **options
+    )
+    wanted = verb.select("group", score="partial_auc")
+    assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-12)
+
+
+def test_options_are_checked_when_the_expression_is_made():
+    with pytest.raises(rf.OptionValueError) as caught:
+        SCORE.auc("label", fpr=(0, 2))
+    assert str(caught.value).startswith("fpr=(0, 2): it is not a range inside [0, 1]")
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        SCORE.auc("label", fpr=(0, 0.1), standardize="mclish")
+    assert str(caught.value).startswith("standardize='mclish': there is no such choice.")

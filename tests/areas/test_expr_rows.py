@@ -1,0 +1,176 @@
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+SCORE = pl.col("score").roc
+AGGREGATES = ["auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"]
+PER_ROW = ["tpr", "fpr", "placement"]
+METHODS = [*AGGREGATES, *PER_ROW]
+every_method = pytest.mark.parametrize("method", METHODS)
+
+TRUTH = [True, False, True, False]
+SCORES = [0.9, 0.6, 0.4, 0.1]
+
+
+def of_labels(labels, **options):
+    """All numbers of a table with these labels, after one with Boolean labels."""
+    table = pl.DataFrame({"score": SCORES, "label": labels})
+    return table.select(
+        getattr(SCORE, method)("label", **options).alias(method) for method in METHODS
+    )
+
+
+PLAIN = of_labels(TRUTH)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [pl.Int8, pl.UInt64, pl.Int128, pl.Float16, pl.Float64, pl.Decimal(10, 2), pl.Boolean],
+    ids=str,
+)
+def test_numbers_0_and_1_are_labels(dtype):
+    labels = pl.Series([1, 0, 1, 0]).cast(dtype)
+    assert_frame_equal(of_labels(labels), PLAIN, check_exact=True)
+    assert_frame_equal(of_labels(labels, positive=1), PLAIN, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.String, pl.Categorical, pl.Enum(["no", "yes", "maybe"])], ids=str
+)
+def test_words_are_labels_with_the_positive_one_named(dtype):
+    labels = pl.Series(["yes", "no", "yes", "maybe"], dtype=dtype)
+    assert_frame_equal(of_labels(labels, positive="yes"), PLAIN, check_exact=True)
+
+
+def test_the_positive_class_may_be_the_other_one():
+    assert_frame_equal(of_labels([not x for x in TRUTH], positive=False), PLAIN, check_exact=True)
+    assert_frame_equal(of_labels([3, 2, 3, 7], positive=3), PLAIN, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1", "0", "1", "0"],
+        pl.Series(["1", "0", "1", "0"], dtype=pl.Categorical),
+        [2, 0, 1, 0],
+        [1, -1, 1, -1],
+        [1.0, 0.5, 1.0, 0.0],
+        pl.Series([Decimal("1.0"), Decimal("0.1"), None, None]),
+        [None, None, None, None],
+        pl.Series([0, 1, 1, 0]).cast(pl.Date),
+        [[1], [0], [1], [0]],
+    ],
+    ids=str,
+)
+def test_labels_that_do_not_say_which_class_is_positive_give_null(labels):
+    nothing = PLAIN.select(pl.lit(None, pl.Float64).alias(method) for method in METHODS)
+    wanted = pl.concat([nothing] * len(SCORES))
+    assert_frame_equal(of_labels(labels), wanted)
+
+
+def test_one_broken_group_costs_the_others_nothing():
+    table = pl.DataFrame(
+        {
+            "group": [1, 1, 2, 2, 3, 3],
+            "label": [1, 0, 1, 2, 1, 0],
+            "score": [0.5, 0.1] * 3,
+            "weight": [1.0, 1.0, 1.0, 1.0, 1.0, -1.0],
+        }
+    )
+    found = table.group_by("group", maintain_order=True).agg(
+        plain=SCORE.auc("label"), weighted=SCORE.auc("label", weight="weight")
+    )
+    wanted = pl.DataFrame(
+        {"group": [1, 2, 3], "plain": [1.0, None, 1.0], "weighted": [1.0, None, None]}
+    )
+    assert_frame_equal(found, wanted)
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("mass", "values"),
+    [
+        ("weight", [1.0, -1e-9, 1.0, 1.0]),
+        ("weight", [1.0, float("inf"), 1.0, 1.0]),
+        ("weight", [1e150, 1e150, 1.0, 1.0]),
+        ("count", [1, -1, 1, 1]),
+        ("count", [2**62, 2**62, 1, 1]),
+        ("count", pl.Series([2**63, 1, 1, 1], dtype=pl.UInt64)),
+    ],
+)
+def test_masses_that_cannot_be_added_up_give_null(method, mass, values):
+    table = pl.DataFrame({"label": TRUTH, "score": SCORES, mass: values})
+    found = table.select(getattr(SCORE, method)("label", **{mass: mass}).is_null().all())
+    assert_frame_equal(found, pl.DataFrame({"score": [True]}))
+
+
+@every_method
+def test_rows_without_mass_are_absent(method):
+    expression = getattr(SCORE, method)
+    table = pl.DataFrame({"label": TRUTH, "score": SCORES})
+    more = table.with_columns(pl.lit(1.0).alias("weight"), pl.lit(1).alias("count"))
+    absent = more.with_columns(pl.col("label").not_(), pl.lit(0).alias("count"))
+    other = more.with_columns(pl.col("label").not_(), pl.lit(0.0).alias("weight"))
+    both = pl.concat([more, absent, other])
+    found = both.select(expression("label", weight="weight", count="count")).head(4)
+    plain = table.select(expression("label")).head(found.height)
+    # Weights of 1 make sums of floats of sums of whole numbers.
+    assert_frame_equal(found, plain, rel_tol=1e-15, abs_tol=0)
+
+
+@every_method
+def test_a_column_of_no_type_is_a_column_of_nulls(method):
+    table = pl.DataFrame({"label": TRUTH, "score": SCORES, "null": [None] * 4})
+    expression = getattr(SCORE, method)
+    others = [
+        getattr(pl.col("null").roc, method)("label").is_null().all(),
+        expression("null").is_null().all().alias("label"),
+        # Rows are left out for want of a weight, but have a rate of none.
+        expression("label", weight="null").is_null().all().alias("weight"),
+        expression("label", count="null").is_null().all().alias("count"),
+    ]
+    wanted = pl.DataFrame({"null": [True], "label": [True], "weight": [True], "count": [True]})
+    assert_frame_equal(table.select(others), wanted)
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ({"score": "word"}, "score='word': the column has type String.\nScores are numbers"),
+        ({"weight": "word"}, "weight='word': the column has type String.\nWeights are numbers"),
+        ({"count": "half"}, "count='half': the column has type Float64.\nCounts are whole"),
+        ({"label": "day", "positive": "x"}, "label='day': the column has type Date.\nLabels are"),
+    ],
+)
+def test_a_type_that_no_role_can_take_is_named_before_anything_runs(roles, message):
+    table = pl.LazyFrame({"label": TRUTH, "score": SCORES, "word": ["a"] * 4, "half": [0.5] * 4})
+    table = table.with_columns(day=pl.lit(1).cast(pl.Date))
+    given = {"score": "score", "label": "label"} | roles
+    expression = pl.col(given.pop("score")).roc.auc(**given)
+    with pytest.raises(rf.ColumnTypeError) as caught:
+        table.select(expression).collect_schema()
+    assert str(caught.value).startswith(message)
+
+
+def test_a_positive_value_of_another_type_is_an_error():
+    table = pl.DataFrame({"label": TRUTH, "score": SCORES})
+    with pytest.raises(rf.LabelError) as caught:
+        table.select(SCORE.auc("label", positive="yes"))
+    assert str(caught.value).startswith("positive='yes': ")
+
+
+def test_a_positive_value_that_does_not_occur_leaves_no_positives():
+    found = of_labels(["a", "b", "a", "b"], positive="c").select("auc", "fpr").head(1)
+    wanted = pl.DataFrame({"auc": [None], "fpr": [0.25]}, schema_overrides={"auc": pl.Float64})
+    assert_frame_equal(found, wanted)
+
+
+@pytest.mark.parametrize("argument", ["label", "weight", "count"])
+def test_columns_are_names_or_expressions(argument):
+    with pytest.raises(rf.OptionValueError) as caught:
+        SCORE.auc(**{"label": "label", argument: 3})
+    assert str(caught.value).startswith(f"{argument}=3: it is neither a column name nor")

@@ -1,0 +1,310 @@
+"""Partial areas: by exact clipping of the polyline, with McClish's scale, envelope and variance."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests import oracles
+from tests.strategies import (
+    ANY_WEIGHTS,
+    COUNTS,
+    SHAPES,
+    TIED,
+    both_classes,
+    few,
+    ranked,
+    repeated,
+    shuffled,
+    tables,
+)
+
+AREAS = ["partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic"]
+
+# Every area is a sum of at most 25 products of rates, of which each is rounded twice.
+CLOSE = {"rel_tol": 0.0, "abs_tol": 1e-12}
+
+# The curve (0, 0) (0, 1/2) (1/2, 1) (1, 1): a tie across the classes at 0.4.
+PREDICTIONS = {"label": [True, False, True, False], "score": [0.9, 0.4, 0.4, 0.1]}
+
+every_rate = pytest.mark.parametrize("rate", ["fpr", "tpr"])
+ends = st.sampled_from([0.0, 0.1, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 0.9, 1.0]) | st.floats(0, 1)
+ranges = st.tuples(ends, ends).filter(lambda ends: abs(ends[0] - ends[1]) > 1e-9)
+
+
+def grouped(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    return rf.auc(table, "label", "score", by="group", **more)
+
+
+def areas_of(**more: object) -> list[float]:
+    made = rf.auc(pl.DataFrame(PREDICTIONS), "label", "score", ci=None, **more)
+    return [made[name][0] for name in AREAS]
+
+
+def test_a_partial_area_table_says_so_in_its_columns(frame):
+    actual = rf.auc(frame(PREDICTIONS), "label", "score", fpr=(0, 0.5), ci="delong")
+    # φ₁ = 1/2, 1/4 over the positives and φ₀ = 3/4, 1 over the negatives: (1/32)/2 + (1/32)/2.
+    se = math.sqrt(1 / 32)
+    columns = {
+        "n_pos": [2],
+        "n_neg": [2],
+        "n_missing": [0],
+        "partial_auc": [0.375],
+        "partial_auc_pessimistic": [0.25],
+        "partial_auc_optimistic": [0.5],
+        "se": [se],
+        "lower": [0.375 - 1.959963984540054 * se],
+        "upper": [0.5],
+        "ci_level": [0.95],
+        "ci_method": ["delong"],
+        "note": pl.Series([None], dtype=pl.String),
+    }
+    # A square root and a difference.
+    assert_frame_equal(actual, frame(columns), rel_tol=1e-14, abs_tol=0)
+
+
+def test_ranges_of_a_small_curve_by_hand():
+    assert areas_of(fpr=(0, 1)) == [0.875, 0.75, 1.0]
+    assert areas_of(fpr=(0.25, 0.5)) == [7 / 32, 1 / 8, 1 / 4]
+    assert areas_of(fpr=(0.5, 1)) == [0.5, 0.5, 0.5]
+    assert areas_of(tpr=(0, 0.5)) == [0.5, 0.5, 0.5]
+    assert areas_of(tpr=(0.5, 1)) == [0.375, 0.25, 0.5]
+    assert areas_of(tpr=(0, 1)) == [0.875, 0.75, 1.0]
+
+
+def test_the_ends_of_a_range_may_come_in_either_order():
+    assert areas_of(fpr=(0.5, 0.25)) == areas_of(fpr=[0.25, 0.5])
+
+
+def test_mcclish_puts_the_chance_line_of_the_range_at_one_half():
+    # Chance is 3/32 of at most 1/4 over fpr 1/4 to 1/2, and 1/8 of at most 1/2 over tpr 1/2 to 1.
+    for options, low, high in (
+        ({"fpr": (0.25, 0.5)}, 3 / 32, 1 / 4),
+        ({"tpr": (0.5, 1)}, 1 / 8, 1 / 2),
+    ):
+        expected = [(1 + (raw - low) / (high - low)) / 2 for raw in areas_of(**options)]
+        shown = areas_of(**options, standardize="mcclish")
+        assert shown == pytest.approx(expected, abs=1e-15)
+
+
+def test_below_chance_mcclish_returns_the_number():
+    # The curve stays on the x axis up to fpr 1/2: (1 + (0 - 1/8) / (1/2 - 1/8)) / 2.
+    table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [4, 3, 2, 1]})
+    made = rf.auc(table, "label", "score", fpr=(0, 0.5), standardize="mcclish")
+    assert made["partial_auc"][0] == pytest.approx(1 / 3, abs=1e-15)
+
+
+def test_undefined_groups_are_null():
+    table = pl.DataFrame({"group": ["a", "b", "b"], "label": [1, 1, 0], "score": [0.1, 0.3, 0.2]})
+    actual = grouped(table, tpr=(0.8, 1))
+    assert actual.select("group", *AREAS, "note").rows() == [
+        ("a", None, None, None, "no_negatives"),
+        ("b", 0.19999999999999996, 0.19999999999999996, 0.19999999999999996, "one_positive"),
+    ]
+
+
+def check_areas(table: pl.DataFrame, rate: str, a: float, b: float, **more: object) -> None:
+    made = grouped(table, **{rate: (a, b)}, ci=None, missing="worst", **more)
+    low, high = sorted((a, b))
+    for row, every in zip(
+        made.iter_rows(named=True), oracles.by_group(table).values(), strict=True
+    ):
+        exact = oracles.partial_areas(every, rate, low, high)
+        expected = [None] * 3 if exact is None else [float(area) for area in exact]
+        assert [row[name] for name in AREAS] == pytest.approx(expected, abs=1e-12)
+
+
+@every_rate
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}), ends=ranges)
+def test_a_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
+    check_areas(table, rate, *ends, count="count")
+
+
+@every_rate
+@few
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}), ends=ranges)
+def test_a_weighted_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
+    check_areas(table, rate, *ends, weight="weight")
+
+
+def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **more: object) -> None:
+    made = grouped(table, **{rate: ends}, ci="delong", missing="worst", **more)
+    low, high = sorted(ends)
+    for se, every in zip(made["se"], oracles.by_group(table).values(), strict=True):
+        if not all(oracles.sides(every)):
+            assert se is None
+            continue
+        # A placement at an end of the range falls on either side of it by rounding: where the
+        # curve jumps at that end, these are two answers.
+        line = oracles.axes(oracles.curve(every))
+        line = oracles.mirrored(line) if rate == "tpr" else line
+        cut = (low, high) if rate == "fpr" else (1 - high, 1 - low)
+        near = [x for x, _ in line if any(0 < abs(float(x) - end) < 1e-9 for end in cut)]
+        if near:
+            continue
+        variance = oracles.partial_variance(every, rate, low, high)
+        if variance is None or variance < 1e-24:
+            assert se is None or se < 1e-11
+        else:
+            # Σ(φ - mean)² is a difference of sums near 1.
+            assert se**2 == pytest.approx(float(variance), rel=1e-9, abs=1e-15)
+
+
+@every_rate
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), ends=ranges)
+def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
+    check_errors(table, rate, ends, count="count")
+
+
+@every_rate
+@few
+@given(
+    table=tables(missing=True, shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges
+)
+def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, ends):
+    check_errors(table, rate, ends, weight="weight")
+
+
+@every_rate
+@few
+@given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
+def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(rate, table, ends):
+    moved = table.with_columns(
+        score=pl.when(pl.col("score").fill_nan(None).is_not_null())
+        .then("score")
+        .when("label")
+        .then(-2.0)
+        .otherwise(2.0)
+    )
+    left = grouped(table, missing="worst", **{rate: ends})
+    right = grouped(moved, **{rate: ends})
+    assert_frame_equal(left.select(AREAS), right.select(AREAS), **CLOSE)
+    # Squares of differences near 1e-16 become standard errors near 1e-8.
+    assert_frame_equal(
+        left.select(pl.col("se").fill_null(0)),
+        right.select(pl.col("se").fill_null(0)),
+        rel_tol=1e-7,
+        abs_tol=1e-7,
+    )
+
+
+@every_rate
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), cuts=st.lists(ends, min_size=1, max_size=3))
+def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
+    edges = sorted({0.0, 1.0, *cuts})
+    assume(all(b - a > 1e-9 for a, b in pairwise(edges)))
+    parts = [
+        grouped(table, weight="weight", ci=None, **{rate: (a, b)}).select(AREAS)
+        for a, b in pairwise(edges)
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.select(total[name] + part[name] for name in AREAS)
+    whole = grouped(table, weight="weight", ci=None)
+    whole = whole.select(pl.col("^auc.*$").name.map(lambda name: f"partial_{name}"))
+    assert_frame_equal(total, whole, **CLOSE)
+
+
+@every_rate
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}))
+def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
+    options = {"count": "count", "missing": "worst"}
+    whole = grouped(table, **options).rename(lambda name: name.replace("auc", "partial_auc"))
+    for standardize in (None, "mcclish"):
+        part = grouped(table, **{rate: (0, 1)}, standardize=standardize, **options)
+        kept = ["group", "n_pos", "n_neg", "n_missing"]
+        assert_frame_equal(part.select(kept), whole.select(kept))
+        assert_frame_equal(part.select(AREAS), whole.select(AREAS), **CLOSE)
+        # φ over the full range are DeLong's placements; a variance of 1e-16 has an se of 1e-8.
+        assert_frame_equal(
+            part.select(pl.col("se").fill_null(0)),
+            whole.select(pl.col("se").fill_null(0)),
+            rel_tol=1e-7,
+            abs_tol=1e-7,
+        )
+
+
+@few
+@given(table=tables(min_size=2), ends=ranges)
+def test_a_tpr_range_is_the_fpr_range_of_the_problem_turned_round(table, ends):
+    turned = table.with_columns(~pl.col("label"), -ranked(table["score"]))
+    mirror = tuple(1 - end for end in ends)
+    assume(mirror[0] != mirror[1])
+    left = grouped(table, tpr=ends, ci=None).select(AREAS)
+    assert_frame_equal(left, grouped(turned, fpr=mirror, ci=None).select(AREAS), **CLOSE)
+
+
+@every_rate
+@few
+@given(table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
+def test_row_order_and_engine_change_no_bit(rate, table, ends, seed):
+    eager = grouped(table, missing="worst", **{rate: ends})
+    plan = grouped(shuffled(table, seed).lazy(), missing="worst", **{rate: ends})
+    assert_frame_equal(plan.collect(engine="streaming"), eager, check_exact=True)
+    assert_frame_equal(plan.collect(engine="in-memory"), eager, check_exact=True)
+
+
+@every_rate
+@few
+@given(table=tables(mass={"count": COUNTS}), ends=ranges)
+def test_a_count_of_n_is_n_rows_in_everything(rate, table, ends):
+    rows = grouped(repeated(table, "count"), **{rate: ends})
+    counted = grouped(table, count="count", **{rate: ends})
+    counted = counted.join(rows, on="group", how="semi", nulls_equal=True)
+    assert_frame_equal(counted, rows, check_exact=True)
+
+
+@every_rate
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
+def test_the_envelope_holds_the_area_in_its_middle_where_no_tie_is_cut(rate, table, ends):
+    made = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
+    low, area, high = (made[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
+    width = abs(ends[1] - ends[0])
+    # Rounding may put equal numbers in either order.
+    slack = 1e-12
+    assert ((-slack <= low) & (low <= area + slack) & (area <= high + slack)).all()
+    assert (high <= width + slack).all()
+    full = grouped(table, weight="weight", ci=None, **{rate: (0, 1)}).drop_nulls(AREAS)
+    middle = (full[AREAS[1]] + full[AREAS[2]]) / 2
+    assert middle.to_list() == pytest.approx(full[AREAS[0]].to_list(), abs=1e-12)
+
+
+@every_rate
+@pytest.mark.parametrize("standardize", [None, "mcclish"])
+@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
+def test_the_limits_hold_the_estimate_and_stay_on_its_scale(rate, standardize, ci, table, ends):
+    made = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})
+    made = made.drop_nulls("lower")
+    # The estimate at the end of its scale is worked out by another way than the limit is.
+    assert (made["lower"] <= made["partial_auc"] + 1e-12).all()
+    assert (made["partial_auc"] <= made["upper"] + 1e-12).all()
+    highest = 1.0 if standardize else abs(ends[1] - ends[0])
+    assert (made["upper"] <= highest + 1e-12).all()
+    if standardize is None:
+        assert (made["lower"] >= 0).all()
+
+
+def test_mcclish_scales_the_standard_error_with_the_area():
+    table = rf.datasets.vote().filter(pl.col("model") == "random_forest")
+    for options, low, high in (({"fpr": (0.1, 0.3)}, 0.04, 0.2), ({"tpr": (0.9, 1)}, 0.005, 0.1)):
+        raw = rf.auc(table, "label", "score", **options)
+        scaled = rf.auc(table, "label", "score", standardize="mcclish", **options)
+        for name in ("partial_auc", "lower", "upper"):
+            expected = (1 + (raw[name][0] - low) / (high - low)) / 2
+            assert scaled[name][0] == pytest.approx(expected, rel=1e-12)
+        assert scaled["se"][0] == pytest.approx(raw["se"][0] / (2 * (high - low)), rel=1e-12)
+    assert both_classes(table)

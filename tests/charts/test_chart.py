@@ -1,0 +1,509 @@
+"""What a chart of a curve table shows, for every kind, name and type of group."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
+from xml.etree import ElementTree as ET
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+
+import rocframe as rf
+
+KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
+NAMES = [
+    "^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>", "*", "f0", "x",
+    "curve", "step", "datum", "é ü 模型", "a very long name " * 9,
+]  # fmt: skip
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def strict(chart):
+    """The spec as a strict parser reads it."""
+
+    def refuse(constant):
+        pytest.fail(f"{constant} is not JSON")
+
+    return json.loads(chart.to_json(), parse_constant=refuse)
+
+
+def texts(chart):
+    """All the text that the rendered chart shows."""
+    svg = ET.fromstring(vl_convert.vegalite_to_svg(strict(chart)))
+    return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def lines(chart):
+    """How many lines the rendered chart has."""
+    svg = vl_convert.vegalite_to_svg(strict(chart))
+    return svg.count('aria-roledescription="line mark"')
+
+
+@pytest.fixture(scope="module")
+def vote():
+    return rf.datasets.vote()
+
+
+@pytest.fixture(scope="module")
+def by_model(vote):
+    return rf.curve(vote, "label", "score", by="model")
+
+
+@pytest.fixture(scope="module")
+def by_fold(vote):
+    return rf.curve(vote, "label", "score", by=["model", "fold"])
+
+
+def groups_of(values, name="group"):
+    """Curves of groups with these keys, one positive and one negative each."""
+    keys = pl.Series(name, values) if not isinstance(values, pl.Series) else values
+    twice = pl.concat([keys, keys]).alias(name)
+    rows = pl.DataFrame(
+        {"label": [True] * len(keys) + [False] * len(keys), "score": [1.0] * len(keys) * 2}
+    )
+    return rf.curve(rows.with_columns(twice), "label", "score", by=name)
+
+
+@every_kind
+def test_a_chart_by_model_says_what_it_said(by_model, kind, assert_golden):
+    assert_golden(rf.chart(by_model, kind=kind), f"{kind}_by_model")
+
+
+def test_a_chart_of_folds_says_what_it_said(by_fold, assert_golden):
+    assert_golden(rf.chart(by_fold), "roc_by_model_and_fold")
+
+
+def test_a_chart_in_panels_says_what_it_said(by_fold, assert_golden):
+    assert_golden(rf.chart(by_fold, kind="pr", facet="model", color=None), "pr_in_panels")
+
+
+def test_a_chart_without_groups_says_what_it_said(vote, assert_golden):
+    assert_golden(rf.chart(rf.curve(vote, "label", "score")), "roc_without_groups")
+
+
+@every_kind
+def test_every_kind_is_strict_json_and_can_be_rendered(by_model, kind):
+    chart = rf.chart(by_model, kind=kind)
+    assert lines(chart) == 6
+    shown = texts(chart)
+    name = "AP" if kind == "precision_recall" else "AUC"
+    area = rf.area(by_model, kind=kind)
+    for row in area.iter_rows():
+        assert f"{row[0]} ({name} {row[1]:.3f})" in shown
+    assert "model" in shown
+
+
+@every_kind
+def test_a_chart_is_square(by_model, kind):
+    spec = strict(rf.chart(by_model, kind=kind))
+    assert spec["width"] == spec["height"]
+
+
+@every_kind
+def test_lines_are_joined_in_the_order_of_their_points(by_model, kind):
+    encoding = strict(rf.chart(by_model, kind=kind))["layer"][0]["encoding"]
+    assert encoding["order"]["field"] == "step"
+
+
+def test_kind_defaults_to_the_axes_of_the_table(vote):
+    for kind, title in [("roc", "ROC"), ("pr", "Precision-recall"), ("gain", "Gain")]:
+        table = rf.curve(vote, "label", "score", kind=kind)
+        assert rf.chart(table).title.text == title
+
+
+def test_axis_titles_are_the_labels_of_the_rates(by_model):
+    titles = {
+        kind: [
+            strict(rf.chart(by_model, kind=kind))["layer"][0]["encoding"][axis]["title"]
+            for axis in "xy"
+        ]
+        for kind in KINDS
+    }
+    assert titles == {
+        "roc": ["False positive rate", "True positive rate"],
+        "precision_recall": ["Recall", "Precision"],
+        "det": ["False positive rate", "False negative rate"],
+        "gain": ["Alert rate", "True positive rate"],
+        "lift": ["Alert rate", "Lift"],
+        "lift_chart": ["Alert rate", "True positives"],
+    }
+
+
+def test_normal_deviate_axes_are_labelled_in_percent(by_model):
+    shown = texts(rf.chart(by_model, kind="det"))
+    assert {"0.1%", "1%", "5%", "20%", "50%", "80%", "95%", "99%", "99.9%"} <= set(shown)
+
+
+def test_model_has_the_color_and_other_groups_have_lines(by_fold):
+    chart = rf.chart(by_fold)
+    assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"]["title"] == "model"
+    assert lines(chart) == 60
+    assert any(text.startswith("naive_bayes (mean AUC 0.") for text in texts(chart))
+
+
+def test_the_first_group_has_the_color_where_none_is_called_model(vote):
+    table = rf.curve(vote, "label", "score", by=["age", "fold"])
+    legend = strict(rf.chart(table))["layer"][0]["encoding"]["color"]["legend"]
+    assert legend["title"] == "age"
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ({"color": "fold"}, "fold"),
+        ({"detail": "model"}, "fold"),
+        ({"facet": "model"}, "fold"),
+        ({"facet": "fold"}, "model"),
+        ({"facet": "fold", "color": "fold"}, "fold"),
+        ({"color": None}, None),
+        ({"detail": ["model", "fold"]}, None),
+    ],
+    ids=str,
+)
+def test_channels_are_columns_by_name(by_fold, options, title):
+    spec = strict(rf.chart(by_fold, **options))
+    color = spec.get("spec", spec)["layer"][0]["encoding"]["color"]
+    assert color.get("legend", {}).get("title") == title
+
+
+def test_panels_have_areas_in_their_titles_where_there_is_one_color(by_model):
+    chart = rf.chart(by_model, facet="model")
+    assert isinstance(chart, alt.FacetChart)
+    shown = texts(chart)
+    assert "naive_bayes (AUC 0.792)" in shown
+    assert lines(chart) == 6
+
+
+def test_without_groups_the_area_is_in_the_title(vote):
+    table = rf.curve(vote, "label", "score")
+    auc = rf.area(table).item()
+    assert f"AUC {auc:.3f}" in texts(rf.chart(table))
+    assert f"AP {rf.area(table, kind='pr')[0, 0]:.3f}" in texts(rf.chart(table, kind="pr"))
+
+
+def test_each_distinct_prevalence_has_one_line():
+    rows = pl.DataFrame(
+        {
+            "g": [1] * 4 + [2] * 4 + [3] * 4,
+            "label": [1, 0, 0, 0] * 2 + [1, 1, 0, 0],
+            "score": [4, 3, 2, 1] * 3,
+        }
+    )
+    table = rf.curve(rows, "label", "score", by="g", kind="pr")
+    svg = vl_convert.vegalite_to_svg(strict(rf.chart(table)))
+    assert svg.count('aria-roledescription="rule mark"') == 2
+
+
+@every_kind
+def test_a_group_whose_area_is_undefined_is_named_and_not_drawn(kind):
+    rows = pl.DataFrame(
+        {
+            "model": ["good"] * 4 + ["no positives"] * 2 + ["no rows"],
+            "label": [1, 0, 1, 0, 0, 0, None],
+            "score": [4, 3, 2, 1, 2, 1, None],
+        }
+    )
+    table = rf.curve(rows, "label", "score", by="model", missing="drop")
+    chart = rf.chart(table, kind=kind)
+    assert lines(chart) == 1
+    name = "AP" if kind == "precision_recall" else "AUC"
+    shown = texts(chart)
+    assert f"no positives ({name} undefined)" in shown
+    assert f"no rows ({name} undefined)" in shown
+    assert not any("NaN" in text for text in shown)
+
+
+def test_a_mean_says_how_many_areas_are_undefined():
+    rows = pl.DataFrame(
+        {
+            "model": ["m"] * 6,
+            "fold": [1, 1, 2, 2, 3, 3],
+            "label": [1, 0, 1, 0, 0, 0],
+            "score": [2, 1, 2, 1, 2, 1],
+        }
+    )
+    table = rf.curve(rows, "label", "score", by=["model", "fold"])
+    assert "m (mean AUC 1.000, 1 undefined)" in texts(rf.chart(table))
+
+
+@every_kind
+def test_an_empty_table_is_an_empty_chart_with_axes(by_fold, kind):
+    chart = rf.chart(by_fold.clear(), kind=kind)
+    shown = texts(chart)
+    assert chart.title.text in shown
+    assert strict(chart)["layer"][0]["encoding"]["x"]["title"] in shown
+    assert lines(chart) == 0
+
+
+def test_curves_at_given_thresholds_are_drawn_without_an_area(vote):
+    table = rf.curve(vote, "label", "score", by="model", thresholds=[0.3, 0.6])
+    shown = texts(rf.chart(table))
+    assert "naive_bayes" in shown
+    assert not any("AUC" in text for text in shown)
+    above = rf.curve(vote, "label", "score", by="model", thresholds=[99.0])
+    assert lines(rf.chart(above, kind="pr")) == 0
+
+
+def test_thresholds_above_all_scores_do_not_bend_the_start(vote):
+    table = rf.curve(vote, "label", "score", thresholds=[99.0, 98.0, 0.5, 0.1])
+    (record,) = rf.chart(table, kind="pr").data.values
+    assert record["x"][0] == 0
+    assert record["y"][0] == record["y"][1] > 0
+
+
+def test_thresholds_that_are_infinite_are_strict_json():
+    rows = pl.DataFrame(
+        {"label": [1, 0, 1, 0], "score": [float("inf"), 1.7e9 + 1, 0.1, float("-inf")]}
+    )
+    (record,) = rf.chart(rf.curve(rows, "label", "score")).data.values
+    assert record["threshold"] == [None, None, 1.7e9 + 1, 0.1, "-inf"]
+    strict(rf.chart(rf.curve(rows, "label", "score")))
+
+
+def test_weighted_counts_are_rounded_and_whole_counts_are_not():
+    rows = pl.DataFrame({"label": [1, 0, 1], "score": [3, 2, 1], "w": [1 / 3, 1 / 7, 2.0]})
+    (record,) = rf.chart(rf.curve(rows, "label", "score", weight="w")).data.values
+    assert record["tp"] == [0, 0.3333333, 0.3333333, 2.333333]
+    (record,) = rf.chart(rf.curve(rows, "label", "score")).data.values
+    assert record["tp"] == [0, 1, 1, 2]
+
+
+def test_unscored_rows_that_count_as_worst_are_drawn():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [4.0, 3.0, None, None, 1.0]})
+    table = rf.curve(rows, "label", "score", missing="worst")
+    for kind in KINDS:
+        assert lines(rf.chart(table, kind=kind)) == 1
+    (record,) = rf.chart(table).data.values
+    assert (record["x"][0], record["y"][0]) == (0.5, 0)
+    assert record["y"][-1] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_group_column_may_have_any_name(name):
+    table = groups_of(["a", "b"], name)
+    assert strict(rf.chart(table)) == strict(rf.chart(table, color=name))
+    assert lines(rf.chart(table, facet=name)) == 2
+    assert lines(rf.chart(table, detail=name, kind="pr")) == 2
+    shown = texts(rf.chart(table))
+    assert "a (AUC 0.500)" in shown
+    assert any(text in shown for text in (name, repr(name))) or len(name) > 48
+
+
+@pytest.mark.parametrize("value", NAMES, ids=ascii)
+def test_a_group_may_have_any_text_as_its_value(value):
+    table = groups_of([value, "other", None])
+    assert lines(rf.chart(table)) == 3
+    assert lines(rf.chart(table, facet="group")) == 3
+    shown = texts(rf.chart(table))
+    assert {"other (AUC 0.500)", "null (AUC 0.500)"} <= set(shown)
+    assert any(text.startswith((value, repr(value))) for text in shown) or len(value) > 48
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        (["x", None, "null"], ["null", "'null'", "x"]),
+        ([True, False, None], ["null", "false", "true"]),
+        ([2**60, 2**60 + 1], [str(2**60), str(2**60 + 1)]),
+        (pl.Series([2**64 - 1], dtype=pl.UInt64), [str(2**64 - 1)]),
+        ([0.5, float("nan"), None], ["null", "0.5", "NaN"]),
+        (pl.Series([0.1], dtype=pl.Float32), ["0.1"]),
+        (pl.Series(["1.50"]).cast(pl.Decimal(5, 2)), ["1.50"]),
+        ([date(2024, 5, 1), None], ["null", "2024-05-01"]),
+        ([datetime(2024, 5, 1, 12, 30)], ["2024-05-01 12:30:00"]),  # noqa: DTZ001
+        ([timedelta(days=1)], ["1 day, 0:00:00"]),
+        (pl.Series(["lo", "hi"], dtype=pl.Enum(["lo", "hi"])), ["lo", "hi"]),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ["a", "b"]),
+        ([[1, 2], [3]], ["[1, 2]", "[3]"]),
+        (pl.Series([[1, 2]], dtype=pl.Array(pl.Int8, 2)), ["[1, 2]"]),
+        ([{"a": 1, "b": None}, {"a": 2, "b": "x"}], ["{a: 1, b: null}", "{a: 2, b: x}"]),
+        ([b"\xff"], ["b'\\xff'"]),
+    ],
+    ids=str,
+)
+def test_groups_of_every_type_are_told_apart_in_the_order_of_polars(values, wanted):
+    chart = rf.chart(groups_of(values))
+    assert strict(chart)["layer"][0]["encoding"]["color"]["scale"]["domain"] == wanted
+    assert lines(chart) == len(wanted)
+    assert [f"{value} (AUC 0.500)" for value in wanted] == [
+        text for text in texts(chart) if text.endswith("(AUC 0.500)")
+    ]
+
+
+def test_times_that_differ_by_nanoseconds_are_told_apart():
+    times = pl.Series([0, 1]).cast(pl.Datetime("ns"))
+    domain = strict(rf.chart(groups_of(times)))["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert len(set(domain)) == 2
+
+
+def test_more_colors_than_ours_come_from_a_scheme():
+    for many, scheme in [(8, None), (10, "tableau10"), (25, "tableau20")]:
+        scale = strict(rf.chart(groups_of([f"m{i:02}" for i in range(many)])))["layer"][0][
+            "encoding"
+        ]["color"]["scale"]
+        assert scale.get("scheme") == scheme
+        assert len(scale["domain"]) == many
+
+
+def test_rows_in_any_order_make_the_same_chart(by_fold):
+    assert strict(rf.chart(by_fold.sample(fraction=1, shuffle=True, seed=1))) == strict(
+        rf.chart(by_fold)
+    )
+
+
+def test_the_table_is_left_as_it_was(by_model):
+    before = by_model.clone()
+    rf.chart(by_model)
+    assert by_model.equals(before)
+
+
+def test_by_overrides_the_group_columns(by_model):
+    moved = by_model.select(pl.exclude("model"), "model")
+    assert lines(rf.chart(moved, by="model")) == 6
+
+
+def test_more_rows_than_altair_takes_are_no_matter():
+    table = groups_of(list(range(6000)))
+    assert len(rf.chart(table, color=None).to_dict()["datasets"]) >= 1
+
+
+def test_a_long_curve_is_drawn_from_few_points():
+    rng = np.random.default_rng(0)
+    label = rng.random(400_000) < 0.3
+    table = rf.curve(
+        pl.DataFrame({"label": label, "score": rng.normal(size=len(label)) + label}),
+        "label",
+        "score",
+    )
+    for kind in KINDS:
+        (record,) = rf.chart(table, kind=kind).data.values
+        assert 100 < len(record["x"]) < 560
+
+
+def test_many_curves_share_the_room():
+    rng = np.random.default_rng(0)
+    n = 20 * 20_000
+    label = rng.random(n) < 0.3
+    rows = pl.DataFrame(
+        {
+            "model": np.repeat(np.arange(20), n // 20),
+            "label": label,
+            "score": rng.normal(size=n) + label,
+        }
+    )
+    table = rf.curve(rows, "label", "score", by="model")
+    chart = rf.chart(table)
+    assert len(chart.to_json()) < 300_000
+    assert all(len(record["x"]) < 200 for record in chart.data.values)
+
+
+def test_a_chart_goes_on_as_any_altair_chart(by_model, tmp_path):
+    chart = rf.chart(by_model)
+    more = alt.Chart(pl.DataFrame({"x": [0.2], "y": [0.7]})).mark_point().encode(x="x", y="y")
+    for made in (
+        chart + more,
+        chart | chart.properties(title="Again"),
+        chart & rf.chart(by_model, kind="pr").interactive(),
+        chart.interactive(),
+        chart.configure_axis(grid=False),
+        chart.facet("f0:N", columns=2),
+        rf.chart(by_model, facet="model").interactive(),
+    ):
+        assert texts(made)
+    chart.save(tmp_path / "chart.png")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    chart.save(tmp_path / "chart.html", inline=True)
+
+
+def test_layers_of_others_have_the_colors_of_the_same_values(by_model):
+    chart = rf.chart(by_model)
+    points = rf.at(by_model, fpr=0.1)
+    dots = alt.Chart(points).mark_point().encode(x="fpr", y="tpr", color="model:N")
+    svg = vl_convert.vegalite_to_svg((chart + dots).to_dict())
+    dark = chart.to_dict()["layer"][0]["encoding"]["color"]["scale"]["range"]
+    for color in dark[:6]:
+        assert svg.count(f'stroke="{color}"') >= 2
+
+
+def test_nothing_is_switched_on_for_other_charts(by_model):
+    before = alt.theme.active, alt.data_transformers.active
+    rf.chart(by_model)
+    assert (alt.theme.active, alt.data_transformers.active) == before
+
+
+def test_a_chart_is_described_in_words(by_fold):
+    assert rf.chart(by_fold, kind="pr").description.startswith(
+        "Precision-recall chart, 60 curves: precision against recall. Each dashed line is what "
+        "chance gives at one prevalence. By model: decision_tree (mean AP 0."
+    )
+
+
+def test_a_lazy_frame_is_not_drawn(by_model):
+    with pytest.raises(rf.LazyFrameError) as caught:
+        rf.chart(by_model.lazy())
+    assert str(caught.value).startswith("chart: this is a LazyFrame")
+
+
+def test_a_table_without_curves_is_named_so(vote):
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.chart(rf.auc(vote, "label", "score", by="model"))
+    assert str(caught.value) == (
+        "chart: this table has no curve, for it has no column 'threshold', 'tp', 'fp', 'fn', "
+        "'tn'.\nMake one with .roc.curve(label, score, by=…), and draw that."
+    )
+
+
+def test_a_curve_that_is_not_whole_is_not_drawn(by_model):
+    with pytest.raises(rf.BrokenCurveError):
+        rf.chart(by_model.filter(pl.col("tp") > 5))
+    with pytest.raises(rf.BrokenCurveError):
+        rf.chart(by_model, by=())
+
+
+@pytest.mark.parametrize("argument", ["color", "facet", "detail"])
+def test_a_channel_that_is_no_column_is_named_with_a_guess(by_model, argument):
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.chart(by_model, **{argument: "modle"})
+    assert str(caught.value).startswith(f"{argument}='modle': the frame has no such column.")
+    assert str(caught.value).endswith(f"Did you mean {argument}='model'?")
+
+
+def test_a_channel_that_is_no_group_is_named(by_model):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(by_model, color="tpr")
+    assert str(caught.value) == (
+        "color='tpr': it is no group column of the table.\nIts group columns are: 'model'."
+    )
+
+
+def test_a_column_has_one_part_only(by_fold):
+    with pytest.raises(rf.RepeatedNameError):
+        rf.chart(by_fold, detail="fold", color="fold")
+    with pytest.raises(rf.RepeatedNameError):
+        rf.chart(by_fold, detail=["fold", "fold"])
+
+
+def test_an_unknown_kind_is_named(by_model):
+    with pytest.raises(rf.UnknownOptionError):
+        rf.chart(by_model, kind="rok")
+
+
+def test_altair_and_numpy_load_with_the_first_chart():
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, rocframe; print(*sorted({'altair', 'numpy'} & {*sys.modules}))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split() == []

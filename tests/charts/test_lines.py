@@ -1,0 +1,148 @@
+"""Drawn lines are the curves: linear in tp and fp between two rows, on any plane."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.charts.lines import _passes
+from tests.charts.test_thin import farthest
+
+KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
+PIXEL = 1 / 380
+
+probit = np.vectorize(NormalDist().inv_cdf)
+
+
+def logs(name):
+    """Predictions of different character: few rows, ties, rare positives, one sure model."""
+    rng = np.random.default_rng(5)
+    n = {"few": 12, "ties": 500, "sure": 500, "worst first": 500, "smooth": 3000}.get(name, 20_000)
+    label = rng.random(n) < (0.01 if name == "rare" else 0.3)
+    score = rng.normal(size=n) + 2 * label
+    if name == "ties":
+        score = score.round()
+    if name == "sure":
+        score = np.where(label, 1, 0) + rng.random(n) / 2
+    if name == "worst first":  # the highest score is a negative, and the lowest a positive
+        score[np.argmax(score)], label[np.argmax(score)], label[np.argmin(score)] = 9, False, True
+    return pl.DataFrame({"label": label, "score": score})
+
+
+def shown(kind, tp, fp, totals, top):
+    """The definitions once more: where a confusion matrix stands, as shares of the axes."""
+    pos, neg = totals
+    n = pos + neg
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = tp / (tp + fp)
+        return {
+            "roc": (fp / neg, tp / pos),
+            "precision_recall": (tp / pos, precision),
+            "det": (fp / neg, 1 - tp / pos),
+            "gain": ((tp + fp) / n, tp / pos),
+            "lift": ((tp + fp) / n, precision / (pos / n) / top),
+            "lift_chart": ((tp + fp) / n, tp / top),
+        }[kind]
+
+
+@pytest.mark.parametrize("log", ["few", "ties", "rare", "sure", "smooth", "worst first"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drawn_line_is_within_a_pixel_of_the_curve(kind, log):
+    table = rf.curve(logs(log), "label", "score")
+    chart = rf.chart(table, kind=kind)
+    (record,) = chart.data.values
+    x, y = np.array(record["x"], float), np.array(record["y"], float)
+    rows = {name: table[name].to_numpy().astype(float) for name in ("tp", "fp")}
+    at = np.arange(
+        0, table.height - 1 + 1e-9, 1 / (1 if log == "rare" else 5 if log == "smooth" else 40)
+    )
+    # Near the first row a curve may be steep: look at it closely.
+    at = np.unique(np.concatenate([at, np.geomspace(1e-6, 1, 200)]))
+    tp, fp = (np.interp(at, np.arange(table.height), rows[name]) for name in ("tp", "fp"))
+    pos, neg = rows["tp"][-1], rows["fp"][-1]
+    top = {"lift": max(y, default=1), "lift_chart": pos}.get(kind, 1)
+    wanted_x, wanted_y = shown(kind, tp, fp, (pos, neg), top)
+    y = y / top
+    if kind == "det":
+        low, high = chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        limit = NormalDist().cdf(low)
+        seen = (np.minimum(wanted_x, wanted_y) > limit) & (
+            np.maximum(wanted_x, wanted_y) < 1 - limit
+        )
+        wanted_x, wanted_y = wanted_x[seen], wanted_y[seen]
+        wanted_x, wanted_y, x, y = (
+            (probit(part) - low) / (high - low) if len(part) else part
+            for part in (wanted_x, wanted_y, x, y)
+        )
+    known = np.isfinite(wanted_y)
+    wanted_x, wanted_y = wanted_x[known], wanted_y[known]
+    if not len(wanted_x):
+        assert not len(x)
+        return
+    assert farthest(wanted_x, wanted_y, x, y) < PIXEL
+    assert len(x) < 560
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_with_counts_are_rows_of_the_table(kind):
+    table = rf.curve(logs("smooth"), "label", "score", kind=kind)
+    (record,) = rf.chart(table).data.values
+    by_counts = {(row["tp"], row["fp"]): row for row in table.iter_rows(named=True)}
+    some = 0
+    for tp, fp, threshold in zip(record["tp"], record["fp"], record["threshold"], strict=True):
+        if tp is None:
+            assert fp is None
+            assert threshold is None
+            continue
+        row = by_counts[tp, fp]
+        some += 1
+        if np.isinf(row["threshold"]):
+            assert threshold is None
+        else:
+            assert threshold == pytest.approx(row["threshold"], rel=1e-6)
+    assert some > 50
+
+
+def test_end_points_are_exact():
+    table = rf.curve(logs("rare"), "label", "score")
+    (roc,) = rf.chart(table).data.values
+    assert (roc["x"][0], roc["y"][0], roc["x"][-1], roc["y"][-1]) == (0, 0, 1, 1)
+    (pr,) = rf.chart(table, kind="precision_recall").data.values
+    assert (pr["x"][0], pr["x"][-1]) == (0, 1)
+    last = table.row(-1, named=True)
+    assert pr["y"][-1] == pytest.approx(last["tp"] / (last["tp"] + last["fp"]), rel=1e-6)
+
+
+def test_precision_is_level_up_to_the_first_point():
+    table = rf.curve(
+        pl.DataFrame({"label": [1, 1, 0, 1, 0], "score": [3, 3, 3, 2, 1]}), "label", "score"
+    )
+    (record,) = rf.chart(table, kind="pr").data.values
+    assert record["x"][:2] == pytest.approx([0, 2 / 3])
+    assert record["y"][:2] == pytest.approx([2 / 3, 2 / 3])
+
+
+def test_a_tie_is_a_hyperbola_of_precision():
+    # 10 positives and 10 negatives tied, below one negative: precision is t / (2 t + 1).
+    labels = [0] + [1, 0] * 10
+    table = rf.curve(pl.DataFrame({"label": labels, "score": [2] + [1] * 20}), "label", "score")
+    (record,) = rf.chart(table, kind="pr").data.values
+    recall, precision = np.array(record["x"]), np.array(record["y"])
+    assert len(recall) > 8
+    t = 10 * recall
+    assert precision == pytest.approx(t / (2 * t + 1), abs=1e-6)
+
+
+def test_rising_counts_are_passed_between_two_points():
+    counts = np.array([0.0, 0.0, 2.0, 2.0, 4.0])
+    assert _passes(counts, 1.0, "left") == 1.5
+    assert _passes(counts, 1.0, "right") == 1.5
+    assert _passes(counts, 2.0, "left") == 2.0
+    assert _passes(counts, 2.0, "right") == 3.0
+    assert _passes(counts, 5.0, "left") == 5.0
+    assert _passes(counts, 5.0, "right") == 4.0
+    assert _passes(counts, 0.0, "left") == 0.0

@@ -1,0 +1,142 @@
+"""Thinned lines are the lines they were: every piece checked against every point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocframe.charts.thin import corners, landmarks, spaced
+
+
+def farthest(x, y, line_x, line_y):
+    """The distance of the farthest point from a line of straight pieces, by looking at them all."""
+    worst = 0.0
+    for some in np.array_split(np.arange(len(x)), len(x) // 500 + 1):
+        points = np.stack([x[some], y[some]], 1)[:, None]
+        start = np.stack([line_x[:-1], line_y[:-1]], 1)[None]
+        along = np.stack([np.diff(line_x), np.diff(line_y)], 1)[None]
+        length = (along**2).sum(-1)
+        share = ((points - start) * along).sum(-1) / np.where(length > 0, length, 1)
+        nearest = start + np.clip(share, 0, 1)[..., None] * along
+        gap = np.sqrt(((points - nearest) ** 2).sum(-1)).min(1)
+        worst = max(worst, gap.max())
+    return worst
+
+
+def filled(x, y, parts=4):
+    """The line with points between its points."""
+    at = np.arange(0, len(x) - 1 + 1e-9, 1 / parts)
+    return np.interp(at, np.arange(len(x)), x), np.interp(at, np.arange(len(y)), y)
+
+
+def noisy(n, rng):
+    x = np.sort(rng.random(n))
+    return x, np.clip(x**0.3 + rng.normal(0, 0.02, n), 0, 1)
+
+
+def staircase(n, rng):
+    right = rng.random(n - 1) < 0.5
+    right[0], right[-1] = True, False
+    x, y = (np.append(0, np.cumsum(steps)) for steps in (right, ~right))
+    return x / x[-1], y / y[-1]
+
+
+SHAPES = {
+    "smooth": lambda n, _: (np.linspace(0, 1, n), np.linspace(0, 1, n) ** 0.2),
+    "staircase": staircase,
+    "corner": lambda n, _: (
+        np.append(np.zeros(n // 2), np.linspace(0, 1, n // 2)),
+        np.append(np.linspace(0, 1, n // 2), np.ones(n // 2)),
+    ),
+    "diagonal": lambda n, _: (np.linspace(0, 1, n), np.linspace(0, 1, n)),
+    "zigzag": lambda n, _: (np.linspace(0, 1, n), np.arange(n) % 2 / 3),
+    "noisy": noisy,
+    "one place": lambda n, _: (np.full(n, 0.5), np.full(n, 0.5)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [4, 100, 1000])
+@pytest.mark.parametrize("tolerance", [0.1, 0.01, 0.001])
+def test_corners_keep_the_line_within_the_tolerance_both_ways(shape, n, tolerance):
+    x, y = SHAPES[shape](n, np.random.default_rng(n))
+    kept = corners(x, y, np.array([0, n]), tolerance)
+    assert kept[0]
+    assert kept[-1]
+    assert farthest(x, y, x[kept], y[kept]) <= tolerance + 1e-12
+    assert farthest(*filled(x[kept], y[kept]), x, y) <= tolerance + 1e-12
+
+
+def test_corners_of_a_straight_line_are_its_ends():
+    x = np.linspace(0, 1, 1000)
+    assert np.flatnonzero(corners(x, x, np.array([0, 1000]), 1e-9)).tolist() == [0, 999]
+
+
+def test_the_corner_of_a_perfect_curve_is_kept():
+    x = np.append(np.zeros(500), np.linspace(0, 1, 501))
+    y = np.append(np.linspace(0, 1, 501), np.ones(500))
+    assert np.flatnonzero(corners(x, y, np.array([0, 1001]), 1e-3)).tolist() == [0, 500, 1000]
+
+
+def test_lines_beside_each_other_are_thinned_as_each_would_be_alone():
+    rng = np.random.default_rng(0)
+    lines = [SHAPES[shape](n, rng) for shape in SHAPES for n in (4, 30, 600)]
+    starts = np.cumsum([0, *(len(x) for x, _ in lines)])
+    x, y = (np.concatenate(part) for part in zip(*lines, strict=True))
+    together = corners(x, y, starts, 0.01)
+    alone = [corners(x, y, np.array([0, len(x)]), 0.01) for x, y in lines]
+    assert together.tolist() == np.concatenate(alone).tolist()
+
+
+def test_lines_of_one_point_or_none_are_kept_as_they_are():
+    x = np.array([0.2, 0.3])
+    assert corners(x, x, np.array([0, 1, 1, 2, 2]), 0.1).tolist() == [True, True]
+    assert spaced(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5)).tolist() == [True, True]
+    assert corners(x[:0], x[:0], np.array([0]), 0.1).tolist() == []
+    assert spaced(x[:0], x[:0], np.array([0, 0]), np.array([5])).tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=40))
+def test_any_line_stays_within_the_tolerance(points):
+    x, y = (np.array(part) / 8 for part in zip(*points, strict=True))
+    kept = corners(x, y, np.array([0, len(x)]), 0.2)
+    if len(x) > 1:
+        assert farthest(x, y, x[kept], y[kept]) <= 0.2 + 1e-12
+        assert farthest(*filled(x[kept], y[kept]), x, y) <= 0.2 + 1e-12
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["counts", "weights"])
+@pytest.mark.parametrize("share", [0.5, 0.001])
+def test_rows_between_two_landmarks_have_nearly_their_counts(whole, share):
+    rng = np.random.default_rng(1)
+    n = 200_000
+    positive = rng.random(n) < share
+    mass = np.ones(n, np.int64) if whole else rng.exponential(size=n)
+    tp, fp = (np.append(0, np.cumsum(mass * side)) for side in (positive, ~positive))
+    kept = landmarks(tp, fp, tp[-1], fp[-1])
+    assert kept[0] == 0
+    assert kept[-1] == n
+    assert len(kept) < n / 4
+    left, right = kept[:-1], kept[1:]
+    gaps = right - left > 1
+    left, right = left[gaps], right[gaps]
+    for counts in (tp, fp):
+        for rising in (counts, counts[-1] - counts):
+            # The rows inside the gap: the first after the left one, and the last before the right.
+            ends = np.stack([rising[left + 1], rising[right - 1]])
+            low, high = ends.min(0), ends.max(0)
+            assert (high - low <= high / 600 + 1e-6).all()
+
+
+def test_short_curves_are_landmarks_all_over():
+    counts = np.arange(50)
+    assert landmarks(counts, counts, 49, 49).tolist() == list(range(50))
+
+
+def test_points_for_tooltips_are_spaced_along_the_line():
+    x = np.sort(np.random.default_rng(2).random(100_000) ** 3)
+    marked = spaced(x, x, np.array([0, len(x)]), np.array([100]))
+    assert 100 <= marked.sum() <= 102
+    assert np.diff(x[marked]).max() < 0.011

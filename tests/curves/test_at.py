@@ -1,0 +1,307 @@
+"""`at`: the operating points of small curves, by hand and by definition."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.rates import RATES
+from tests import oracles
+from tests.strategies import ANY_WEIGHTS, EDGES, PLAIN, TIED, few, shuffled, tables
+
+INF = math.inf
+WALK = ["threshold", "tp", "fp", "fn", "tn"]
+RATE_AXES = ["fpr", "tpr", "alert_rate"]
+
+# Two positives on top, a tie across the classes at 0.5, then negatives: fpr 0, 1/4, 1/2, 1.
+PREDICTIONS = {
+    "label": [1, 1, 1, 0, 0, 0, 0],
+    "score": [0.9, 0.8, 0.5, 0.5, 0.3, 0.1, 0.1],
+}
+
+values = st.sampled_from([0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 1.0]) | st.floats(0, 1)
+
+
+def curve(**more: object) -> pl.DataFrame:
+    return rf.curve(pl.DataFrame(PREDICTIONS), "label", "score", **more)
+
+
+def point(axis: str, value: float, row: tuple | None, rates: dict[str, float | None]) -> dict:
+    names = row or (None,) * 5
+    return {"at": axis, "value": value, **dict(zip(WALK, names, strict=True)), **rates}
+
+
+def test_at_a_threshold_is_the_row_of_the_smallest_threshold_not_below_it(frame):
+    actual = frame(curve()).pipe(rf.at, threshold=[0.95, 0.9, 0.85, 0.5, 0.2, 0.1])
+    expected = frame(
+        {
+            "at": ["threshold"] * 6,
+            "value": [0.95, 0.9, 0.85, 0.5, 0.2, 0.1],
+            "threshold": [INF, 0.9, 0.9, 0.5, 0.3, 0.1],
+            "tp": [0, 1, 1, 3, 3, 3],
+            "fp": [0, 0, 0, 1, 2, 4],
+            "fn": [3, 2, 2, 0, 0, 0],
+            "tn": [4, 4, 4, 3, 2, 0],
+            "fpr": [0.0, 0.0, 0.0, 0.25, 0.5, 1.0],
+            "tpr": [0.0, 1 / 3, 1 / 3, 1.0, 1.0, 1.0],
+        }
+    )
+    assert_frame_equal(actual, expected, check_exact=True)
+
+
+def test_a_threshold_below_all_scores_is_the_last_row():
+    assert rf.at(curve(), threshold=-INF).row(0)[2:7] == (0.1, 3, 4, 0, 0)
+    assert rf.at(curve(), threshold=0.05).row(0)[2:7] == (0.1, 3, 4, 0, 0)
+
+
+def test_at_an_infinite_threshold_infinite_scores_are_called():
+    table = pl.DataFrame({"label": [1, 0], "score": [INF, 0.0]})
+    curves = rf.curve(table, "label", "score")
+    assert rf.at(curves, threshold=INF).row(0)[2:7] == (INF, 1, 0, 0, 1)
+    assert rf.at(curve(), threshold=INF).row(0)[2:7] == (INF, 0, 0, 3, 4)
+
+
+def test_at_a_false_positive_rate_is_the_lowest_threshold_that_does_not_exceed_it(frame):
+    actual = frame(curve()).pipe(rf.at, fpr=[0, 0.25, 0.3, 1])
+    expected = frame(
+        {
+            "at": ["fpr"] * 4,
+            "value": [0.0, 0.25, 0.3, 1.0],
+            "threshold": [0.8, 0.5, 0.5, 0.1],
+            "tp": [2, 3, 3, 3],
+            "fp": [0, 1, 1, 4],
+            "fn": [1, 0, 0, 0],
+            "tn": [4, 3, 3, 0],
+            "fpr": [0.0, 0.25, 0.25, 1.0],
+            "tpr": [2 / 3, 1.0, 1.0, 1.0],
+        }
+    )
+    assert_frame_equal(actual, expected, check_exact=True)
+
+
+def test_at_a_true_positive_rate_is_the_highest_threshold_that_reaches_it():
+    actual = rf.at(curve(), tpr=[0, 1 / 3, 0.34, 1]).select(WALK)
+    expected = [(INF, 0, 0, 3, 4), (0.9, 1, 0, 2, 4), (0.8, 2, 0, 1, 4), (0.5, 3, 1, 0, 3)]
+    assert actual.rows() == expected
+
+
+def test_at_an_alert_rate_no_more_than_that_share_is_called():
+    actual = rf.at(curve(), alert_rate=[0, 2 / 7, 0.5, 4 / 7, 1]).select(WALK)
+    expected = [
+        (INF, 0, 0, 3, 4),
+        (0.8, 2, 0, 1, 4),
+        (0.8, 2, 0, 1, 4),
+        (0.5, 3, 1, 0, 3),
+        (0.1, 3, 4, 0, 0),
+    ]
+    assert actual.rows() == expected
+
+
+def test_interpolation_is_linear_in_both_counts_and_works_the_rates_out_again(frame):
+    actual = frame(curve(metrics=["precision", "accuracy"])).pipe(
+        rf.at, fpr=[0.125, 0.25], interpolate=True
+    )
+    expected = frame(
+        {
+            "at": ["fpr"] * 2,
+            "value": [0.125, 0.25],
+            "threshold": [None, None],
+            "tp": [2.5, 3.0],
+            "fp": [0.5, 1.0],
+            "fn": [0.5, 0.0],
+            "tn": [3.5, 3.0],
+            "fpr": [0.125, 0.25],
+            "tpr": [2.5 / 3, 1.0],
+            "precision": [2.5 / 3, 0.75],
+            "accuracy": [6 / 7, 6 / 7],
+            "threshold_above": [0.8, 0.5],
+            "threshold_below": [0.5, 0.3],
+            "mix": [0.5, 0.0],
+        },
+    ).with_columns(pl.col("threshold").cast(pl.Float64))
+    assert_frame_equal(actual, expected, check_exact=True)
+
+
+def test_an_undefined_rate_has_no_row_and_costs_other_groups_nothing():
+    table = pl.DataFrame(
+        {"g": ["none"] * 2 + ["some"] * 2, "label": [0, 0, 1, 0], "score": [0.2, 0.1, 0.2, 0.1]}
+    )
+    curves = rf.curve(table, "label", "score", by="g")
+    nothing = (None,) * 7
+    assert rf.at(curves, tpr=0.5).rows() == [
+        ("none", "tpr", 0.5, *nothing),
+        ("some", "tpr", 0.5, 0.2, 1, 0, 0, 1, 0.0, 1.0),
+    ]
+    mixed = rf.at(curves, tpr=0.5, interpolate=True)
+    assert mixed.row(0) == ("none", "tpr", 0.5, *nothing, None, None, None)
+    assert mixed.row(1)[:9] == ("some", "tpr", 0.5, None, 0.5, 0.0, 0.5, 1.0, 0.0)
+
+
+def test_a_rate_that_the_unscored_keep_from_being_reached_has_no_row():
+    table = pl.DataFrame({"label": [1, 1, 0, 0, 0, 0], "score": [0.9, None, 0.5, 0.4, 0.3, None]})
+    curves = rf.curve(table, "label", "score", missing="worst")
+    assert rf.at(curves, fpr=[0.1, 0.25]).select(WALK).rows() == [
+        (None,) * 5,
+        (0.9, 1, 1, 1, 3),
+    ]
+    assert rf.at(curves, tpr=[0.5, 0.6]).select(WALK).rows() == [(0.9, 1, 1, 1, 3), (None,) * 5]
+    assert rf.at(curves, tpr=0.6, interpolate=True).select(WALK).rows() == [(None,) * 5]
+
+
+def test_every_group_answers_every_value_in_the_order_asked():
+    table = pl.DataFrame({**PREDICTIONS, "g": ["b", "a"] * 3 + ["b"]})
+    points = rf.at(rf.curve(table, "label", "score", by="g"), fpr=[0.5, 0.1, 0.5])
+    assert points.select("g", "value").rows() == [
+        (g, v) for g in ("a", "b") for v in (0.5, 0.1, 0.5)
+    ]
+
+
+def test_no_values_give_no_rows():
+    points = rf.at(curve(), fpr=[])
+    assert points.shape == (0, 9)
+    assert points.columns == ["at", "value", *WALK, "fpr", "tpr"]
+    assert rf.at(curve(), tpr=[], interpolate=True).height == 0
+
+
+def test_values_may_be_a_series():
+    asked = pl.Series([0.1, 0.25])
+    assert_frame_equal(rf.at(curve(), fpr=asked), rf.at(curve(), fpr=[0.1, 0.25]))
+
+
+def test_an_empty_curve_table_has_no_points():
+    predictions = pl.DataFrame(schema={"g": pl.String, "label": pl.Boolean, "score": pl.Float64})
+    curves = rf.curve(predictions, "label", "score", by="g")
+    for axis in ("threshold", *RATE_AXES):
+        assert rf.at(curves, **{axis: [0.1, 0.2]}).is_empty()
+
+
+def test_the_single_row_of_an_empty_group_answers_thresholds_only():
+    predictions = pl.DataFrame(schema={"label": pl.Boolean, "score": pl.Float64})
+    curves = rf.curve(predictions, "label", "score")
+    assert rf.at(curves, threshold=0.5).row(0) == ("threshold", 0.5, INF, 0, 0, 0, 0, None, None)
+    for axis in RATE_AXES:
+        assert rf.at(curves, **{axis: 0.5}).row(0) == (axis, 0.5, *[None] * 7)
+
+
+def test_rows_of_a_table_with_another_prevalence_are_kept_but_not_worked_out_again():
+    curves = curve(metrics="precision", prevalence=0.1)
+    points = rf.at(curves, tpr=0.5)
+    row = curves.filter(pl.col("threshold") == points["threshold"][0])
+    assert_frame_equal(points.drop("at", "value"), row)
+    mixed = rf.at(curves, tpr=0.5, interpolate=True)
+    assert mixed["precision"].to_list() == [None]  # which prevalence it was is not in the table
+    assert mixed["tpr"].to_list() == [0.5]
+
+
+@few
+@given(
+    table=tables(missing=True),
+    asked=st.lists(st.sampled_from([*EDGES, INF, -INF]) | st.floats(allow_nan=False), max_size=4),
+)
+def test_rows_at_thresholds_are_those_of_the_definition(table, asked):
+    curves = rf.curve(table, "label", "score", by="group", missing="worst")
+    actual = rf.at(curves, threshold=asked)
+    expected = [
+        (name, "threshold", value + 0.0, *oracles.at(points, "threshold", value))
+        for name, points in traced(table).items()
+        for value in asked
+    ]
+    assert actual.select("group", "at", "value", *WALK).rows() == expected
+
+
+@pytest.mark.parametrize("axis", RATE_AXES)
+@few
+@given(table=tables(missing=True), asked=st.lists(values, max_size=4))
+def test_rows_at_rates_are_those_of_the_definition(axis, table, asked):
+    curves = rf.curve(table, "label", "score", by="group", missing="worst")
+    actual = rf.at(curves, **{axis: asked})
+    expected = [
+        (name, axis, value, *(oracles.at(points, axis, value) or (None,) * 5))
+        for name, points in traced(table).items()
+        for value in asked
+    ]
+    assert actual.select("group", "at", "value", *WALK).rows() == expected
+    # The rest of a row is the curve's, unchanged.
+    found = actual.drop_nulls("threshold").drop("at", "value")
+    assert_frame_equal(found, found.join(curves, on=found.columns, how="semi", nulls_equal=True))
+
+
+@pytest.mark.parametrize("axis", RATE_AXES)
+@few
+@given(table=tables(shape=TIED, missing=True), asked=st.lists(values, max_size=3))
+def test_interpolated_points_are_those_of_the_definition(axis, table, asked):
+    curves = rf.curve(table, "label", "score", by="group", missing="worst")
+    actual = rf.at(curves, **{axis: asked}, interpolate=True)
+    rows = []
+    for name, points in traced(table).items():
+        for value in asked:
+            found = oracles.between(points, axis, value)
+            row = {"group": name, "at": axis, "value": value, "threshold": None}
+            if found is not None:
+                rates = oracles.rates(found.point)
+                row |= {part: float(getattr(found.point, part)) for part in WALK[1:]}
+                row |= {name: rates[name] for name in ("fpr", "tpr")}
+                row |= {"threshold_above": found.above, "threshold_below": found.below}
+                row["mix"] = float(found.mix)
+            rows.append(row)
+    # A mix divides by a difference of rates, of at least 1/24.
+    assert_frame_equal(actual, pl.DataFrame(rows, schema=actual.schema), rel_tol=0, abs_tol=1e-13)
+
+
+def traced(table: pl.DataFrame) -> dict[str, list[oracles.Point]]:
+    return {
+        name: [oracles.Point(p.threshold + 0.0, *map(int, p[1:])) for p in oracles.curve(every)]
+        for name, every in oracles.by_group(table).items()
+    }
+
+
+@pytest.mark.parametrize("axis", RATE_AXES)
+@few
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), asked=st.lists(values, max_size=3))
+def test_of_weighted_curves_the_row_keeps_its_promise_too(axis, table, asked):
+    curves = rf.curve(
+        table, "label", "score", by="group", weight="weight", kind="gain", metrics="fpr"
+    )
+    points = rf.at(curves, **{axis: asked}).drop_nulls("threshold")
+    off = points[axis] - points["value"]
+    assert (off >= 0).all() if axis == "tpr" else (off <= 0).all()
+    mixed = rf.at(curves, **{axis: asked}, interpolate=True).drop_nulls("tp")
+    # Interpolated rates meet the value itself, but where the curve jumps over it.
+    inner = mixed.filter(pl.col("mix").is_between(0, 1, closed="none"))
+    assert_frame_equal(
+        inner.select(axis), inner.select(pl.col("value").alias(axis)), rel_tol=1e-12, abs_tol=1e-12
+    )
+
+
+@few
+@given(table=tables(shape=PLAIN, min_size=2), seed=st.integers(0, 9), asked=values)
+def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, asked):
+    curves = rf.curve(table, "label", "score", by="group", kind="gain")
+    mixed_up = shuffled(curves, seed)
+    for axis in ("threshold", *RATE_AXES):
+        assert_frame_equal(rf.at(mixed_up, **{axis: asked}), rf.at(curves, **{axis: asked}))
+
+
+@few
+@given(table=tables(), asked=values)
+def test_every_engine_finds_the_same_rows(table, asked):
+    curves = rf.curve(table, "label", "score", by="group")
+    plan = rf.at(rf.curve(table.lazy(), "label", "score", by="group"), tpr=asked)
+    for engine in ("streaming", "in-memory"):
+        assert_frame_equal(plan.collect(engine=engine), rf.at(curves, tpr=asked), check_exact=True)
+
+
+@pytest.mark.parametrize("name", sorted({*RATES} - {"expected_cost", "net_benefit"}))
+def test_every_rate_of_counts_alone_is_worked_out_between_two_rows(name):
+    curves = curve(kind="lift_chart", metrics=[] if name == "alert_rate" else name)
+    mixed = rf.at(curves, fpr=[0.1, 0.7], interpolate=True)
+    for row in mixed.iter_rows(named=True):
+        counts = oracles.Point(math.nan, *map(oracles.Fraction, (row[c] for c in WALK[1:])))
+        # The counts were rounded once already.
+        assert row[name] == pytest.approx(oracles.rates(counts)[name], rel=1e-12)

@@ -1,0 +1,188 @@
+"""Limits of an AUC: inside [0, 1], around the estimate, wider with the level, and by formula."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests import oracles
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, few, tables
+
+METHODS = ["logit_delong", "delong", "newcombe"]
+every_method = pytest.mark.parametrize("ci", METHODS)
+
+LIMITS = ["lower", "upper"]
+levels = st.floats(0.01, 0.999)
+
+# V10 = 1, 1/4 and V01 = 3/4, 1/2: AUC 5/8, variance 5/32.
+PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
+
+
+def measured(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    return rf.auc(table, "label", "score", by="group", **more)
+
+
+@every_method
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
+def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
+    made = measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
+    assert (made["lower"] >= 0).all()
+    assert (made["upper"] <= 1).all()
+    # The logit there and back again rounds.
+    assert (made["lower"] <= made["auc"] + 1e-15).all()
+    assert (made["auc"] <= made["upper"] + 1e-15).all()
+
+
+@every_method
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=4), both=st.tuples(levels, levels))
+def test_a_higher_level_has_limits_no_narrower(ci, table, both):
+    narrow, wide = (
+        measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
+        for level in sorted(both)
+    )
+    assert_frame_equal(narrow.select("group", "auc", "se"), wide.select("group", "auc", "se"))
+    # Bisection stops at the last bit of either.
+    assert (wide["lower"] <= narrow["lower"] + 1e-15).all()
+    assert (narrow["upper"] <= wide["upper"] + 1e-15).all()
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
+def test_newcombes_limits_lie_z_of_their_own_standard_errors_away(table, level):
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    made = measured(table, count="count", ci="newcombe", level=level).drop_nulls("lower")
+    for row in made.iter_rows(named=True):
+        sizes = row["n_pos"], row["n_neg"]
+        for name in LIMITS:
+            limit = row[name]
+            if limit == row["auc"]:  # at the end of the range there is nowhere to go
+                assert limit in {0.0, 1.0}
+                continue
+            distance = (row["auc"] - limit) ** 2
+            # To the last bit of the limit, times the slope of the equation.
+            expected = z**2 * oracles.newcombe_variance(limit, *sizes)
+            assert distance == pytest.approx(expected, abs=1e-12)
+
+
+@few
+@given(table=tables(mass={"count": COUNTS}, min_size=4))
+def test_newcombes_standard_error_is_his_variance_at_the_estimate(table):
+    made = measured(table, count="count", ci="newcombe")
+    for row in made.drop_nulls("auc").iter_rows(named=True):
+        variance = oracles.newcombe_variance(row["auc"], row["n_pos"], row["n_neg"])
+        expected = pytest.approx(math.sqrt(variance), rel=1e-12) if variance > 0 else None
+        assert row["se"] == expected
+
+
+@few
+@given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), level=levels)
+def test_walds_limits_are_z_standard_errors_away_and_clipped(table, level):
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    made = measured(table, count="count", ci="delong", level=level, missing="worst")
+    made = made.filter(pl.col("ci_method") == "delong")
+    expected = made.select(
+        lower=(pl.col("auc") - z * pl.col("se")).clip(0, 1),
+        upper=(pl.col("auc") + z * pl.col("se")).clip(0, 1),
+    )
+    assert_frame_equal(made.select(LIMITS), expected, rel_tol=0, abs_tol=1e-15)
+
+
+@few
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=4), level=levels)
+def test_logit_limits_are_walds_of_the_log_odds(table, level):
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    made = measured(table, weight="weight", level=level, missing="worst")
+    for row in made.filter(pl.col("ci_method") == "logit_delong").iter_rows(named=True):
+        auc, half = row["auc"], z * row["se"] / row["auc"] / (1 - row["auc"])
+        for name, way in (("lower", -1), ("upper", 1)):
+            odds = math.log(auc / (1 - auc)) + way * half
+            expected = 1 / (1 + math.exp(-odds)) if odds > -700 else 0.0
+            assert row[name] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_hand_made_example_in_all_three():
+    z = 1.959963984540054
+    se = math.sqrt(5 / 32)
+    found = {ci: rf.auc(PREDICTIONS, "label", "score", ci=ci).row(0, named=True) for ci in METHODS}
+    assert found["delong"]["se"] == found["logit_delong"]["se"] == pytest.approx(se, rel=1e-15)
+    assert (found["delong"]["lower"], found["delong"]["upper"]) == (0.0, 1.0)
+    assert found["logit_delong"]["lower"] == pytest.approx(
+        1 / (1 + 0.375 / 0.625 * math.exp(z * se / (0.625 * 0.375))), rel=1e-13
+    )
+    # N = (2 + 2)/2 - 1 = 1.
+    variance = 0.625 * 0.375 * (1 + 0.375 / 1.375 + 0.625 / 1.625) / 4
+    assert found["newcombe"]["se"] == pytest.approx(math.sqrt(variance), rel=1e-14)
+
+
+@pytest.mark.parametrize("ci", ["logit_delong", "delong", "newcombe"])
+@pytest.mark.parametrize(("labels", "auc"), [([0, 0, 1, 1, 1], 1.0), ([1, 1, 1, 0, 0], 0.0)])
+def test_at_the_ends_the_limits_are_newcombes_and_the_method_says_so(ci, labels, auc):
+    table = pl.DataFrame({"label": labels, "score": [1, 2, 3, 4, 5]})
+    row = rf.auc(table, "label", "score", ci=ci).row(0, named=True)
+    assert (row["auc"], row["se"], row["note"]) == (auc, None, "zero_variance")
+    assert row["ci_method"] == "newcombe"
+    z = 1.959963984540054
+    end = "upper" if auc else "lower"
+    other = "lower" if auc else "upper"
+    assert row[end] == auc
+    assert (auc - row[other]) ** 2 == pytest.approx(
+        z**2 * oracles.newcombe_variance(row[other], 3, 2), abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+def test_constant_scores_have_no_limits(ci):
+    table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [3, 3, 3, 3]})
+    row = rf.auc(table, "label", "score", ci=ci).row(0)
+    assert row == (2, 2, 0, 0.5, 0.0, 1.0, None, None, None, 0.95, None, "zero_variance")
+
+
+@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+def test_constant_scores_have_no_limits_when_weighted_either(ci):
+    table = pl.DataFrame(
+        {"label": [0, 0, 1, 1, 1], "score": [3] * 5, "w": [0.1, 0.7, 0.3, 1.1, 2.3]}
+    )
+    row = rf.auc(table, "label", "score", ci=ci, weight="w").row(0)
+    assert row[3] == pytest.approx(0.5, abs=1e-15)
+    assert row[6:] == (None, None, None, 0.95, None, "zero_variance")
+
+
+@few
+@given(table=tables(shape=TIED, min_size=4))
+def test_the_area_does_not_depend_on_the_interval(table):
+    bare = measured(table, ci=None)
+    for ci in METHODS:
+        made = measured(table, ci=ci)
+        names = ["group", "n_pos", "n_neg", "n_missing"]
+        names += ["auc", "auc_pessimistic", "auc_optimistic"]
+        assert_frame_equal(made.select(names), bare.select(names), check_exact=True)
+
+
+def test_the_level_is_in_the_table():
+    made = rf.auc(PREDICTIONS, "label", "score", level=0.8)
+    assert made["ci_level"].to_list() == [0.8]
+    z = NormalDist().inv_cdf(0.9)
+    expected = 1 / (1 + 0.375 / 0.625 * math.exp(z * math.sqrt(5 / 32) / (0.625 * 0.375)))
+    assert made["lower"][0] == pytest.approx(expected, rel=1e-13)
+
+
+@every_method
+def test_limits_close_in_on_the_estimate_as_rows_become_many(ci):
+    widths = []
+    for times in (1, 10**2, 10**4, 10**8):
+        table = PREDICTIONS.with_columns(n=pl.lit(times))
+        row = rf.auc(table, "label", "score", ci=ci, count="n").row(0, named=True)
+        widths.append(row["upper"] - row["lower"])
+        assert row["lower"] <= row["auc"] <= row["upper"]
+    assert widths == sorted(widths, reverse=True)
+    # Proportional to one over the root of the number of rows.
+    assert widths[2] / widths[3] == pytest.approx(100, rel=0.01)

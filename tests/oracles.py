@@ -1,0 +1,492 @@
+"""What the numbers are, by definition: slow, in plain Python, in exact fractions.
+
+Nothing here sorts, sweeps or shares code with the package. A case is a row that counts; a case
+whose score is None is unscored, and stands, as `missing="worst"` has it, for a positive that no
+threshold reaches or a negative that every threshold does.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+INF = math.inf
+
+
+class Case(NamedTuple):
+    """One row: how many it stands for, and how much each of them weighs."""
+
+    positive: bool
+    score: float | None
+    count: int = 1
+    weight: Fraction = Fraction(1)
+
+    @property
+    def mass(self) -> Fraction:
+        return self.count * self.weight
+
+
+class Point(NamedTuple):
+    """A row of a curve table."""
+
+    threshold: float
+    tp: Fraction
+    fp: Fraction
+    fn: Fraction
+    tn: Fraction
+
+
+def cases(table: pl.DataFrame) -> list[Case]:
+    """Read the rows of one group: a null or NaN score is unscored, a mass of 0 is no row."""
+    read = []
+    for row in table.iter_rows(named=True):
+        score = row["score"]
+        if score is not None:
+            score = float(score)
+            score = None if math.isnan(score) else score
+        case = Case(bool(row["label"]), score, row.get("count", 1), Fraction(row.get("weight", 1)))
+        if case.mass:
+            read.append(case)
+    return read
+
+
+def total(some: Iterable[Case]) -> Fraction:
+    return sum((case.mass for case in some), Fraction(0))
+
+
+def sides(every: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    return [c for c in every if c.positive], [c for c in every if not c.positive]
+
+
+# Curves
+
+
+def point(every: Sequence[Case], threshold: float, *, above_all: bool = False) -> Point:
+    """Count what `score >= threshold` does; `above_all` calls nothing that has a score."""
+    pos, neg = sides(every)
+
+    def called(case: Case) -> bool:
+        if case.score is None:
+            return not case.positive
+        return not above_all and case.score >= threshold
+
+    tp, fp = total(filter(called, pos)), total(filter(called, neg))
+    return Point(threshold, tp, fp, total(pos) - tp, total(neg) - fp)
+
+
+def curve(every: Sequence[Case]) -> list[Point]:
+    """A row above all scores, then one for each distinct score, from the highest down."""
+    scores = {case.score for case in every if case.score is not None}
+    return [
+        point(every, INF, above_all=True),
+        *(point(every, score) for score in sorted(scores, reverse=True)),
+    ]
+
+
+def curve_table(groups: dict[Any, list[Case]], *, whole: bool = True) -> pl.DataFrame:
+    """The curve table of some groups, in the order given; whole numbers or floats."""
+    kind = pl.Int64 if whole else pl.Float64
+    number: Callable[[Fraction], float] = int if whole else float
+    rows = [
+        {"group": name, "threshold": p.threshold + 0.0}
+        | {part: number(getattr(p, part)) for part in ("tp", "fp", "fn", "tn")}
+        for name, every in groups.items()
+        for p in curve(every)
+    ]
+    counts = dict.fromkeys(("tp", "fp", "fn", "tn"), kind)
+    return pl.DataFrame(rows, schema={"group": pl.String, "threshold": pl.Float64, **counts})
+
+
+def by_group(table: pl.DataFrame) -> dict[Any, list[Case]]:
+    """The cases of each distinct `group`, nulls first."""
+    names = sorted(set(table["group"]), key=lambda name: (name is not None, name))
+    return {name: cases(table.filter(pl.col("group").eq_missing(name))) for name in names}
+
+
+# Areas: over all pairs
+
+
+class Areas(NamedTuple):
+    auc: Fraction
+    pessimistic: Fraction
+    optimistic: Fraction
+
+
+def beats(x: Case, y: Case) -> Fraction:
+    """Say how much of a win it is for the positive: a tie is half of one."""
+    if x.score is None or y.score is None:
+        return Fraction(0)
+    return Fraction((x.score > y.score) + (x.score >= y.score), 2)
+
+
+def areas(every: Sequence[Case]) -> Areas | None:
+    """Compare each positive with each negative; None where a class is absent."""
+    pos, neg = sides(every)
+    if not pos or not neg:
+        return None
+    whole = total(pos) * total(neg)
+    wins = ties = Fraction(0)
+    for x in pos:
+        for y in neg:
+            won = beats(x, y)
+            wins += x.mass * y.mass * (won == 1)
+            ties += x.mass * y.mass * (won == Fraction(1, 2))
+    return Areas((wins + ties / 2) / whole, wins / whole, (wins + ties) / whole)
+
+
+def spread(values: Sequence[Fraction], rows: Sequence[Case]) -> Fraction:
+    """The variance of a weighted mean: n/(n-1) · Σ c·w²·(v - mean)² / (Σ c·w)²."""
+    n, whole = sum(case.count for case in rows), total(rows)
+    mean = sum((c.mass * v for c, v in zip(rows, values, strict=True)), Fraction(0)) / whole
+    squares = sum(
+        (c.count * c.weight**2 * (v - mean) ** 2 for c, v in zip(rows, values, strict=True)),
+        Fraction(0),
+    )
+    return Fraction(n, n - 1) * squares / whole**2
+
+
+def delong_variance(every: Sequence[Case]) -> Fraction | None:
+    """From the placements of each case; None with fewer than two rows of a class."""
+    pos, neg = sides(every)
+    if min(sum(c.count for c in pos), sum(c.count for c in neg)) < 2:
+        return None
+    v10 = [sum((y.mass * beats(x, y) for y in neg), Fraction(0)) / total(neg) for x in pos]
+    v01 = [sum((x.mass * beats(x, y) for x in pos), Fraction(0)) / total(pos) for y in neg]
+    return spread(v10, pos) + spread(v01, neg)
+
+
+# Partial areas: the polyline, cut exactly
+
+
+def axes(points: Sequence[Point]) -> list[tuple[Fraction, Fraction]]:
+    """The ROC points as (fpr, tpr)."""
+    return [(p.fp / (p.fp + p.tn), p.tp / (p.tp + p.fn)) for p in points]
+
+
+def mirrored(line: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """The same curve with (1 - tpr, 1 - fpr) as axes."""
+    return [(1 - y, 1 - x) for x, y in reversed(line)]
+
+
+def under(
+    line: Sequence[tuple[Fraction, Fraction]], a: Fraction, b: Fraction, how: str = "line"
+) -> Fraction:
+    """Integrate a rising polyline (or its lower or upper steps) from a to b; 0 left of it."""
+    area = Fraction(0)
+    for (x0, y0), (x1, y1) in pairwise(line):
+        left, right = max(a, x0), min(b, x1)
+        if right <= left:
+            continue
+        middle = y0 + (y1 - y0) * ((left + right) / 2 - x0) / (x1 - x0)
+        area += (right - left) * {"line": middle, "lower": y0, "upper": y1}[how]
+    return area
+
+
+def partial_areas(every: Sequence[Case], rate: str, a: float, b: float) -> Areas | None:
+    """The integral of TPR over FPR from a to b, or of 1 - FPR over TPR; and its envelope."""
+    pos, neg = sides(every)
+    if not pos or not neg:
+        return None
+    line = axes(curve(every))
+    low, high = Fraction(a), Fraction(b)
+    if rate == "tpr":
+        line, low, high = mirrored(line), 1 - high, 1 - low
+    return Areas(*(under(line, low, high, how) for how in ("line", "lower", "upper")))
+
+
+def height(line: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
+    """The polyline at x, the upper end where it stands upright; 0 left of it."""
+    if x < line[0][0]:
+        return Fraction(0)
+    best = max(y for at, y in line if at <= x)
+    for (x0, y0), (x1, y1) in pairwise(line):
+        if x0 < x < x1:
+            best = max(best, y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+    return best
+
+
+def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:
+    """φ₁(x) = b - clip(S₀(x), a, b) and φ₀(y) = R(clip(u(y), a, b)), the design's formula.
+
+    S₀ and u are the FPR placements of positives and negatives, ties one half. A TPR range is the
+    same of the mirrored problem: the classes change places and scores their sign.
+    """
+    if rate == "tpr":
+        turned = [
+            Case(not c.positive, None if c.score is None else -c.score, c.count, c.weight)
+            for c in every
+        ]
+        # Unscored rows stay the worst of their new class: last positives, first negatives.
+        return partial_variance(turned, "fpr", float(1 - Fraction(b)), float(1 - Fraction(a)))
+    pos, neg = sides(every)
+    if min(sum(c.count for c in pos), sum(c.count for c in neg)) < 2:
+        return None
+    low, high = Fraction(a), Fraction(b)
+    line = axes(curve(every))
+
+    def standing(case: Case) -> tuple[int, float]:
+        """Unscored negatives stand above all, unscored positives below."""
+        if case.score is None:
+            return (-1 if case.positive else 1, 0.0)
+        return (0, case.score)
+
+    def place(case: Case) -> Fraction:
+        """The share of negatives above this case, ties one half."""
+        own = standing(case)
+        above = sum(
+            (y.mass * Fraction((standing(y) > own) + (standing(y) >= own), 2) for y in neg),
+            Fraction(0),
+        )
+        return above / total(neg)
+
+    first = [high - min(max(place(x), low), high) for x in pos]
+    second = [height(line, min(max(place(y), low), high)) for y in neg]
+    return spread(first, pos) + spread(second, neg)
+
+
+# Precision-recall
+
+
+def average_precision(points: Sequence[Point]) -> Fraction:
+    """The step sum: each rise of recall times the precision it is reached with."""
+    pos = points[0].tp + points[0].fn
+    steps = pairwise(points)
+    return sum(
+        ((p.tp - q.tp) / pos * p.tp / (p.tp + p.fp) for q, p in steps if p.tp > q.tp),
+        Fraction(0),
+    )
+
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+def pr_auc(points: Sequence[Point]) -> float:
+    """Integrate precision over recall numerically, (tp, fp) linear between neighbouring rows."""
+    area, pos = 0.0, float(points[0].tp + points[0].fn)
+    for q, p in pairwise(points):
+        # Towards the left end the integrand is steep: geometric pieces tame it.
+        edges = [0.0, *(2.0**-i for i in range(30, -1, -1))]
+        for left, right in pairwise(edges):
+            mix = left + (right - left) * (NODES + 1) / 2
+            tp = float(q.tp) + mix * float(p.tp - q.tp)
+            fp = float(q.fp) + mix * float(p.fp - q.fp)
+            area += (right - left) / 2 * float(WEIGHTS @ (tp / (tp + fp))) * float(p.tp - q.tp)
+    return area / pos
+
+
+# Operating points
+
+
+def rate(p: Point, axis: str) -> Fraction | None:
+    part, whole = {
+        "fpr": (p.fp, p.fp + p.tn),
+        "tpr": (p.tp, p.tp + p.fn),
+        "alert_rate": (p.tp + p.fp, p.tp + p.fp + p.fn + p.tn),
+    }[axis]
+    # What is compared with the value is the rate as the table shows it: a Float64.
+    return Fraction(float(part) / float(whole)) if whole else None
+
+
+def at(points: Sequence[Point], axis: str, value: float) -> Point | None:
+    """The row that `at` promises, or None."""
+    if axis == "threshold":
+        return [p for p in points if p.threshold >= value][-1]
+    rates = [rate(p, axis) for p in points]
+    if rates[0] is None:
+        return None
+    if axis == "tpr":
+        return next((p for p, r in zip(points, rates, strict=True) if r >= value), None)
+    kept = [p for p, r in zip(points, rates, strict=True) if r <= value]
+    return kept[-1] if kept else None
+
+
+class Between(NamedTuple):
+    """A point between two rows, and which rows these are."""
+
+    point: Point
+    above: float
+    below: float
+    mix: Fraction
+
+
+def between(points: Sequence[Point], axis: str, value: float) -> Between | None:
+    """Mix the two rows on both sides of a value, linearly in their counts; None if no row is."""
+    row = at(points, axis, value)
+    if row is None:
+        return None
+    place = points.index(row)
+    if axis == "tpr":
+        first, second = points[max(place - 1, 0)], row
+    else:
+        first, second = row, points[min(place + 1, len(points) - 1)]
+    low, high = rate(first, axis), rate(second, axis)
+    mix = (Fraction(value) - low) / (high - low) if high > low else Fraction(0)
+    mix = min(max(mix, Fraction(0)), Fraction(1))
+    counts = (p + mix * (q - p) for p, q in zip(first[1:], second[1:], strict=True))
+    return Between(Point(math.nan, *counts), first.threshold, second.threshold, mix)
+
+
+# Rates: each from the counts, as its definition says it
+
+
+def ratio(part: Any, whole: Any) -> Any:
+    return None if not whole or part is None else part / whole
+
+
+def odds(part: Any, whole: Any) -> Any:
+    """As a ratio, but infinite over an empty whole."""
+    if part is None or whole is None:
+        return None
+    return INF if part and not whole else ratio(part, whole)
+
+
+def both(part: Any, other: Any, put_together: Callable[[Any, Any], Any]) -> Any:
+    return None if part is None or other is None else put_together(part, other)
+
+
+def bits(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> float | None:
+    """Mutual information of truth and prediction: entropies of the margins, less the joint."""
+    n = tp + fp + fn + tn
+
+    def entropy(*counts: Fraction) -> float:
+        return -sum(float(c / n) * math.log2(c / n) for c in counts if c)
+
+    if not n:
+        return None
+    return entropy(tp + fn, fp + tn) + entropy(tp + fp, fn + tn) - entropy(tp, fp, fn, tn)
+
+
+def chi_squared(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> Fraction | None:
+    """Add up (observed - expected)² / expected, uncorrected."""
+    n, rows, columns = tp + fp + fn + tn, (tp + fp, fn + tn), (tp + fn, fp + tn)
+    if not all((*rows, *columns)):
+        return None
+    cells = ((tp, 0, 0), (fp, 0, 1), (fn, 1, 0), (tn, 1, 1))
+    return sum(
+        ((c - rows[i] * columns[j] / n) ** 2 / (rows[i] * columns[j] / n) for c, i, j in cells),
+        Fraction(0),
+    )
+
+
+def kappa(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> Fraction | None:
+    """How far agreement goes beyond what chance makes of the margins."""
+    n = tp + fp + fn + tn
+    if not n:
+        return None
+    agreed = (tp + tn) / n
+    chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
+    return ratio(agreed - chance, 1 - chance)
+
+
+def mcc(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> float | None:
+    """The correlation of truth and prediction."""
+    margins = (tp + fp) * (tp + fn) * (fn + tn) * (fp + tn)
+    return ratio(float(tp * tn - fp * fn), math.sqrt(margins))
+
+
+def f_beta(tp: Fraction, fp: Fraction, fn: Fraction, beta: float) -> Fraction | None:
+    square = Fraction(beta) ** 2
+    return ratio((1 + square) * tp, (1 + square) * tp + square * fn + fp)
+
+
+def net_benefit(p: Point) -> Fraction | None:
+    n = p.tp + p.fp + p.fn + p.tn
+    if not n or not (0 <= p.threshold < 1 or p.threshold == INF):
+        return None
+    if p.threshold == INF:
+        return Fraction(0)
+    at_risk = Fraction(p.threshold)
+    return p.tp / n - p.fp / n * at_risk / (1 - at_risk)
+
+
+def at_prevalence(p: Point, prevalence: float | None) -> Point | None:
+    """The counts with the classes as n·π and n·(1 - π); None where a class is absent."""
+    if prevalence is None:
+        return p
+    pos, neg = p.tp + p.fn, p.fp + p.tn
+    if not pos or not neg:
+        return None
+    more, less = Fraction(prevalence) * (pos + neg), Fraction(1 - prevalence) * (pos + neg)
+    return Point(
+        p.threshold, more * p.tp / pos, less * p.fp / neg, more * p.fn / pos, less * p.tn / neg
+    )
+
+
+def within_class(p: Point) -> dict[str, Any]:
+    """The rates that no prevalence changes."""
+    tp, fp, fn, tn = p[1:]
+    tpr, fpr = ratio(tp, tp + fn), ratio(fp, fp + tn)
+    fnr, tnr = ratio(fn, tp + fn), ratio(tn, fp + tn)
+    return {
+        "tpr": tpr,
+        "fpr": fpr,
+        "tnr": tnr,
+        "fnr": fnr,
+        "balanced_accuracy": both(tpr, tnr, lambda a, b: (a + b) / 2),
+        "youden": both(tpr, fpr, lambda a, b: a - b),
+        "lr_pos": odds(tpr, fpr),
+        "lr_neg": odds(fnr, tnr),
+        "odds_ratio": odds(tp * tn, fp * fn),
+    }
+
+
+def across_classes(p: Point, beta: float, costs: dict[str, float]) -> dict[str, Any]:
+    """The rates that depend on how many positives there are per negative."""
+    tp, fp, fn, tn = p[1:]
+    n = tp + fp + fn + tn
+    precision, npv = ratio(tp, tp + fp), ratio(tn, fn + tn)
+    paid = sum(Fraction(costs.get(name, 0)) * getattr(p, name) for name in p._fields[1:])
+    return {
+        "precision": precision,
+        "npv": npv,
+        "fdr": ratio(fp, tp + fp),
+        "false_omission_rate": ratio(fn, fn + tn),
+        "accuracy": ratio(tp + tn, n),
+        "error_rate": ratio(fp + fn, n),
+        "f1": f_beta(tp, fp, fn, 1),
+        "f_beta": f_beta(tp, fp, fn, beta),
+        "jaccard": ratio(tp, tp + fp + fn),
+        "mcc": mcc(tp, fp, fn, tn),
+        "kappa": kappa(tp, fp, fn, tn),
+        "markedness": both(precision, npv, lambda a, b: a + b - 1),
+        "alert_rate": ratio(tp + fp, n),
+        "rnp": ratio(fn + tn, n),
+        "lift": ratio(precision, ratio(tp + fn, n)),
+        "prevalence": ratio(tp + fn, n),
+        "mutual_information": bits(tp, fp, fn, tn),
+        "chi2": chi_squared(tp, fp, fn, tn),
+        "expected_cost": ratio(paid, n),
+        "net_benefit": net_benefit(p),
+    }
+
+
+def rates(
+    p: Point,
+    *,
+    beta: float = 1.0,
+    costs: dict[str, float] | None = None,
+    prevalence: float | None = None,
+) -> dict[str, float | None]:
+    """All rates of a confusion matrix as floats, None where undefined."""
+    moved = at_prevalence(p, prevalence)
+    found = within_class(p)
+    found |= across_classes(moved or Point(p.threshold, *[Fraction(0)] * 4), beta, costs or {})
+    return {name: None if value is None else float(value) for name, value in found.items()}
+
+
+# Newcombe
+
+
+def newcombe_variance(area: float, n_pos: int, n_neg: int) -> float:
+    """V(θ) as the design prints it."""
+    n = (n_pos + n_neg) / 2 - 1
+    spread_of_pairs = 1 + n * (1 - area) / (2 - area) + n * area / (1 + area)
+    return area * (1 - area) * spread_of_pairs / (n_pos * n_neg)

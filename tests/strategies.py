@@ -1,0 +1,122 @@
+"""Hypothesis strategies: small tables of predictions of every shape that scores come in.
+
+Every table has the columns `group` (String, null is a group), `label` (Boolean) and `score`, and,
+where asked for, `weight` or `count`. Groups of one class, and of no used row, come up by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from hypothesis import settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Each property meets so many tables: all of them together meet every shape many times.
+few = settings(max_examples=30)
+
+GREATEST = 1.7976931348623157e308
+SMALLEST = 5e-324
+
+# Neighbours that a tolerance would tie, zeros of both signs, and both ends of Float64.
+# fmt: off
+EDGES = [
+    0.0, -0.0, SMALLEST, -SMALLEST, 2.2250738585072014e-308, 0.3, 0.1 + 0.2, 0.5, 1.0,
+    math.nextafter(1.0, 2.0), math.nextafter(1.0, 0.0), -1.0, GREATEST, -GREATEST,
+]
+# fmt: on
+INFINITE = [math.inf, -math.inf]
+
+
+class Shape(NamedTuple):
+    """A column of scores: its type, and the values that it may hold."""
+
+    dtype: Any
+    values: st.SearchStrategy[Any]
+
+
+TIED = Shape(pl.Float64, st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+PLAIN = Shape(pl.Float64, st.floats(0, 1, allow_subnormal=False))
+SHAPES = {
+    "tied": TIED,
+    "probabilities": PLAIN,
+    "any float": Shape(pl.Float64, st.floats(allow_nan=False)),
+    "edges": Shape(pl.Float64, st.sampled_from([*EDGES, *INFINITE])),
+    "infinite": Shape(pl.Float64, st.sampled_from([*INFINITE, 0.0])),
+    "negative": Shape(pl.Float64, st.floats(-2, -0.5)),
+    "denormal": Shape(pl.Float64, st.integers(-3, 3).map(lambda i: i * SMALLEST)),
+    "any float32": Shape(pl.Float32, st.floats(allow_nan=False, width=32)),
+    "tied float32": Shape(pl.Float32, st.sampled_from([-1.0, 0.0, 0.5, math.inf])),
+    "wide float32": Shape(
+        pl.Float32, st.sampled_from([2.0**-149, -(2.0**-149), 2.0**127, -(2.0**127), 0.0])
+    ),
+    "int64": Shape(pl.Int64, st.integers(-(2**53), 2**53)),
+    "int8": Shape(pl.Int8, st.integers(-128, 127)),
+    "uint8": Shape(pl.UInt8, st.integers(0, 255)),
+    "boolean": Shape(pl.Boolean, st.booleans()),
+}
+
+# Weights whose sums and products Float64 holds exactly, and weights where it does not.
+EXACT_WEIGHTS = st.integers(0, 8).map(lambda i: i / 4)
+ANY_WEIGHTS = st.sampled_from([0.0, 0.1, 0.3, 1.0, 7.7]) | st.floats(0.1, 10)
+COUNTS = st.integers(0, 3)
+
+
+def any_shape() -> st.SearchStrategy[Shape]:
+    return st.sampled_from(list(SHAPES.values()))
+
+
+@st.composite
+def tables(
+    draw: Callable[..., Any],
+    *,
+    shape: Shape | None = None,
+    mass: dict[str, st.SearchStrategy[Any]] | None = None,
+    missing: bool = False,
+    max_size: int = 24,
+    min_size: int = 0,
+) -> pl.DataFrame:
+    """Draw a table; `mass` names columns to add and what they hold.
+
+    With `missing`, some scores are null (or NaN, where they are floats).
+    """
+    dtype, values = draw(any_shape()) if shape is None else shape
+    if missing:
+        nothing = [None, math.nan] if dtype in {pl.Float32, pl.Float64} else [None]
+        values = st.one_of(values, values, st.sampled_from(nothing))
+    more = mass or {}
+    rows = draw(
+        st.lists(
+            st.tuples(st.sampled_from(["a", "b", None]), st.booleans(), values, *more.values()),
+            min_size=min_size,
+            max_size=max_size,
+        )
+    )
+    kinds = {name: pl.Int64 if name == "count" else pl.Float64 for name in more}
+    schema = {"group": pl.String, "label": pl.Boolean, "score": dtype, **kinds}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def both_classes(table: pl.DataFrame) -> bool:
+    """Say whether a table, taken as one group, has positives and negatives."""
+    return table["label"].n_unique() == 2
+
+
+def shuffled(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    return table.sample(fraction=1, shuffle=True, seed=seed)
+
+
+def repeated(table: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Write each row as often as a column says, and drop that column."""
+    rows = [i for i, times in enumerate(table[by].to_list()) for _ in range(int(times))]
+    return table.drop(by)[rows]
+
+
+def ranked(scores: pl.Series) -> pl.Series:
+    """Map scores to small whole numbers in the same order."""
+    # -0.0 and 0.0 are one score; polars ranks them so.
+    return scores.rank("dense").cast(pl.Int64)

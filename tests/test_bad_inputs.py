@@ -1,0 +1,1014 @@
+"""What becomes of bad inputs: the text of the error, or the value and its note.
+
+Each case stands for a row of the table of bad inputs that the project was planned with; its id says
+which. Files, writes and charts are tested beside their own modules.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from math import inf, nan, nextafter, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+LABEL = [True, False, True, False]
+SCORE = [0.9, 0.4, 0.4, 0.1]
+PLAN = "\n\nResolved plan until failure"
+
+VERBS = {
+    "curve": lambda frame, **options: rf.curve(frame, "label", "score", **options),
+    "curve at thresholds": lambda frame, **options: rf.curve(
+        frame, "label", "score", thresholds=[0.5], **options
+    ),
+    "auc": lambda frame, **options: rf.auc(frame, "label", "score", **options),
+    "partial auc": lambda frame, **options: rf.auc(
+        frame, "label", "score", fpr=(0, 0.5), **options
+    ),
+}
+every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+
+
+def text_of(caught) -> str:
+    """The message without the plan that polars appends while names resolve."""
+    return str(caught.value).split(PLAN)[0]
+
+
+def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
+    columns = {"label": label, "score": score, **more}
+    return {
+        name: values if isinstance(values, pl.Series) else pl.Series(values)
+        for name, values in columns.items()
+    }
+
+
+MISSING_SCORE = (
+    'Say missing="drop" to leave such rows out and count them, or missing="worst" to count '
+    "unscored rows as errors at every threshold."
+)
+MISSING = 'Say missing="drop" to leave such rows out and count them.'
+WEIGHTS = (
+    "A weight is finite and at least 0; leave out rows with .filter(), or mend them where they "
+    "come from."
+)
+COUNTS = WEIGHTS.replace("weight", "count")
+SCORES = "Scores are numbers: cast them first."
+LABELS = "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
+WHICH = "and only Boolean and 0/1 labels say so themselves."
+
+REFUSED = [
+    pytest.param(
+        log(score=[0.9, nan, 0.4, nan]),
+        {},
+        f"missing='raise': score column 'score' is null or NaN in 2 rows.\n{MISSING_SCORE}",
+        id="a NaN score",
+    ),
+    pytest.param(
+        log(score=[0.9, None, 0.4, 0.1]),
+        {},
+        f"missing='raise': score column 'score' is null or NaN in 1 row.\n{MISSING_SCORE}",
+        id="a null score",
+    ),
+    pytest.param(
+        log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], model=["a"] * 4),
+        {"by": ["model", "day"]},
+        "missing='raise': score column 'score' is null or NaN in 1 row, the first in group "
+        f"model='a', day='tu'.\n{MISSING_SCORE}",
+        id="a null score in a group",
+    ),
+    pytest.param(
+        log(label=[True, None, None, False]),
+        {},
+        f"missing='raise': label column 'label' is null or NaN in 2 rows.\n{MISSING}",
+        id="a null label",
+    ),
+    pytest.param(
+        log(label=[1.0, 0.0, nan, 0.0]),
+        {},
+        f"missing='raise': label column 'label' is null or NaN in 1 row.\n{MISSING}",
+        id="a NaN label",
+    ),
+    pytest.param(
+        log(label=[True, None, True, False]),
+        {"missing": "worst"},
+        "missing='worst': label column 'label' is null or NaN in 1 row.\n"
+        'missing="worst" is for scores alone.\n'
+        'Say missing="drop" to leave such rows out and count them, or .filter() them first.',
+        id="a null label where unscored rows count as errors",
+    ),
+    pytest.param(
+        log(score=[2**53 + 1, 0, 3, 3]),
+        {},
+        "score='score': Int64 value 9007199254740993 changes when it becomes Float64, so two "
+        "scores might become one threshold.\n"
+        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        id="an Int64 score that Float64 cannot hold",
+    ),
+    pytest.param(
+        log(score=pl.Series([2**64 - 1, 0, 3, 3], dtype=pl.UInt64)),
+        {},
+        "score='score': UInt64 value 18446744073709551615 changes when it becomes Float64, so two "
+        "scores might become one threshold.\n"
+        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        id="a UInt64 score that Float64 cannot hold",
+    ),
+    pytest.param(
+        log(
+            score=pl.Series(["0.1", "0.2", "0.3", "0.12345678901234567890"]).cast(
+                pl.Decimal(38, 20)
+            )
+        ),
+        {},
+        "score='score': Decimal(precision=38, scale=20) value 0.12345678901234567890 changes when "
+        "it becomes Float64, so two scores might become one threshold.\n"
+        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        id="a Decimal score that Float64 cannot hold",
+    ),
+    pytest.param(
+        log(score=["0.9", "0.4", "0.4", "0.1"]),
+        {},
+        "score='score': the column has type String.\n"
+        "Scores are numbers: cast them first, say pl.col('score').cast(pl.Float64).",
+        id="scores that are text",
+    ),
+    pytest.param(
+        log(score=[dt.date(2026, 1, day) for day in (1, 2, 3, 4)]),
+        {},
+        f"score='score': the column has type Date.\n{SCORES}",
+        id="scores that are dates",
+    ),
+    pytest.param(
+        log(score=[dt.timedelta(hours=hours) for hours in (1, 2, 3, 4)]),
+        {},
+        f"score='score': the column has type Duration(time_unit='us').\n{SCORES}",
+        id="scores that are durations",
+    ),
+    pytest.param(
+        log(score=pl.Series([None] * 4, dtype=pl.Null)),
+        {"missing": "drop"},
+        f"score='score': the column has type Null.\n{SCORES}",
+        id="a score column of nothing but nulls",
+    ),
+    pytest.param(
+        log(label=pl.Series([None] * 4, dtype=pl.Null)),
+        {"missing": "drop"},
+        f"label='label': the column has type Null.\n{LABELS}",
+        id="a label column of nothing but nulls",
+    ),
+    pytest.param(
+        log(score=[[0.9, 0.1], [0.4], [], [0.1, 0.2]]),
+        {},
+        f"score='score': the column has type List(Float64).\n{SCORES}",
+        id="ragged lists of scores",
+    ),
+    pytest.param(
+        log(score=pl.Series([[0.9, 0.1]] * 4, dtype=pl.Array(pl.Float64, 2))),
+        {},
+        f"score='score': the column has type Array(Float64, shape=(2,)).\n{SCORES}",
+        id="arrays of scores",
+    ),
+    pytest.param(
+        log(label=[1, -1, 1, -1]),
+        {},
+        f"label='label': which value is positive? The labels are Int64, {WHICH}\n"
+        "Found: -1, 1.\nName the positive class, such as positive=1.",
+        id="labels -1 and 1",
+    ),
+    pytest.param(
+        log(label=[1, 2, 1, 2]),
+        {},
+        f"label='label': which value is positive? The labels are Int64, {WHICH}\n"
+        "Found: 1, 2.\nName the positive class, such as positive=2.",
+        id="labels 1 and 2",
+    ),
+    pytest.param(
+        log(label=["yes", "no", "yes", "no"]),
+        {},
+        f"label='label': which value is positive? The labels are String, {WHICH}\n"
+        "Found: 'no', 'yes'.\nName the positive class, such as positive='yes'.",
+        id="labels that are text",
+    ),
+    pytest.param(
+        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
+        {"positive": "Yes"},
+        "positive='Yes': label column 'label' has no such value.\n"
+        "Found: 'yes', 'no'.\nName one of these as positive.",
+        id="a positive value that an Enum does not have",
+    ),
+    pytest.param(
+        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
+        {"positive": "never seen anywhere"},
+        "positive='never seen anywhere': label column 'label' has no such value.\n"
+        "Found: 'no', 'yes'.\nName one of these as positive.",
+        id="a positive value that a Categorical does not have",
+    ),
+    pytest.param(
+        log(label=[0.0, 0.5, 1.0, 0.0]),
+        {},
+        f"label='label': which value is positive? The labels are Float64, {WHICH}\n"
+        "Found: 0.0, 0.5, 1.0.\nName the positive class, such as positive=1.0.",
+        id="labels 0, 0.5 and 1",
+    ),
+    pytest.param(
+        log(label=["a", "b", "c", "a"]),
+        {},
+        f"label='label': which value is positive? The labels are String, {WHICH}\n"
+        "Found: 'a', 'b', 'c'.\nName the positive class, such as positive='c'.",
+        id="three labels and nobody said which is positive",
+    ),
+    pytest.param(
+        log(label=["yes", "no", "yes", "no"]),
+        {"positive": "Yes"},
+        "positive='Yes': label column 'label' has no such value.\n"
+        "Found: 'no', 'yes'.\nName one of these as positive.",
+        id="a positive value that never occurs",
+    ),
+    pytest.param(
+        log(label=["1", "1.0", "True", " yes"]),
+        {},
+        f"label='label': which value is positive? The labels are String, {WHICH}\n"
+        "Found: ' yes', '1', '1.0', 'True'.\nName the positive class, such as positive='True'.",
+        id="odd labels, shown as they are",
+    ),
+    pytest.param(
+        log(label=[f"label {i:02}" for i in range(25)], score=[0.5] * 25),
+        {},
+        f"label='label': which value is positive? The labels are String, {WHICH}\n"
+        "Found: 'label 00', 'label 01', 'label 02', 'label 03', 'label 04', 'label 05', "
+        "'label 06', 'label 07', 'label 08', 'label 09' and 15 more.\n"
+        "Name the positive class, such as positive='label 24'.",
+        id="many labels, of which ten are shown",
+    ),
+    pytest.param(
+        log(g=pl.Series([1, "a", 1, "a"], dtype=pl.Object)),
+        {"by": "g"},
+        "by='g': the column has type Object.\n"
+        "Groups are sorted by their keys, and these have no order: cast them first.",
+        id="group keys without an order",
+    ),
+    pytest.param(
+        log(w=[1.0, -2.0, 1.0, -0.5]),
+        {"weight": "w"},
+        f"weight='w': the weight is negative in 2 rows.\n{WEIGHTS}",
+        id="negative weights",
+    ),
+    pytest.param(
+        log(w=[1.0, nan, 1.0, 1.0]),
+        {"weight": "w"},
+        f"missing='raise': weight column 'w' is null or NaN in 1 row.\n{MISSING}",
+        id="a NaN weight",
+    ),
+    pytest.param(
+        log(w=[1.0, inf, 1.0, 1.0]),
+        {"weight": "w"},
+        f"weight='w': the weight is infinite in 1 row.\n{WEIGHTS}",
+        id="an infinite weight",
+    ),
+    pytest.param(
+        log(w=[1e308] * 4),
+        {"weight": "w"},
+        "weight='w': the weights add up to more than 1e+150, too much to calculate with.\n"
+        "Divide them by a common factor first; it changes no rate.",
+        id="weights whose sum overflows",
+    ),
+    pytest.param(
+        log(w=[1e200] * 4),
+        {"weight": "w"},
+        "weight='w': the weights add up to more than 1e+150, too much to calculate with.\n"
+        "Divide them by a common factor first; it changes no rate.",
+        id="weights whose squares overflow",
+    ),
+    pytest.param(
+        log(w=[1e149] * 4, n=[10**9] * 4),
+        {"weight": "w", "count": "n"},
+        "weight='w': the weights add up to more than 1e+150 with their counts, too much to "
+        "calculate with.\nDivide them by a common factor first; it changes no rate.",
+        id="weights whose sum overflows when rows repeat",
+    ),
+    pytest.param(
+        log(w=["1", "2", "3", "4"]),
+        {"weight": "w"},
+        "weight='w': the column has type String.\nWeights are numbers: cast them first.",
+        id="weights that are text",
+    ),
+    pytest.param(
+        log(n=[1, -2, 1, 1]),
+        {"count": "n"},
+        f"count='n': the count is negative in 1 row.\n{COUNTS}",
+        id="a negative count",
+    ),
+    pytest.param(
+        log(n=[0.5, 1.0, 1.0, 1.0]),
+        {"count": "n"},
+        "count='n': the column has type Float64.\n"
+        "Counts are whole numbers: cast them first, or say weight= for fractions.",
+        id="counts that are fractions",
+    ),
+    pytest.param(
+        log(n=[2**62] * 4),
+        {"count": "n"},
+        "count='n': the counts add up to more than Int64 holds, too much to calculate with.\n"
+        "Divide them by a common factor first; it changes no rate.",
+        id="counts whose sum overflows",
+    ),
+    pytest.param(
+        log(count=[1, 2, 3, 4]),
+        {},
+        "count: the frame has a column 'count', and a row may stand for that many rows.\n"
+        'Say count="count" if it does, or count=None if it does not.',
+        id="a column that may be a count",
+    ),
+    pytest.param(
+        log(region=[1, 1, 2, 2]),
+        {"by": "regoin"},
+        "by='regoin': the frame has no such column.\nIt has: 'label', 'score', 'region'.\n"
+        "Did you mean by='region'?",
+        id="a missing column, with a guess",
+    ),
+    pytest.param(
+        log(),
+        {"weight": "importance"},
+        "weight='importance': the frame has no such column.\nIt has: 'label', 'score'.",
+        id="a missing column that resembles none",
+    ),
+    pytest.param(
+        log(g=[1, 1, 2, 2]),
+        {"by": ["g", "g"]},
+        "by='g': the name stands there more than once.\nGiven: 'g', 'g'.\n"
+        "Name each once, or use .alias() to tell them apart.",
+        id="a group column named twice",
+    ),
+    pytest.param(
+        log(g=[1, 1, 2, 2]),
+        {"by": pl.col("g")},
+        'by=col("g"): group columns are given by name.\n'
+        'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
+        id="a group key that is an expression",
+    ),
+    pytest.param(
+        log(),
+        {"missing": "ignore"},
+        "missing='ignore': there is no such choice.\nChoose one of: 'raise', 'drop', 'worst'.",
+        id="a missing policy that there is not",
+    ),
+]
+
+
+@every_verb
+@pytest.mark.parametrize(("columns", "options", "text"), REFUSED)
+def test_an_input_that_is_wrong_everywhere_raises(frame, verb, columns, options, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        verb(frame(columns), **options).lazy().collect()
+    assert text_of(caught) == text
+
+
+def test_an_eager_error_is_its_text_and_no_plan():
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.auc(pl.DataFrame(log()), "label", "scroe")
+    assert str(caught.value) == (
+        "score='scroe': the frame has no such column.\nIt has: 'label', 'score'.\n"
+        "Did you mean score='score'?"
+    )
+
+
+def counts(thresholds, *confusion) -> pl.DataFrame:
+    """A curve table without its rates: tp, fp, fn and tn at falling thresholds."""
+    columns = {
+        "threshold": thresholds,
+        **dict(zip(("tp", "fp", "fn", "tn"), confusion, strict=True)),
+    }
+    return pl.DataFrame(columns, schema_overrides={"threshold": pl.Float64})
+
+
+def counted(frame, columns, **options) -> pl.DataFrame:
+    curve = rf.curve(frame(columns), "label", "score", **options)
+    return curve.lazy().collect().drop("fpr", "tpr")
+
+
+ORDINARY = [[0, 1, 2, 2], [0, 0, 1, 2], [2, 1, 0, 0], [2, 2, 1, 0]]
+
+SCORED = [
+    pytest.param(
+        [inf, 0.4, 0.4, 0.1],
+        counts([inf, inf, 0.4, 0.1], *ORDINARY),
+        id="plus infinity has a row of its own below the first",
+    ),
+    pytest.param(
+        [0.9, 0.4, 0.4, -inf],
+        counts([inf, 0.9, 0.4, -inf], *ORDINARY),
+        id="minus infinity is the lowest threshold",
+    ),
+    pytest.param(
+        [0.5] * 4, counts([inf, 0.5], [0, 2], [0, 2], [2, 0], [2, 0]), id="constant scores"
+    ),
+    pytest.param(
+        [1.0, 0.0, 1.0, 1.0],
+        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 1, 2], [2, 0, 0], [2, 1, 0]),
+        id="two scores, as hard labels have",
+    ),
+    pytest.param(
+        [0.9, 0.0, -0.0, -0.1],
+        counts([inf, 0.9, 0.0, -0.1], *ORDINARY),
+        id="0.0 and -0.0 tie",
+    ),
+    pytest.param(
+        [1.0, nextafter(1, 0), 0.5, 0.1],
+        counts(
+            [inf, 1.0, nextafter(1, 0), 0.5, 0.1],
+            [0, 1, 1, 2, 2],
+            [0, 0, 1, 1, 2],
+            [2, 1, 1, 0, 0],
+            [2, 2, 1, 1, 0],
+        ),
+        id="neighbouring doubles do not tie",
+    ),
+    pytest.param(
+        [0.1 + 0.2, 0.3, 0.2, 0.1],
+        counts(
+            [inf, 0.1 + 0.2, 0.3, 0.2, 0.1],
+            [0, 1, 1, 2, 2],
+            [0, 0, 1, 1, 2],
+            [2, 1, 1, 0, 0],
+            [2, 2, 1, 1, 0],
+        ),
+        id="0.1 + 0.2 is above 0.3 in Float64",
+    ),
+    pytest.param(
+        pl.Series([0.1 + 0.2, 0.3, 0.1, 0.0]).cast(pl.Float32),
+        counts(
+            [inf, float(np.float32(0.3)), float(np.float32(0.1)), 0.0],
+            [0, 1, 2, 2],
+            [0, 1, 1, 2],
+            [2, 1, 0, 0],
+            [2, 1, 1, 0],
+        ),
+        id="0.1 + 0.2 ties with 0.3 in Float32",
+    ),
+    pytest.param(
+        pl.Series([0.9, 0.4, 0.4, 0.1]).cast(pl.Float16),
+        counts([inf, *(float(np.float16(score)) for score in (0.9, 0.4, 0.1))], *ORDINARY),
+        id="Float16 scores",
+    ),
+    pytest.param(
+        [1e-323, 5e-324, 5e-324, 0.0],
+        counts([inf, 1e-323, 5e-324, 0.0], *ORDINARY),
+        id="denormal scores are not flushed to zero",
+    ),
+    pytest.param(
+        [1.79e308, 5e-324, 5e-324, -1.79e308],
+        counts([inf, 1.79e308, 5e-324, -1.79e308], *ORDINARY),
+        id="scores at the ends of Float64",
+    ),
+    pytest.param([9, 4, 4, 1], counts([inf, 9.0, 4.0, 1.0], *ORDINARY), id="whole scores"),
+    pytest.param(
+        pl.Series([255, 4, 4, 0], dtype=pl.UInt8),
+        counts([inf, 255.0, 4.0, 0.0], *ORDINARY),
+        id="UInt8 scores",
+    ),
+    pytest.param(
+        pl.Series([2**63, 4, 4, 0], dtype=pl.UInt64),
+        counts([inf, 2.0**63, 4.0, 0.0], *ORDINARY),
+        id="a large UInt64 score that Float64 holds",
+    ),
+    pytest.param(
+        [2**60, 2**53, 2**53, -(2**63)],
+        counts([inf, 2.0**60, 2.0**53, -(2.0**63)], *ORDINARY),
+        id="large Int64 scores that Float64 holds",
+    ),
+    pytest.param(
+        pl.Series(["0.9", "0.4", "0.4", "0.1"]).cast(pl.Decimal(10, 2)),
+        counts([inf, 0.9, 0.4, 0.1], *ORDINARY),
+        id="Decimal scores",
+    ),
+    pytest.param(
+        [True, False, True, False],
+        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 0, 2], [2, 0, 0], [2, 2, 0]),
+        id="Boolean scores",
+    ),
+    pytest.param(
+        [1.9, 0.4, 0.4, -7.1],
+        counts([inf, 1.9, 0.4, -7.1], *ORDINARY),
+        id="scores that are no probabilities",
+    ),
+]
+
+
+@pytest.mark.parametrize(("scores", "expected"), SCORED)
+def test_any_real_score_is_a_threshold(frame, scores, expected):
+    assert_frame_equal(counted(frame, log(score=scores)), expected, check_exact=True)
+
+
+YES_NO = ["yes", "no", "yes", "no"]
+LABELLED = [
+    pytest.param([1, 0, 1, 0], None, id="0 and 1"),
+    pytest.param([1.0, 0.0, 1.0, 0.0], None, id="0.0 and 1.0"),
+    pytest.param([1, -1, 1, -1], 1, id="-1 and 1, positive stated"),
+    pytest.param([2, 1, 2, 1], 2, id="1 and 2, positive stated"),
+    pytest.param(YES_NO, "yes", id="text"),
+    pytest.param(pl.Series(YES_NO, dtype=pl.Enum(["no", "yes"])), "yes", id="an Enum"),
+    pytest.param(pl.Series(YES_NO, dtype=pl.Categorical), "yes", id="a Categorical"),
+    pytest.param([1.0, 0.5, 1.0, 0.0], 1, id="three numbers, one against the rest"),
+    pytest.param(["c", "a", "c", "b"], "c", id="three classes, one against the rest"),
+]
+
+
+@pytest.mark.parametrize(("labels", "positive"), LABELLED)
+def test_labels_that_say_which_class_is_positive_give_one_table(frame, labels, positive):
+    expected = counts([inf, 0.9, 0.4, 0.1], *ORDINARY)
+    assert_frame_equal(counted(frame, log(label=labels), positive=positive), expected)
+
+
+AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
+WITHOUT_LIMITS = {
+    **dict.fromkeys(["n_pos", "n_neg", "n_missing"], pl.Int64),
+    **dict.fromkeys([*AREAS, "se"], pl.Float64),
+    "note": pl.String,
+}
+
+
+def area(*rows, areas=(None, None, None), se=None, note=None) -> pl.DataFrame:
+    """One row of an AUC table, but for its limits: n_pos, n_neg, n_missing and what follows."""
+    values = (*rows, *areas, se, note)
+    return pl.DataFrame([dict(zip(WITHOUT_LIMITS, values, strict=True))], WITHOUT_LIMITS)
+
+
+NO_LABELS = pl.Series([], dtype=pl.Boolean)
+NO_SCORES = pl.Series([], dtype=pl.Float64)
+EXTREMES = {
+    "no rows at all": (log(NO_LABELS, NO_SCORES), {}, area(0, 0, 0, note="no_rows")),
+    "one row": (log([True], [0.5]), {}, area(1, 0, 0, note="no_negatives")),
+    "no positives": (log([False, False], [0.5, 0.1]), {}, area(0, 2, 0, note="no_positives")),
+    "labels 0 without a 1": (log([0, 0], [0.5, 0.1]), {}, area(0, 2, 0, note="no_positives")),
+    "a positive value of a Boolean that never occurs": (
+        log([True, True], [0.5, 0.1]),
+        {"positive": False},
+        area(0, 2, 0, note="no_positives"),
+    ),
+    "a declared level that never occurs": (
+        log(pl.Series(["no", "no"], dtype=pl.Enum(["no", "yes"])), [0.5, 0.1]),
+        {"positive": "yes"},
+        area(0, 2, 0, note="no_positives"),
+    ),
+    "a named category that never occurs": (
+        log(
+            pl.Series(
+                ["yes", "no", "no"], dtype=pl.Categorical(pl.Categories("bad inputs", "tests"))
+            ).tail(2),
+            [0.5, 0.1],
+        ),
+        {"positive": "yes"},
+        area(0, 2, 0, note="no_positives"),
+    ),
+    "one positive": (
+        log([True, False, False], [0.9, 0.4, 0.4]),
+        {},
+        area(1, 2, 0, areas=(1.0, 1.0, 1.0), note="one_positive"),
+    ),
+    "one negative": (
+        log([True, True, False], [0.9, 0.4, 0.4]),
+        {},
+        area(2, 1, 0, areas=(0.75, 0.5, 1.0), note="one_negative"),
+    ),
+    "constant scores": (
+        log(score=[0.5] * 4),
+        {},
+        area(2, 2, 0, areas=(0.5, 0.0, 1.0), note="zero_variance"),
+    ),
+    "an AUC of exactly 1": (
+        log(score=[0.9, 0.1, 0.8, 0.2]),
+        {},
+        area(2, 2, 0, areas=(1.0, 1.0, 1.0), note="zero_variance"),
+    ),
+    "an AUC of exactly 0": (
+        log(score=[0.1, 0.9, 0.2, 0.8]),
+        {},
+        area(2, 2, 0, areas=(0.0, 0.0, 0.0), note="zero_variance"),
+    ),
+    "no row left without missing scores": (
+        log(score=[None, nan, None, nan]),
+        {"missing": "drop"},
+        area(0, 0, 4, note="no_rows"),
+    ),
+    "a row left out for its label, one for its score": (
+        log([True, None, True, False, False], [0.9, 0.9, None, 0.4, 0.1]),
+        {"missing": "drop"},
+        area(1, 2, 2, areas=(1.0, 1.0, 1.0), note="one_positive"),
+    ),
+    "all weights zero": (log(w=[0.0] * 4), {"weight": "w"}, area(0, 0, 0, note="no_rows")),
+    "a class weighted to zero": (
+        log(w=[0.0, 1.0, 0.0, 1.0]),
+        {"weight": "w"},
+        area(0, 2, 0, note="no_positives"),
+    ),
+    "all counts zero": (log(n=[0] * 4), {"count": "n"}, area(0, 0, 0, note="no_rows")),
+    "hard labels": (
+        log([True, False, True, False], [1, 0, 1, 1]),
+        {},
+        # Each positive ties with one negative and beats one; the negatives are beaten and tied.
+        area(2, 2, 0, areas=(0.75, 0.5, 1.0), se=sqrt(1 / 16)),
+    ),
+    "an infinite score on either side": (
+        log(score=[inf, 0.4, 0.4, -inf]),
+        {},
+        area(2, 2, 0, areas=(0.875, 0.75, 1.0), se=sqrt(1 / 32)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("columns", "options", "expected"), EXTREMES.values(), ids=EXTREMES)
+def test_an_undefined_area_is_null_and_its_note_says_why(frame, columns, options, expected):
+    actual = rf.auc(frame(columns), "label", "score", **options).select(*WITHOUT_LIMITS)
+    assert_frame_equal(actual.lazy().collect(), expected)
+
+
+@pytest.mark.parametrize(
+    ("scores", "auc"), [([0.9, 0.1, 0.8, 0.2], 1.0), ([0.1, 0.9, 0.2, 0.8], 0.0)]
+)
+def test_the_limits_of_a_perfect_area_stay_in_its_range_and_name_their_method(scores, auc):
+    row = rf.auc(pl.DataFrame(log(score=scores)), "label", "score").row(0, named=True)
+    assert row["ci_method"] == "newcombe"
+    assert {row["lower"], row["upper"]} > {auc}
+    assert 0 <= row["lower"] < row["upper"] <= 1
+
+
+GROUPED = {
+    "null": [None, "a", None, "a"],
+    "NaN, one group, after the numbers": [nan, 1.0, -nan, 1.0],
+    "0.0 and -0.0, one group": [0.0, 1.0, -0.0, 1.0],
+    "nothing but null": [None] * 4,
+    "Boolean": [True, False, True, False],
+    "a struct": [{"a": 2, "b": "x"}, {"a": 1, "b": "y"}] * 2,
+    "a list": [[2], [1, 5], [2], [1, 5]],
+    "an array": pl.Series([[2, 0], [1, 5]] * 2, dtype=pl.Array(pl.Int8, 2)),
+    "an Enum, in the order declared": pl.Series(["b", "a"] * 2, dtype=pl.Enum(["b", "a"])),
+    "a Categorical, in the order of its letters": pl.Series(["b", "a"] * 2, dtype=pl.Categorical),
+    "a time with its zone": pl.Series(
+        [dt.datetime(2026, 3, day, 12, tzinfo=dt.UTC) for day in (29, 28, 29, 28)]
+    ).dt.convert_time_zone("Europe/Berlin"),
+    "a date": [dt.date(2026, 2, 1), dt.date(2026, 1, 1)] * 2,
+    "a duration": [dt.timedelta(hours=2), dt.timedelta(hours=1)] * 2,
+    "binary": [b"b", b"a"] * 2,
+    "a Decimal": pl.Series(["0.20", "0.10"] * 2).cast(pl.Decimal(10, 2)),
+    "Int128": pl.Series([2**100, 1] * 2, dtype=pl.Int128),
+}
+
+
+@pytest.mark.parametrize("keys", GROUPED.values(), ids=GROUPED)
+@pytest.mark.parametrize("options", [{}, {"thresholds": [0.5]}], ids=["all", "thresholds"])
+def test_group_keys_of_any_type_sort_as_polars_sorts_them(frame, keys, options):
+    columns = log(label=[True, True, False, False], g=keys)
+    groups = pl.DataFrame(columns).select("g").unique().sort("g")
+    curves = rf.curve(frame(columns), "label", "score", by="g", **options)
+    tops = curves.filter(pl.col("threshold") == inf)
+    whole = rf.curve(pl.DataFrame(columns), "label", "score").height
+    size = 4 // groups.height
+    expected = groups.with_columns(
+        pl.lit(inf).alias("threshold"),
+        *(pl.lit(0, pl.Int64).alias(name) for name in ("tp", "fp")),
+        *(pl.lit(size // 2, pl.Int64).alias(name) for name in ("fn", "tn")),
+        *(pl.lit(0.0).alias(name) for name in ("fpr", "tpr")),
+    )
+    assert whole == 4
+    assert_frame_equal(tops.lazy().collect(), expected)
+    if not options:
+        areas = curves.roc.area().lazy().collect()
+        assert_frame_equal(areas.select("g"), groups)
+        points = curves.roc.at(fpr=0.5).lazy().collect()
+        assert_frame_equal(points.select("g"), groups)
+
+
+def test_rows_of_weight_zero_make_no_threshold_and_count_for_nothing(frame):
+    columns = log([*LABEL, True, False], [*SCORE, 0.7, nan], w=[1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    without = log(w=[1.0] * 4)
+    for missing in ("raise", "drop"):
+        actual = rf.curve(
+            frame(columns).filter(pl.col("score").is_not_nan()),
+            "label",
+            "score",
+            weight="w",
+            missing=missing,
+        )
+        expected = rf.curve(frame(without), "label", "score", weight="w")
+        assert_frame_equal(actual, expected)
+
+
+def test_float32_weights_are_added_up_in_float64():
+    rows = 3 * 2**20
+    columns = {
+        "label": np.arange(rows) % 2 == 0,
+        "score": np.arange(rows) % 4,
+        "w": np.full(rows, 0.1, np.float32),
+    }
+    curve = rf.curve(pl.DataFrame(columns), "label", "score", weight="w", thresholds=[2])
+    quarter = rows // 4 * float(np.float32(0.1))
+    assert curve["tp"].to_list() == pytest.approx([0, quarter], rel=1e-12)
+    assert curve["tn"].to_list() == pytest.approx([2 * quarter, quarter], rel=1e-12)
+
+
+def test_weights_are_not_repetitions_where_standard_errors_are_concerned():
+    twice = {"w": [2.0] * 4, "n": [2] * 4}
+    columns = pl.DataFrame(log(**twice))
+    once = rf.auc(columns, "label", "score").row(0, named=True)
+    weighted = rf.auc(columns, "label", "score", weight="w").row(0, named=True)
+    repeated = rf.auc(columns, "label", "score", count="n").row(0, named=True)
+    assert (once["auc"], weighted["auc"], repeated["auc"]) == (0.875, 0.875, 0.875)
+    # DeLong: the placements are (1, 3/4) and (3/4, 1), their variances 1/32 over 2 rows each.
+    assert once["se"] == pytest.approx(sqrt(Fraction(1, 32)), rel=1e-14)
+    assert weighted["se"] == pytest.approx(once["se"], rel=1e-14)
+    # As four rows of each class the same squares are divided by 3 and by 4: 1/48 over 4.
+    assert repeated["se"] == pytest.approx(sqrt(Fraction(1, 96)), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_the_scale_of_weights_changes_no_area(scale):
+    rows = pl.DataFrame(log(w=[1.0, 2.0, 3.0, 4.0])).with_columns(v=pl.col("w") * scale)
+    assert_frame_equal(
+        rf.auc(rows, "label", "score", weight="v"),
+        rf.auc(rows, "label", "score", weight="w"),
+        rel_tol=1e-12,
+    )
+
+
+RESERVED = {
+    "curve": (VERBS["curve"], ["threshold", "tp", "fp", "fn", "tn", "fpr", "tpr"]),
+    "auc": (
+        VERBS["auc"],
+        [
+            *("n_pos", "n_neg", "n_missing", "auc", "auc_pessimistic", "auc_optimistic", "se"),
+            *("lower", "upper", "ci_level", "ci_method", "note"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("verb", "names"), RESERVED.values(), ids=RESERVED)
+def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, names):
+    for name in names:
+        with pytest.raises(rf.ReservedColumnError) as caught:
+            verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
+        assert text_of(caught) == (
+            f"by={name!r}: the table being made has a column of that name.\n"
+            f"Its columns are: {', '.join(map(repr, names))}.\n"
+            f"Rename the group column first, say .rename({{{name!r}: '{name}_group'}})."
+        )
+
+
+def test_counts_do_not_wrap_at_32_bits(frame):
+    many = 70_000**2
+    columns = log([True, False, True], [0.9, 0.5, 0.1], n=[many, many, 3])
+    curve = rf.curve(frame(columns), "label", "score", count="n", metrics=["chi2", "accuracy"])
+    actual = curve.lazy().collect()
+    assert actual["tp"].to_list() == [0, many, many, many + 3]
+    assert actual["tn"].to_list() == [many, many, 0, 0]
+    assert actual["accuracy"].to_list() == [
+        many / (2 * many + 3),
+        2 * many / (2 * many + 3),
+        many / (2 * many + 3),
+        (many + 3) / (2 * many + 3),
+    ]
+    area = rf.auc(frame(columns), "label", "score", count="n", ci=None).lazy().collect()
+    assert area["auc"].to_list() == [many / (many + 3)]
+
+
+def test_counts_of_float32_scores_do_not_stop_at_24_bits():
+    rows = 2**24 + 8
+    score = np.ones(rows, np.float32)
+    score[:3] = 0.5
+    label = np.ones(rows, bool)
+    label[:2] = False
+    curve = rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
+    expected = counts(
+        [inf, 1.0, 0.5], [0, rows - 3, rows - 2], [0, 0, 2], [rows - 2, 1, 0], [2, 2, 0]
+    )
+    assert_frame_equal(curve.drop("fpr", "tpr"), expected)
+
+
+@pytest.fixture(scope="module")
+def shuffled() -> list[pl.DataFrame]:
+    rng = np.random.default_rng(98)
+    rows = pl.DataFrame(
+        {
+            "g": rng.integers(0, 7, 3000),
+            "label": rng.random(3000) < 0.3,
+            "score": rng.integers(0, 200, 3000) / 200,
+            "w": rng.random(3000),
+        }
+    )
+    return [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(6)]
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@every_verb
+def test_row_order_and_engine_change_no_bit(shuffled, verb, engine):
+    first = verb(shuffled[0], by="g")
+    for rows in shuffled:
+        actual = verb(rows.lazy(), by="g").collect(engine=engine)
+        assert_frame_equal(actual, first, check_exact=True)
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@every_verb
+def test_row_order_and_engine_change_weighted_results_by_rounding_only(shuffled, verb, engine):
+    first = verb(shuffled[0], by="g", weight="w")
+    for rows in shuffled:
+        actual = verb(rows.lazy(), by="g", weight="w").collect(engine=engine)
+        assert_frame_equal(actual, first, rel_tol=1e-12, abs_tol=1e-9)
+
+
+def test_results_are_sorted_by_keys_and_falling_threshold(shuffled, frame):
+    curves = rf.curve(frame(shuffled[0]), "label", "score", by="g").lazy().collect()
+    assert_frame_equal(curves, curves.sort("g", "threshold", descending=[False, True]))
+    areas = rf.auc(frame(shuffled[0]), "label", ["score", "w"], by="g").lazy().collect()
+    assert_frame_equal(areas, areas.sort("g", "model"))
+
+
+def test_given_thresholds_are_kept_to_the_bit_so_that_they_join(frame):
+    grid = [i * 0.1 for i in range(11)]  # 3 * 0.1 is no 0.3
+    columns = log([True, False] * 6, [i * 0.1 for i in range(11)] + [0.35])
+    curve = rf.curve(frame(columns), "label", "score", thresholds=grid).lazy().collect()
+    assert curve["threshold"].to_list() == [inf, *grid[::-1]]
+    whole = rf.curve(frame(columns), "label", "score").roc.at(threshold=grid).lazy().collect()
+    assert whole["value"].to_list() == grid
+    joined = curve.join(whole, left_on="threshold", right_on="value", suffix="_read")
+    assert joined.height == 11
+    assert_frame_equal(
+        joined.select("tp", "fp", "fn", "tn"),
+        joined.select(pl.col(f"{name}_read").alias(name) for name in ("tp", "fp", "fn", "tn")),
+    )
+
+
+PARTS = {
+    "the whole range": ((0, 1), 0.875),
+    "one end first": ((0, 0.5), 0.375),
+    "the other end first": ((0.5, 0), 0.375),
+    "a range inside": ((0.5, 1), 0.5),
+}
+
+
+@pytest.mark.parametrize(("part", "expected"), PARTS.values(), ids=PARTS)
+def test_the_ends_of_a_partial_range_come_in_either_order(frame, part, expected):
+    actual = rf.auc(frame(log()), "label", "score", fpr=part, ci=None).lazy().collect()
+    assert actual["partial_auc"].to_list() == [expected]
+
+
+def test_a_tiny_partial_range_keeps_its_digits(frame):
+    # Up to FPR 1e-12 the curve stands at 1/2 and rises towards 1 along the tie.
+    tiny = Fraction(1e-12)
+    exact = tiny / 2 + tiny**2 / 2
+    actual = rf.auc(frame(log()), "label", "score", fpr=(0, 1e-12), ci=None).lazy().collect()
+    assert actual["partial_auc"].to_list() == pytest.approx([float(exact)], rel=1e-12)
+
+
+@pytest.mark.parametrize("part", [(0.1, 0.1), (0, 0), (-0.1, 0.5), (0.5, 1.5), (nan, 0.5)])
+@pytest.mark.parametrize("rate", ["fpr", "tpr"])
+def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(frame(log()), "label", "score", **{rate: part})
+    assert str(caught.value) == (
+        f"{rate}={part}: it is not a range inside [0, 1] with two different ends.\n"
+        f"Give two ends, say {rate}=(0, 0.1)."
+    )
+
+
+def test_thresholds_beside_the_scores_repeated_and_in_any_order_are_a_table(frame):
+    given = [0.5, 99.0, -99.0, 0.5, inf, -0.0, 0.0]
+    expected = counts(
+        [inf, 99.0, 0.5, 0.0, -99.0],
+        [0, 0, 1, 2, 2],
+        [0, 0, 0, 2, 2],
+        [2, 2, 1, 0, 0],
+        [2, 2, 2, 0, 0],
+    )
+    assert_frame_equal(counted(frame, log(), thresholds=given), expected)
+
+
+def test_the_same_thresholds_with_weights(frame):
+    columns = log(w=[1.0, 2.0, 0.5, 4.0])
+    expected = pl.DataFrame(
+        {
+            "threshold": [inf, 99.0, 0.4, -99.0],
+            "tp": [0.0, 0.0, 1.5, 1.5],
+            "fp": [0.0, 0.0, 2.0, 6.0],
+            "fn": [1.5, 1.5, 0.0, 0.0],
+            "tn": [6.0, 6.0, 4.0, 0.0],
+        }
+    )
+    actual = counted(frame, columns, thresholds=[99, -99, 0.4], weight="w")
+    assert_frame_equal(actual, expected)
+
+
+def test_scores_are_not_guessed_to_be_logits_or_probabilities(frame):
+    logits = [2.0, -0.5, -0.5, -3.0]
+    chances = [1 / (1 + np.exp(-logit)) for logit in logits]
+    first, second = (
+        rf.auc(frame(log(score=score)), "label", "score") for score in (logits, chances)
+    )
+    assert_frame_equal(first, second)
+    assert counted(frame, log(score=logits))["threshold"].to_list() == [inf, 2.0, -0.5, -3.0]
+
+
+def test_a_reversed_score_is_not_turned_around(frame):
+    worst = rf.auc(frame(log(score=[0.1, 0.9, 0.2, 0.8])), "label", "score", ci=None)
+    assert worst.lazy().collect()["auc"].to_list() == [0.0]
+
+
+@every_verb
+def test_a_misspelt_option_raises(frame, verb):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'positve'"):
+        verb(frame(log()), positve=1)
+
+
+def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
+    curves = rf.curve(frame(log()), "label", "score")
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'thresold'"):
+        rf.at(curves, thresold=0.5)
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'knd'"):
+        rf.area(curves, knd="roc")
+
+
+def ill(rng: np.random.Generator) -> list[pl.DataFrame]:
+    """Groups, one of each way in which a group can be without an area."""
+    kinds = {
+        "no positives": ([False] * 5, rng.random(5), [1.0] * 5),
+        "no negatives": ([True] * 5, rng.random(5), [1.0] * 5),
+        "one row": ([True], [0.3], [1.0]),
+        "one positive": ([True, False, False], [0.2, 0.3, 0.1], [1.0] * 3),
+        "one negative": ([False, True, True], [0.2, 0.3, 0.1], [1.0] * 3),
+        "constant": ([True, False] * 4, [0.5] * 8, [1.0] * 8),
+        "perfect": ([True, False] * 4, [1.0, 0.0] * 4, [1.0] * 8),
+        "infinite": ([True, False] * 3, [inf, -inf] * 3, [1.0] * 6),
+        "unscored": ([True, False] * 3, [None] * 6, [1.0] * 6),
+        "NaN": ([True, False] * 3, [nan] * 6, [1.0] * 6),
+        "unlabelled": ([None] * 4, rng.random(4), [1.0] * 4),
+        "weightless": ([True, False] * 3, rng.random(6), [0.0] * 6),
+        "positives weightless": ([True, False] * 3, rng.random(6), [0.0, 1.0] * 3),
+        "weight missing": ([True, False] * 3, rng.random(6), [None, nan] * 3),
+        "denormal": ([True, False] * 3, [5e-324, -5e-324] * 3, [1.0] * 6),
+        "enormous": ([True, False] * 3, [1.79e308, -1.79e308] * 3, [1e9] * 6),
+    }
+    schema = {"label": pl.Boolean, "score": pl.Float64, "w": pl.Float64}
+    return [
+        pl.DataFrame([label, list(score), weight], schema, strict=False)
+        for label, score, weight in kinds.values()
+    ]
+
+
+@pytest.fixture(scope="module")
+def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """9,900 good groups, and 100 bad ones among them."""
+    rng = np.random.default_rng(1)
+    groups, each = 9_900, 12
+    good = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(groups), each),
+            "label": np.tile(np.arange(each) % 3 == 0, groups),
+            "score": rng.integers(0, 40, groups * each) / 40,
+            "w": rng.random(groups * each) + 0.1,
+        },
+        schema_overrides={"g": pl.Float64},
+    )
+    kinds = ill(rng)
+    bad = pl.concat(
+        [
+            pl.select(pl.lit(None if i == 0 else 97 * i + 0.5, pl.Float64).alias("g")).join(
+                kinds[i % len(kinds)], how="cross"
+            )
+            for i in range(100)
+        ]
+    )
+    mixed = pl.concat([good, bad]).sample(fraction=1, shuffle=True, seed=2)
+    return good, mixed
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}], ids=["plain", "weighted"])
+@every_verb
+def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(
+    frame, good_and_bad, verb, options
+):
+    good, mixed = good_and_bad
+    expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
+    actual = verb(frame(mixed), by="g", missing="drop", **options).lazy().collect()
+    bad = actual.join(expected, on="g", how="anti", nulls_equal=True)
+    assert bad["g"].n_unique() == 100
+    healthy = actual.join(expected.select("g").unique(), on="g", how="semi", maintain_order="left")
+    # Group by group, rows stand in another order in the two: weighted sums round anew.
+    exact = {"rel_tol": 1e-12, "abs_tol": 1e-12} if options else {"check_exact": True}
+    assert_frame_equal(healthy, expected, **exact)
+
+
+def test_each_kind_of_bad_group_has_its_note_in_one_call(good_and_bad):
+    _, mixed = good_and_bad
+    areas = rf.auc(mixed, "label", "score", by="g", weight="w", missing="drop")
+    wanted = [
+        *("no_positives", "no_negatives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "zero_variance", "zero_variance", "no_rows", "no_rows", "no_rows"),
+        *("no_rows", "no_positives", "no_rows", "zero_variance", "zero_variance"),
+    ]
+    found = dict(areas.select("g", "note").rows())
+    for i in range(100):
+        assert found[None if i == 0 else 97 * i + 0.5] == wanted[i % len(wanted)], i

@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe import cli
+from rocframe.command import evaluate as work
+
+VOTE = str(rf.datasets.path("vote"))
+LOG = pl.DataFrame(
+    {
+        "label": [1, 0, 1, 0, 0, 1],
+        "truth": ["yes", "no", "yes", "no", "no", "yes"],
+        "score": [0.9, 0.4, 0.4, 0.1, None, 0.8],
+        "other": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3],
+        "model": ["a", "a", "a", "b", "b", "b"],
+    }
+)
+BASIC = ["log.parquet", "--label", "label", "--score", "other"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    LOG.write_parquet("log.parquet")
+
+
+@pytest.fixture(autouse=True)
+def _without_page(monkeypatch):
+    """Leave out the page, which takes a second, where a test is not about it."""
+    monkeypatch.setattr(work, "find_spec", lambda _: None)
+
+
+# What is said of the page that is left out here, and, on a slow machine, of the steps.
+ELSEWHERE = re.compile(r"^rocframe: (no page is written; .*| +[\d.]+ s  .*)\n", re.MULTILINE)
+
+
+def run(capsys, *arguments):
+    code = cli.main([str(one) for one in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, ELSEWHERE.sub("", printed.err)
+
+
+def evaluated(capsys, *arguments):
+    code, out, err = run(capsys, "evaluate", *arguments, "--out", "out")
+    assert (code, err) == (0, "")
+    return out
+
+
+def refused(capsys, *arguments):
+    code, out, err = run(capsys, "evaluate", *arguments, "--out", "out")
+    assert (code, out) == (2, "")
+    assert err.startswith("rocframe: ")
+    assert "Traceback" not in err
+    return err.removeprefix("rocframe: ").removesuffix("\n")
+
+
+def test_the_tables_are_those_of_the_verbs(capsys):
+    out = evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model")
+    vote = rf.datasets.vote()
+    areas = rf.auc(vote, "label", "score", by="model")
+    assert_frame_equal(rf.read("out/auc.parquet"), areas)
+    more = ["recall", "precision"]
+    curves = rf.curve(vote, "label", "score", by="model", metrics=more)
+    assert_frame_equal(rf.read("out/curves.parquet"), curves)
+    lines = out.splitlines()
+    assert lines[0] == "model                n_pos  n_neg  n_missing     AUC     95 % interval"
+    assert [line.split()[0] for line in lines[1:7]] == areas["model"].to_list()
+    assert lines[7:] == ["", "out/curves.parquet", "out/auc.parquet"]
+
+
+def test_the_metadata_say_where_the_tables_come_from(capsys):
+    evaluated(capsys, "log.parquet", "--label", "truth", "--positive", "yes", "--score", "score",
+              "--by", "model", "--missing", "drop")  # fmt: skip
+    said = rf.about("out/curves.parquet")
+    assert {name: said[name] for name in ("table", "kind", "by")} == {
+        "table": "curve",
+        "kind": "roc",
+        "by": ["model"],
+    }
+    assert {name: said[name] for name in list(said)[7:]} == {
+        "label": "truth",
+        "score": ["score"],
+        "positive": "yes",
+        "weight": None,
+        "count": None,
+        "missing": "drop",
+        "rows": 6,
+        "rows_missing": 1,
+        "files": ["log.parquet"],
+        "files_skipped": {},
+    }
+    assert rf.about("out/auc.parquet")["table"] == "auc"
+
+
+def test_several_scores_are_compared_as_models(capsys):
+    out = evaluated(capsys, "log.parquet", "--label", "label", "--score", "score",
+                    "--score", "other", "--missing", "drop")  # fmt: skip
+    assert rf.read("out/auc.parquet")["model"].to_list() == ["other", "score"]
+    assert rf.about("out/auc.parquet")["rows_missing"] == {"other": 0, "score": 1}
+    assert out.startswith("model  n_pos")
+
+
+def test_several_groups_and_globs(capsys):
+    LOG.write_parquet("log2.parquet")
+    evaluated(capsys, "log*.parquet", "--label", "label", "--score", "other", "--by", "model",
+              "--by", "truth")  # fmt: skip
+    expected = rf.auc(pl.concat([LOG, LOG]), "label", "other", by=["model", "truth"])
+    assert_frame_equal(rf.read("out/auc.parquet"), expected)
+    assert rf.about("out/auc.parquet")["files"] == ["log.parquet", "log2.parquet"]
+
+
+def test_a_hive_folder_gives_groups(capsys):
+    Path("logs").mkdir()
+    for (day,), part in LOG.group_by("model"):
+        Path(f"logs/day={day}").mkdir()
+        part.write_parquet(f"logs/day={day}/part.parquet")
+    evaluated(capsys, "logs", "--label", "label", "--score", "other", "--by", "day")
+    assert rf.read("out/auc.parquet")["day"].to_list() == ["a", "b"]
+
+
+def test_kinds_are_columns_of_one_table(capsys):
+    evaluated(capsys, *BASIC, "--kind", "pr", "--kind", "det", "--kind", "lift_chart")
+    columns = rf.read("out/curves.parquet").columns
+    assert columns[5:] == ["recall", "precision", "fpr", "fnr", "alert_rate"]
+    assert rf.about("out/curves.parquet")["kind"] == "precision_recall"
+
+
+def test_the_interval_can_be_chosen_or_left_out(capsys):
+    out = evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--ci", "newcombe",
+                    "--level", "0.9")  # fmt: skip
+    assert "90 % interval" in out
+    assert rf.read("out/auc.parquet")["ci_method"].to_list() == ["newcombe"]
+    assert "interval" not in evaluated(capsys, *BASIC, "--ci", "none")
+
+
+def test_logs_may_lie_beside_the_tables_and_the_command_run_again(capsys):
+    for _ in range(2):
+        assert run(capsys, "evaluate", "*.parquet", *BASIC[1:], "--out", ".")[0] == 0
+    assert rf.about("auc.parquet")["files"] == ["log.parquet"]
+
+
+def test_weights_and_counts(capsys):
+    LOG.with_columns(w=2.0, count=pl.lit(3)).write_parquet("log.parquet")
+    evaluated(capsys, *BASIC, "--weight", "w", "--count", "count")
+    assert rf.read("out/auc.parquet")["n_pos"].item() == 9
+    evaluated(capsys, *BASIC, "--no-count")
+    assert rf.read("out/auc.parquet")["n_pos"].item() == 3
+
+
+def test_a_column_called_count_has_to_be_explained(capsys):
+    LOG.with_columns(count=pl.lit(3)).write_parquet("log.parquet")
+    assert refused(capsys, *BASIC) == (
+        "--count: the log has a column 'count', and a row may stand for that many rows.\n"
+        "Say --count count if it does, or --no-count if it does not."
+    )
+    assert refused(capsys, *BASIC, "--count", "count", "--no-count") == (
+        "--count and --no-count exclude each other."
+    )
+
+
+def test_quiet_prints_nothing(capsys):
+    assert evaluated(capsys, *BASIC, "--quiet") == ""
+    assert evaluated(capsys, *BASIC, "-q") == ""
+
+
+def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
+    Path("empty.parquet").touch()
+    assert refused(capsys, *BASIC, "empty.parquet").startswith("empty.parquet: the file is empty")
+    assert not Path("out").exists()
+    code, _, err = run(
+        capsys, "evaluate", *BASIC, "empty.parquet", "--skip-unreadable", "-o", "out"
+    )
+    why = "the file is empty: it has 0 bytes, so its data are missing"
+    assert (code, err) == (0, f"rocframe: empty.parquet is left out: {why}.\n")
+    assert rf.about("out/auc.parquet")["files_skipped"] == {"empty.parquet": why}
+
+
+# Errors of the caller: one short message, exit code 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ["gone.parquet", "--label", "label", "--score", "other"],
+            "gone.parquet: there is no such file or folder.\n",
+        ),
+        (
+            ["log.parquet", "--label", "label", "--score", "scor"],
+            (
+                "log.parquet: there is no column 'scor', which --score asks for.\n"
+                "It has: 'label', 'truth', 'score', 'other', 'model'.\n"
+                "Did you mean --score score?"
+            ),
+        ),
+        (
+            ["log.parquet", "--label", "truth", "--score", "other"],
+            "--label truth: which value is positive? ",
+        ),
+        ([*BASIC, "--positive", "yes"], "--positive yes: "),
+        ([*BASIC, "--positive", "-1"], "--positive -1: "),
+        (
+            ["log.parquet", "--label", "label", "--score", "score"],
+            "--missing raise: score column 'score' is null or NaN in 1 row",
+        ),
+        (["log.parquet", "--label", "label", "--score", "truth"], "--score truth: "),
+        ([*BASIC, "--by", "model", "--by", "model"], "--by model: "),
+        ([*BASIC, "--score", "other"], "--score other: "),
+        ([*BASIC, "--level", "95"], "--level 95.0: "),
+        ([*BASIC, "--missing", "ignore"], 'Invalid value "ignore" for --missing. Choose from:'),
+        ([*BASIC, "--labels", "x"], "Unknown option: --labels. Did you mean --label?"),
+        (["--label", "label", "--score", "other"], 'Command "evaluate" parameter LOG requires'),
+        (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),
+    ],
+)
+def test_an_error_of_the_caller_is_one_short_message(capsys, arguments, text):
+    assert refused(capsys, *arguments).startswith(text)
+    assert not Path("out/auc.parquet").exists()
+
+
+def test_a_group_with_the_name_of_a_column_of_the_table_is_refused(capsys):
+    LOG.rename({"model": "precision"}).write_parquet("log.parquet")
+    assert refused(capsys, *BASIC, "--by", "precision").startswith(
+        "--by precision: the table being made has a column of that name.\n"
+    )
+
+
+def test_a_folder_that_cannot_be_made_is_named(capsys):
+    code, _, err = run(capsys, "evaluate", *BASIC, "--out", "log.parquet")
+    assert code == 2
+    assert err == (
+        "rocframe: log.parquet: the folder cannot be made: File exists.\n"
+        "Say --out and the name of a folder.\n"
+    )
+    assert_frame_equal(pl.read_parquet("log.parquet"), LOG)
+
+
+def test_a_failure_leaves_the_tables_of_an_earlier_run(capsys):
+    evaluated(capsys, *BASIC)
+    before = Path("out/auc.parquet").read_bytes()
+    refused(capsys, "log.parquet", "--label", "label", "--score", "score")
+    assert Path("out/auc.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("missing='raise': score column", "--missing raise: score column"),
+        ('Say missing="drop" to', "Say --missing drop to"),
+        ("positive='a b': no", "--positive 'a b': no"),
+        ('Say count="count" or count=None.', "Say --count count or --no-count."),
+        ("level=95.0: it", "--level 95.0: it"),
+        ("path='out/auc.parquet': it", "out/auc.parquet: it"),
+        ("day=1/a.parquet: it", "day=1/a.parquet: it"),
+    ],
+)
+def test_arguments_in_messages_become_options(message, text):
+    assert cli.as_options(message) == text
+
+
+# Around the work
+
+
+def test_version_and_help(capsys):
+    assert run(capsys, "--version") == (0, f"{rf.__version__}\n", "")
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    assert "evaluate" in out
+    code, out, _ = run(capsys, "evaluate", "--help")
+    assert code == 0
+    for option in ("--label", "--score", "--by", "--positive", "--weight", "--count", "--no-count",
+                   "--missing", "--kind", "--ci", "--level", "--title", "--out",
+                   "--skip-unreadable", "--quiet"):  # fmt: skip
+        assert option in out
+
+
+def test_an_unknown_command_is_an_error(capsys):
+    code, out, err = run(capsys, "evalute")
+    assert (code, out) == (2, "")
+    assert err.startswith('rocframe: Unknown command "evalute". Did you mean "evaluate"?')
+
+
+def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, "evaluate", interrupted)
+    code, out, err = run(capsys, "evaluate", *BASIC, "--out", "out")
+    assert (code, out) == (130, "")
+    assert err == "rocframe: stopped. Files are as they were or complete.\n"
+
+
+def test_an_error_of_ours_keeps_its_traceback(capsys, monkeypatch):
+    def wrong(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(work, "evaluate", wrong)
+    with pytest.raises(ZeroDivisionError):
+        run(capsys, "evaluate", *BASIC, "--out", "out")
+
+
+PROGRAM = [sys.executable, "-c", "import sys; from rocframe.cli import main; sys.exit(main())"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
+def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
+    pl.select(
+        label=pl.int_range(3_000_000) % 2, score=pl.int_range(3_000_000).hash() % 1_000_000
+    ).write_parquet("large.parquet")
+    child = subprocess.Popen(
+        [
+            *PROGRAM,
+            "evaluate",
+            "large.parquet",
+            "--label",
+            "label",
+            "--score",
+            "score",
+            "-o",
+            "out",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not Path("out").exists():
+        assert child.poll() is None, child.stderr.read()
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate()
+    assert (child.returncode, err[-60:]) in [
+        (130, "rocframe: stopped. Files are as they were or complete.\n"[-60:]),
+        (0, ""),
+    ]
+    assert [path for path in Path("out").iterdir() if path.suffix == ".tmp"] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_whoever_stops_reading_the_output_gets_no_complaint():
+    command = [*PROGRAM, "evaluate", *BASIC, "--out", "out"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.close()
+        err = child.stderr.read()
+    assert child.returncode == 0
+    assert "Traceback" not in err
+    assert "Exception" not in err
+
+
+def test_the_command_is_imported_by_its_first_use():
+    script = "import sys, rocframe.cli; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_without_the_extra_the_tables_are_written_and_a_line_says_so(capsys):
+    code = cli.main(["evaluate", *BASIC, "--out", "out"])
+    assert code == 0
+    assert capsys.readouterr().err == (
+        'rocframe: no page is written; it needs `pip install "rocframe[report]"`.\n'
+    )
+    assert sorted(path.name for path in Path("out").iterdir()) == ["auc.parquet", "curves.parquet"]
+
+
+@pytest.mark.skipif(find_spec("vl_convert") is None, reason="the extra is not installed")
+def test_the_page_is_written_beside_the_tables(capsys, monkeypatch):
+    monkeypatch.setattr(work, "find_spec", find_spec)
+    out = evaluated(capsys, *BASIC, "--title", "Who & what")
+    assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
+    assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")

@@ -1,0 +1,192 @@
+"""Docstrings have all parts, say the same of the same parameter, and name what is returned."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe import datasets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FUNCTIONS = {
+    name: getattr(rf, name) for name in rf.__all__ if inspect.isfunction(getattr(rf, name))
+}
+DATASETS = {
+    f"datasets.{name}": function
+    for name, function in vars(datasets).items()
+    if inspect.isfunction(function)
+    and function.__module__ == datasets.__name__
+    and not name.startswith("_")
+}
+EXPRESSIONS = {
+    f"expr.roc.{name}": getattr(pl.col("score").roc, name)
+    for name in vars(rf.RocExpr)
+    if not name.startswith("_")
+}
+DOCUMENTED = {**FUNCTIONS, **DATASETS, **EXPRESSIONS}
+every_function = pytest.mark.parametrize("function", DOCUMENTED.values(), ids=DOCUMENTED)
+
+PREDICTIONS = pl.DataFrame(
+    {"label": [1, 0, 1], "score": [0.9, 0.4, 0.4], "model": ["a", "a", "b"], "w": [1.0, 2.0, 3.0]}
+)
+CURVES = rf.curve(PREDICTIONS, "label", "score", by="model")
+
+
+def sections(function: Callable) -> dict[str, str]:
+    """Cut a docstring at its underlined titles; the text before the first is its summary."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.getdoc(function) or "", flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def documented(function: Callable) -> dict[str, str]:
+    """What a docstring says of each parameter, in one line."""
+    found: dict[str, list[str]] = {}
+    for line in sections(function).get("Parameters", "").splitlines():
+        if line and not line[0].isspace():
+            words = found.setdefault(line.strip(), [])
+        elif line.strip():
+            words.append(line.strip())
+    return {name: " ".join(words) for name, words in found.items()}
+
+
+def lists(function: Callable) -> list[list[str]]:
+    """The backticked lists of names under Returns."""
+    text = " ".join(sections(function)["Returns"].split())
+    return [re.split(r", ?", found) for found in re.findall(r"`([*\w, ]+)`", text)]
+
+
+@every_function
+def test_the_first_line_is_one_imperative_sentence(function):
+    first, *rest = sections(function)[""].splitlines()
+    assert re.fullmatch(r"[A-Z][a-z]+ .+\.", first)
+    assert not first.split()[0].endswith("s")
+    assert len(first) <= 96
+    assert not any(rest[:1])
+
+
+@every_function
+def test_there_is_a_part_for_parameters_returns_and_examples(function):
+    parts = sections(function)
+    assert "Examples" in parts
+    assert ("Returns" in parts) == (inspect.signature(function).return_annotation != "None")
+    assert ("Parameters" in parts) == bool(inspect.signature(function).parameters)
+    order = ["", "Parameters", "Returns", "Raises", "See Also", "Notes", "References", "Examples"]
+    assert list(parts) == [name for name in order if name in parts]
+
+
+@every_function
+def test_every_parameter_is_explained_in_the_order_of_the_signature(function):
+    assert list(documented(function)) == list(inspect.signature(function).parameters)
+    assert all(re.fullmatch(r".+[.:)]", text) for text in documented(function).values())
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_functions_say_what_they_raise(function):
+    named = re.findall(r"^(\w+)$", sections(function)["Raises"], flags=re.MULTILINE)
+    assert named
+    assert {name for name in named if name.endswith("Error")} == set(named)
+    assert all(issubclass(getattr(rf, name), rf.RocframeError) for name in named)
+
+
+@every_function
+def test_examples_run_and_show_a_result(function):
+    examples = sections(function)["Examples"]
+    assert ">>> " in examples
+    assert re.search(r"^(?!>>>|\.\.\.)\S", examples, flags=re.MULTILINE)
+
+
+def test_functions_that_measure_cite_where_they_come_from():
+    for name in ("curve", "auc", "at", "area"):
+        assert "doi:10." in sections(FUNCTIONS[name])["References"]
+
+
+READ_PREDICTIONS = ["curve", "auc"]
+READ_CURVES = ["at", "area", "chart"]
+
+
+@pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])
+def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
+    shared = set.intersection(*(set(documented(FUNCTIONS[name])) for name in family))
+    assert shared >= {"by"}
+    for parameter in shared - {"fpr", "tpr"}:
+        assert len({documented(FUNCTIONS[name])[parameter] for name in family}) == 1, parameter
+
+
+def test_shared_parameters_are_explained_in_the_same_words_everywhere():
+    every = {}
+    for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
+        for parameter, text in documented(function).items():
+            every.setdefault(parameter, set()).add(text)
+    for parameter in ("label", "positive", "weight", "missing", "level", "predictions", "curves"):
+        assert len(every[parameter]) == 1, parameter
+    # Verbs look for a column `count`, and say so; expressions do not.
+    for parameter in ("count", "score"):
+        longest = max(every[parameter], key=len)
+        assert all(longest.startswith(text) for text in every[parameter]), parameter
+
+
+def test_the_summary_says_which_inequality_and_which_end_a_curve_has():
+    text = " ".join(inspect.getdoc(rf.curve).split())
+    for words in ("`score >= threshold`", "Tied scores share a row", "`inf`", "null", "LazyFrame"):
+        assert words in text
+
+
+KEYS = {"*by", "model"}
+
+
+def names(function: Callable, which: int) -> list[str]:
+    """One of the lists under Returns, the first list of several names being number 0."""
+    several = [found for found in lists(function) if len(found) > 1]
+    return [name for name in several[which] if name not in KEYS]
+
+
+def test_the_columns_of_curve_are_those_documented():
+    kinds = {"roc": ["fpr", "tpr"], "pr": ["recall", "precision"], "lift_chart": ["alert_rate"]}
+    for kind, rates in kinds.items():
+        table = rf.curve(PREDICTIONS, "label", ["score"], kind=kind, metrics=["f1"])
+        assert table.columns == ["model", *names(rf.curve, 0), *rates, "f1"]
+    assert lists(rf.curve)[:2] == [["*by"], ["model"]]
+
+
+def test_the_columns_of_auc_are_those_documented():
+    plain = names(rf.auc, 0)
+    assert rf.auc(PREDICTIONS, "label", "score", by="model").columns == ["model", *plain]
+    partial = names(rf.auc, 1)
+    areas = [name for name in plain if name.startswith("auc")]
+    for part in ({"fpr": (0, 0.5)}, {"tpr": (0.5, 1)}):
+        expected = [dict(zip(areas, partial, strict=True)).get(name, name) for name in plain]
+        assert rf.auc(PREDICTIONS, "label", "score", **part).columns == expected
+    notes = names(rf.auc, 2)
+    assert notes == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        "zero_variance",
+    ]
+
+
+def test_the_columns_of_at_are_those_documented():
+    first, second, *_ = lists(rf.at)
+    keys = [name for name in (*first, *second) if name != "*by"]
+    assert rf.at(CURVES, fpr=0.5).columns == ["model", *keys, *CURVES.columns[1:]]
+    more = names(rf.at, -1)
+    assert rf.at(CURVES, fpr=0.5, interpolate=True).columns == [
+        *("model", *keys),
+        *(*CURVES.columns[1:], *more),
+    ]
+
+
+def test_the_columns_of_area_are_those_documented():
+    assert rf.area(CURVES).columns == ["model", *names(rf.area, 0)]
+    assert rf.area(CURVES, kind="pr").columns == ["model", *names(rf.area, 1)]
+
+
+@pytest.mark.parametrize("error", [name for name in rf.__all__ if name.endswith("Error")])
+def test_every_error_says_when_it_is_raised(error):
+    first = inspect.getdoc(getattr(rf, error)).splitlines()[0]
+    assert re.fullmatch(r"[A-Z].+[.]", first)

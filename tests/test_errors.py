@@ -1,0 +1,267 @@
+"""Every error: what it is, what it is called by polars and Python, and that it reads as prose."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe import errors
+from rocframe.errors import counted, listed, shown
+
+BASES = {
+    rf.MissingColumnError: pl.exceptions.ColumnNotFoundError,
+    rf.RepeatedNameError: ValueError,
+    rf.ReservedColumnError: ValueError,
+    rf.UnknownOptionError: ValueError,
+    rf.OptionValueError: ValueError,
+    rf.ColumnTypeError: TypeError,
+    rf.AmbiguousCountError: ValueError,
+    rf.LabelError: ValueError,
+    rf.ScoreError: ValueError,
+    rf.MassError: ValueError,
+    rf.MissingValuesError: ValueError,
+    rf.BrokenCurveError: ValueError,
+    rf.LazyFrameError: TypeError,
+    rf.LogError: OSError,
+    rf.StorageError: OSError,
+}
+every_error = pytest.mark.parametrize("error", BASES, ids=lambda error: error.__name__)
+
+
+def test_the_list_of_errors_is_whole():
+    made = {
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and issubclass(value, rf.RocframeError)
+    }
+    assert made == {rf.RocframeError, *BASES}
+    assert errors.__all__ == sorted(error.__name__ for error in made)
+    assert {name for name in rf.__all__ if name.endswith("Error")} == set(errors.__all__)
+
+
+def test_the_tree_on_top_of_the_module_shows_every_error():
+    drawn = re.findall(r"^[├└]── (\w+) +\S", inspect.getdoc(errors), flags=re.MULTILINE)
+    assert sorted(drawn) == sorted(error.__name__ for error in BASES)
+
+
+@every_error
+def test_an_error_is_caught_by_our_name_and_by_the_nearest_of_python_or_polars(error):
+    assert issubclass(error, rf.RocframeError)
+    assert issubclass(error, BASES[error])
+    assert error.__module__ == "rocframe.errors"
+
+
+@every_error
+def test_an_error_is_made_again_from_its_text(error):
+    first = error("weight='w': something.\nDo this.")
+    assert str(first) == "weight='w': something.\nDo this."
+    for again in (
+        type(first)(str(first)),
+        pickle.loads(pickle.dumps(first)),
+        copy.copy(first),
+    ):
+        assert type(again) is error
+        assert str(again) == str(first)
+
+
+@every_error
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_an_error_goes_through_a_node_and_through_the_schema(error, engine):
+    def fail(*_: object) -> pl.LazyFrame:
+        raise error("weight='w': something.\nDo this.")
+
+    plan = pl.LazyFrame({"a": [1]})
+    with pytest.raises(rf.RocframeError) as caught:
+        plan.map_batches(fail).select("a").collect(engine=engine)
+    assert type(caught.value) is error
+    assert str(caught.value) == "weight='w': something.\nDo this."
+    with pytest.raises(rf.RocframeError) as caught:
+        plan.pipe_with_schema(fail).collect_schema()
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("weight='w': something.\nDo this.")
+
+
+TEXTS = {
+    "a missing column": (
+        rf.MissingColumnError.of("by", "modle", ["model", "fold"]),
+        (
+            "by='modle': the frame has no such column.\nIt has: 'model', 'fold'.\n"
+            "Did you mean by='model'?"
+        ),
+    ),
+    "a missing column among many": (
+        rf.MissingColumnError.of("by", "z", map(str, range(40))),
+        (
+            f"by='z': the frame has no such column.\n"
+            f"It has: {', '.join(repr(str(i)) for i in range(30))} and 10 more."
+        ),
+    ),
+    "a repeated name": (
+        rf.RepeatedNameError.of("by", "a", ["a", "b", "a"]),
+        (
+            "by='a': the name stands there more than once.\nGiven: 'a', 'b', 'a'.\n"
+            "Name each once, or use .alias() to tell them apart."
+        ),
+    ),
+    "a reserved name": (
+        rf.ReservedColumnError.of("tp", ["threshold", "tp"]),
+        (
+            "by='tp': the table being made has a column of that name.\n"
+            "Its columns are: 'threshold', 'tp'.\n"
+            "Rename the group column first, say .rename({'tp': 'tp_group'})."
+        ),
+    ),
+    "an unknown option": (
+        rf.UnknownOptionError.of("ci", "delongg", ["delong", "newcombe", None]),
+        (
+            "ci='delongg': there is no such choice.\nChoose one of: 'delong', 'newcombe', None.\n"
+            "Did you mean ci='delong'?"
+        ),
+    ),
+    "an option of the wrong type": (
+        rf.UnknownOptionError.of("ci", True, ["delong", None]),
+        "ci=True: there is no such choice.\nChoose one of: 'delong', None.",
+    ),
+    "an option out of range": (
+        rf.OptionValueError.of("level", 95, "it is a share", "Give, say, level=0.95."),
+        "level=95: it is a share.\nGive, say, level=0.95.",
+    ),
+    "a wrong type": (
+        rf.ColumnTypeError.of("score", "s", pl.Date(), "Scores are numbers."),
+        "score='s': the column has type Date.\nScores are numbers.",
+    ),
+    "a column that may be a count": (
+        rf.AmbiguousCountError.of(),
+        (
+            "count: the frame has a column 'count', and a row may stand for that many rows.\n"
+            'Say count="count" if it does, or count=None if it does not.'
+        ),
+    ),
+    "labels undecided": (
+        rf.LabelError.undecided("y", pl.String(), ["a", "b"]),
+        (
+            "label='y': which value is positive? The labels are String, and only Boolean and 0/1 "
+            "labels say so themselves.\nFound: 'a', 'b'.\n"
+            "Name the positive class, such as positive='b'."
+        ),
+    ),
+    "a positive value that is absent": (
+        rf.LabelError.absent("c", "y", ["a", "b"]),
+        (
+            "positive='c': label column 'y' has no such value.\nFound: 'a', 'b'.\n"
+            "Name one of these as positive."
+        ),
+    ),
+    "a positive value that no label can be": (
+        rf.LabelError.other_type(1, "y", pl.String()),
+        (
+            "positive=1: a value of type int is never equal to a label of 'y', which has type "
+            "String.\nGive the positive value in the labels' own type."
+        ),
+    ),
+    "scores that Float64 rounds": (
+        rf.ScoreError.inexact("s", pl.Int64(), 2**53 + 1),
+        (
+            "score='s': Int64 value 9007199254740993 changes when it becomes Float64, so two scores "
+            "might become one threshold.\n"
+            "Scale or rank the scores first, say pl.col('s').rank('dense')."
+        ),
+    ),
+    "negative weights": (
+        rf.MassError.of("weight", "w", "negative", 1),
+        (
+            "weight='w': the weight is negative in 1 row.\nA weight is finite and at least 0; leave "
+            "out rows with .filter(), or mend them where they come from."
+        ),
+    ),
+    "counts too large": (
+        rf.MassError.overflow("count", "n", "Int64 holds"),
+        (
+            "count='n': the counts add up to more than Int64 holds, too much to calculate with.\n"
+            "Divide them by a common factor first; it changes no rate."
+        ),
+    ),
+    "missing scores": (
+        rf.MissingValuesError.of("score", "s", 3, ", the first in group g=1"),
+        (
+            "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
+            'Say missing="drop" to leave such rows out and count them, or missing="worst" to count '
+            "unscored rows as errors at every threshold."
+        ),
+    ),
+    "missing labels": (
+        rf.MissingValuesError.of("label", "y", 1, ""),
+        (
+            "missing='raise': label column 'y' is null or NaN in 1 row.\n"
+            'Say missing="drop" to leave such rows out and count them.'
+        ),
+    ),
+    "missing labels in the worst case": (
+        rf.MissingValuesError.of("label", "y", 1, "", worst=True),
+        (
+            "missing='worst': label column 'y' is null or NaN in 1 row.\n"
+            'missing="worst" is for scores alone.\n'
+            'Say missing="drop" to leave such rows out and count them, or .filter() them first.'
+        ),
+    ),
+    "a broken curve": (
+        rf.BrokenCurveError.of("curves: tp falls", "Name all group columns in by="),
+        "curves: tp falls.\nName all group columns in by=",
+    ),
+    "a lazy frame": (
+        rf.LazyFrameError.of("chart"),
+        (
+            "chart: this is a LazyFrame, and a picture needs the numbers.\n"
+            "Collect it first: curves.collect().roc.chart()."
+        ),
+    ),
+    "an unreadable log": (
+        rf.LogError.of("a.parquet", "it is empty", "Write it again."),
+        "a.parquet: it is empty.\nWrite it again.",
+    ),
+    "an unwritable table": (
+        rf.StorageError.of("a.csv", "it is neither Parquet nor Arrow", "Name it a.parquet."),
+        "path='a.csv': it is neither Parquet nor Arrow.\nName it a.parquet.",
+    ),
+}
+every_text = pytest.mark.parametrize(("error", "text"), TEXTS.values(), ids=TEXTS)
+
+
+@every_text
+def test_a_message_reads_as_prose(error, text):
+    assert str(error) == text
+
+
+@every_text
+def test_a_message_says_where_then_what_then_what_to_do(error, text):
+    first, *rest = text.split("\n")
+    assert re.match(r"[\w./]+(='?[^:]*)?: .+[.?]", first)
+    assert rest
+    assert not re.search(r"\b(invalid|should|illegal|bad|please)\b", text, flags=re.IGNORECASE)
+    assert isinstance(error, rf.RocframeError)
+
+
+def test_every_error_has_a_text_here():
+    assert {type(error) for error, _ in TEXTS.values()} == set(BASES)
+
+
+def test_values_in_messages_stay_on_one_line_and_short():
+    assert shown("a") == "'a'"
+    assert shown(pl.col("a") + 1) == '[(col("a")) + (dyn int: 1)]'
+    assert shown("two\nlines") == r"'two\nlines'"
+    assert shown(pl.Series("s", [1])) == "shape: (1,) Series: 's' [i64] [ 1 ]"
+    assert len(shown(list(range(1000)))) == 101
+
+
+def test_lists_in_messages_end_with_how_many_are_left():
+    assert listed("ab") == "'a', 'b'"
+    assert listed(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
+    assert listed(range(12), most=2) == "0, 1 and 10 more"
+    assert listed([]) == ""
+    assert (counted(0), counted(1), counted(2)) == ("0 rows", "1 row", "2 rows")

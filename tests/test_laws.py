@@ -1,0 +1,299 @@
+"""What holds for every kind of curve and every rate, by registration alone."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.curves.kinds import KINDS
+from rocframe.rates import RATES
+from tests.strategies import (
+    ANY_WEIGHTS,
+    COUNTS,
+    EXACT_WEIGHTS,
+    PLAIN,
+    TIED,
+    ranked,
+    repeated,
+    shuffled,
+    tables,
+)
+
+if TYPE_CHECKING:
+    from rocframe.curves.kinds import Kind
+
+CONFUSION = ["tp", "fp", "fn", "tn"]
+WALK = ["threshold", *CONFUSION]
+COSTS = {"fp": 1.0, "fn": 5.0, "tp": 0.25}
+
+# Of one and the same matrix, what is not a share of its counts.
+GROWS_WITH_N = {"chi2"}
+READS_THE_THRESHOLD = {"net_benefit"}
+
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+per_kind = settings(max_examples=10)
+
+
+def whole(table: pl.DataFrame, kind: Kind, **more: object) -> pl.DataFrame:
+    """The curve of a table with every rate there is."""
+    rates = [name for name in RATES if name not in kind.rates]
+    options = {"by": "group", "metrics": rates, "costs": COSTS, "beta": 2.0, **more}
+    return rf.curve(table, "label", "score", kind=kind.name, **options)
+
+
+def every_rate(kind: Kind) -> list[str]:
+    return [*kind.rates, *(name for name in RATES if name not in kind.rates)]
+
+
+def assert_same(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    """Bit for bit; only -0.0 and 0.0 pass for one."""
+    assert_frame_equal(left, right, check_exact=True)
+
+
+def assert_close(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    """To the rounding of a sum of weights, whose order differs."""
+    assert_frame_equal(left, right, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@every_kind
+@per_kind
+@given(table=tables(missing=True), missing=st.sampled_from(["drop", "worst"]))
+def test_the_four_counts_add_up_to_the_same_totals_in_every_row(kind, table, missing):
+    curve = whole(table, kind, missing=missing)
+    totals = curve.select(
+        "group", pos=pl.col("tp") + pl.col("fn"), neg=pl.col("fp") + pl.col("tn")
+    ).unique()
+    counts = pl.col("score").cast(pl.Float64).fill_nan(None).is_not_null() | (missing == "worst")
+    expected = table.group_by("group").agg(
+        pos=(counts & pl.col("label")).sum().cast(pl.Int64),
+        neg=(counts & ~pl.col("label")).sum().cast(pl.Int64),
+    )
+    assert_frame_equal(totals, expected, check_row_order=False)
+
+
+@every_kind
+@per_kind
+@given(table=tables())
+def test_a_curve_starts_with_nothing_called_and_ends_with_everything(kind, table):
+    curve = whole(table, kind)
+    first = curve.group_by("group", maintain_order=True).first()
+    last = curve.group_by("group", maintain_order=True).last()
+    assert first["threshold"].to_list() == [math.inf] * first.height
+    assert_frame_equal(first.select("tp", "fp"), 0 * first.select("tp", "fp"))
+    assert_frame_equal(last.select("fn", "tn"), 0 * last.select("fn", "tn"))
+    for rate in ("tpr", "fpr", "alert_rate"):
+        name = {"tpr": "recall"}.get(rate, rate) if kind.name == "precision_recall" else rate
+        assert first[name].drop_nulls().eq(0).all()
+        assert last[name].drop_nulls().eq(1).all()
+
+
+@every_kind
+@per_kind
+@given(table=tables())
+def test_thresholds_fall_and_only_an_infinite_score_repeats_the_first(kind, table):
+    curve = whole(table, kind)
+    for (_,), rows in curve.group_by("group"):
+        falls = rows["threshold"].to_list()
+        infinite = len(falls) > 1 and falls[1] == math.inf
+        assert not infinite or rows[1, "tp"] + rows[1, "fp"] > 0
+        strictly = falls[1:] if infinite else falls
+        assert all(a > b for a, b in pairwise(strictly))
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"count": COUNTS}))
+def test_a_count_of_n_is_n_rows(kind, table):
+    counted = whole(table, kind, count="count")
+    rows = whole(repeated(table, "count"), kind)
+    present = counted.join(rows, on="group", how="semi", nulls_equal=True)
+    assert_same(present, rows)
+    # Groups that nothing stands for stay, with their first row.
+    gone = counted.join(rows, on="group", how="anti", nulls_equal=True)
+    assert_frame_equal(gone.select(CONFUSION), 0 * gone.select(CONFUSION))
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"weight": st.integers(0, 3).map(float)}))
+def test_a_weight_of_n_is_n_rows(kind, table):
+    weighted = whole(table, kind, weight="weight")
+    rows = whole(repeated(table, "weight"), kind)
+    present = weighted.join(rows, on="group", how="semi", nulls_equal=True)
+    assert_same(present.cast(dict.fromkeys(CONFUSION, pl.Int64)), rows)
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"weight": ANY_WEIGHTS}))
+def test_a_weight_of_nothing_is_no_row(kind, table):
+    left = whole(table, kind, weight="weight")
+    right = whole(table.filter(pl.col("weight") > 0), kind, weight="weight")
+    # Small groups are summed in the order of the sort, which the absent rows may change.
+    assert_close(left.join(right, on="group", how="semi", nulls_equal=True), right)
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"count": COUNTS}))
+def test_a_count_of_nothing_is_no_row(kind, table):
+    left = whole(table, kind, count="count")
+    right = whole(table.filter(pl.col("count") > 0), kind, count="count")
+    assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.integers(-40, 40))
+def test_scaling_all_weights_by_a_power_of_two_changes_no_rate_at_all(kind, table, power):
+    scaled = table.with_columns(pl.col("weight") * 2.0**power)
+    rates = [name for name in every_rate(kind) if name not in GROWS_WITH_N]
+    left, right = (whole(one, kind, weight="weight") for one in (table, scaled))
+    # Not the last bit of an entropy, whose logarithms are of products of counts.
+    assert_frame_equal(left.select(rates), right.select(rates), rel_tol=1e-14, abs_tol=1e-14)
+    assert_close(right["chi2"].to_frame(), (left["chi2"] * 2.0**power).to_frame())
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
+def test_scaling_all_weights_changes_no_rate(kind, table, factor):
+    scaled = table.with_columns(pl.col("weight") * factor)
+    rates = [name for name in every_rate(kind) if name not in GROWS_WITH_N]
+    left, right = (whole(one, kind, weight="weight").select(rates) for one in (table, scaled))
+    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@every_kind
+@per_kind
+@given(
+    table=tables(missing=True), seed=st.integers(0, 99), missing=st.sampled_from(["drop", "worst"])
+)
+def test_row_order_changes_nothing(kind, table, seed, missing):
+    assert_same(
+        whole(table, kind, missing=missing), whole(shuffled(table, seed), kind, missing=missing)
+    )
+
+
+@every_kind
+@per_kind
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
+def test_row_order_changes_weighted_rows_by_rounding_only(kind, table, seed):
+    left = whole(table, kind, weight="weight")
+    assert_close(
+        left.select("group", *WALK),
+        whole(shuffled(table, seed), kind, weight="weight").select("group", *WALK),
+    )
+
+
+@every_kind
+@per_kind
+@given(table=tables())
+def test_an_increasing_map_of_the_scores_changes_no_count_and_no_rate(kind, table):
+    mapped = table.with_columns(ranked(table["score"]))
+    hidden = ["threshold", *READS_THE_THRESHOLD]
+    assert_same(whole(table, kind).drop(hidden), whole(mapped, kind).drop(hidden))
+
+
+@every_kind
+@per_kind
+@given(table=tables())
+def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
+    for weight in (None, 0.1):
+        weighted = table.with_columns(weight=pl.lit(weight, pl.Float64))
+        curve = whole(weighted, kind, weight=None if weight is None else "weight")
+        for name in every_rate(kind):
+            record = kind.axis(name)
+            assert curve[name].dtype == pl.Float64
+            shown = curve[name].drop_nulls()
+            assert not shown.is_nan().any(), name
+            assert shown.is_between(*record.bounds).all(), name
+
+
+@every_kind
+@per_kind
+@given(table=tables(missing=True), more=tables(missing=True, shape=TIED))
+def test_groups_put_together_are_the_groups_apart(kind, table, more):
+    assume(table.schema == more.schema)
+    one = table.with_columns(group=pl.lit("x"))
+    two = more.with_columns(group=pl.lit("y"))
+    together = whole(pl.concat([two, one]), kind, missing="worst")
+    apart = [whole(part, kind, missing="worst") for part in (one, two)]
+    assert_same(together, pl.concat(apart))
+
+
+@every_kind
+@per_kind
+@given(table=tables(shape=PLAIN, missing=True), seed=st.integers(0, 9))
+def test_every_engine_gives_the_same_bits(kind, table, seed):
+    eager = whole(table, kind, missing="worst")
+    plan = whole(shuffled(table, seed).lazy(), kind, missing="worst")
+    assert_same(plan.collect(), eager)
+    assert_same(plan.collect(engine="streaming"), eager)
+    assert_same(plan.collect(engine="in-memory"), eager)
+
+
+@every_kind
+@per_kind
+@given(table=tables(missing=True))
+def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
+    full = whole(table, kind, by=None, missing="worst")
+    given_all = whole(table, kind, by=None, missing="worst", thresholds=full["threshold"])
+    # `inf` as a threshold is the row above all: an infinite score has none of its own there.
+    own = full.with_row_index().filter((pl.col("index") == 0) | (pl.col("threshold") < math.inf))
+    assert_same(given_all, own.drop("index"))
+
+
+@every_kind
+@per_kind
+@given(table=tables())
+def test_a_kind_only_names_the_axes(kind, table):
+    roc = rf.curve(table, "label", "score", by="group")
+    curve = rf.curve(table, "label", "score", by="group", kind=kind.name)
+    assert curve.columns == ["group", *WALK, *kind.rates]
+    assert_same(curve.select("group", *WALK), roc.select("group", *WALK))
+
+
+@every_kind
+@per_kind
+@given(table=tables(min_size=2))
+def test_the_area_of_a_kind_has_its_estimators_name(kind, table):
+    areas = rf.area(rf.curve(table, "label", "score", by="group", kind=kind.name))
+    names = ["average_precision", "pr_auc"] if kind.name == "precision_recall" else ["auc"]
+    assert areas.columns == ["group", *names]
+    assert areas.height == table["group"].n_unique()
+    for name in names:
+        assert areas[name].drop_nulls().is_between(0, 1).all()
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_an_alias_is_the_rate_under_another_name(name):
+    table = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.9, 0.7, 0.4, 0.1]})
+    names = [name, *RATES[name].aliases]
+    curve = rf.curve(
+        table,
+        "label",
+        "score",
+        kind="lift_chart",
+        metrics=[n for n in names if n != "alert_rate"],
+        costs=COSTS,
+    )
+    for alias in names:
+        assert_frame_equal(curve.select(name=alias), curve.select(name=name), check_exact=True)
+
+
+def test_a_curve_with_no_rows_and_no_groups_is_its_first_row():
+    empty = pl.DataFrame(schema={"label": pl.Boolean, "score": pl.Float64})
+    for kind in KINDS.values():
+        curve = whole(empty, kind, by=None)
+        assert curve.select(WALK).rows() == [(math.inf, 0, 0, 0, 0)]
+        known = curve.select(every_rate(kind)).to_dicts()[0]
+        assert {name for name, value in known.items() if value is not None} <= set(CONFUSION)

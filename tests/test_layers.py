@@ -1,0 +1,213 @@
+"""Who may import whom: the rooms of the package stand in the order in which data flow."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import rocframe as rf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(rf.__file__).parent
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+# Upstream first: a room imports itself and rooms above it.
+ROOMS = [
+    "errors",
+    "vocabulary",
+    "files",
+    "datasets",
+    "frames",
+    "rates",
+    "predictions",
+    "cases",
+    "counting",
+    "per_model",
+    "curves",
+    "inference",
+    "areas",
+    "expressions",
+    "storage",
+    "charts",
+    "namespace",
+    "logs",
+    "report",
+    "command",
+    "cli",
+]
+
+# What only some rooms may import, and nothing loads before it is needed.
+GUESTS = {
+    "altair": {"charts", "report"},
+    "pyarrow": {"storage", "logs"},
+    "scipy": {"curves", "inference", "areas"},
+    "numpy": {"cases", "counting", "curves", "inference", "areas", "charts"},
+    "cyclopts": {"cli", "command"},
+    "rich": {"cli", "command"},
+    "vl_convert": {"report"},
+    "narwhals": set(),
+    "duckdb": set(),
+    "pyspark": set(),
+}
+
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def module(path: Path) -> str:
+    return ".".join(("rocframe", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
+    """Yield what is imported: a module, and the name taken from it if there is one."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((name.name, None) for name in names)
+            case ast.ImportFrom(module=str(source), names=names):
+                yield from ((source, name.name) for name in names)
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """Leave out what is imported for type checkers alone."""
+
+    class Untyped(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            typed = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            return None if typed else self.generic_visit(node)
+
+    return Untyped().visit(deepcopy(tree))
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def rooms_imported_by(path: Path) -> set[str]:
+    found = set()
+    for source, name in imports(parsed(path)):
+        if source == "rocframe" and name not in {None, "__version__"}:
+            found.add(str(name))
+        elif source.startswith("rocframe."):
+            found.add(source.split(".")[1])
+    return found
+
+
+def test_every_file_stands_in_a_room():
+    assert {room(path) for path in FILES} <= set(ROOMS)
+    assert len(ROOMS) == len(set(ROOMS))
+
+
+@every_file
+def test_imports_point_upstream(path):
+    upstream = set(ROOMS[: ROOMS.index(room(path)) + 1])
+    assert rooms_imported_by(path) - upstream == set()
+
+
+@every_file
+def test_the_package_itself_is_imported_inside_functions_only(path):
+    body = without_types(parsed(path)).body
+    top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert "rocframe" not in {source for node in top for source, _ in imports(node)}
+
+
+def test_no_module_imports_itself_around_corners():
+    known = {module(path).removesuffix(".__init__"): path for path in FILES}
+    edges = {
+        name: {source for source, _ in imports(without_types(parsed(path))) if source in known}
+        for name, path in known.items()
+    }
+    # Take away what imports nothing that is left, until nothing is: what stays is a circle.
+    while ready := [name for name, targets in edges.items() if not targets & set(edges)]:
+        for name in ready:
+            del edges[name]
+    assert edges == {}
+
+
+@every_file
+def test_no_import_is_relative(path):
+    relative = [node for node in ast.walk(parsed(path)) if getattr(node, "level", 0)]
+    assert relative == []
+
+
+@every_file
+def test_guests_stay_in_their_rooms(path):
+    for source, _ in imports(parsed(path)):
+        guest = source.split(".")[0]
+        assert room(path) in GUESTS.get(guest, {room(path)}), source
+
+
+def test_only_frames_collects():
+    collectors = {"collect", "collect_all", "collect_async", "collect_batches", "fetch"}
+    assert [str(path.relative_to(PACKAGE)) for path in FILES if called(path) & collectors] == [
+        "frames.py"
+    ]
+
+
+@every_file
+def test_rows_are_never_walked_in_python(path):
+    walks = {"map_elements", "map_rows", "map_groups", "iter_rows", "iterrows", "rows", "apply"}
+    assert called(path) & walks == set()
+
+
+def called(path: Path) -> set[str]:
+    """Names of the methods that a file calls."""
+    return {
+        node.func.attr
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+
+
+@every_file
+def test_no_path_is_of_one_machine(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"(?:/(?:home|tmp|work|root|Users|mnt|opt)/|\b[A-Z]:\\)\S*", text) == []
+
+
+@every_file
+def test_files_are_short_and_named_for_what_is_in_them(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    assert path.stem not in {"utils", "util", "helpers", "common", "misc"}
+
+
+@every_file
+def test_every_module_says_what_it_is(path):
+    assert ast.get_docstring(parsed(path))
+
+
+def test_importing_the_package_loads_nothing_that_polars_does_not():
+    guests = sorted(GUESTS)
+    code = (
+        "import sys, polars; before = set(sys.modules); import rocframe; "
+        f"print(*sorted({guests} & (set(sys.modules) - before)))".replace("[", "{").replace(
+            "]", "}"
+        )
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_planning_a_lazy_table_loads_no_numpy():
+    code = (
+        "import sys, polars as pl, rocframe as rf; before = 'numpy' in sys.modules; "
+        "lf = pl.LazyFrame({'label': [True], 'score': [0.5]}); "
+        "rf.curve(lf, 'label', 'score', metrics='f1').roc.at(fpr=0.1).collect_schema(); "
+        "print(before, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

@@ -1,0 +1,437 @@
+"""Lazy frames: nothing runs before collect, little is read, and the answer is the eager one."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+import weakref
+from math import nan
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+ROWS = 32
+PREDICTIONS = pl.DataFrame(
+    {
+        "label": [True, False, True, False, True, False, True, False] * 4,
+        "score": [(i * 7 % 11) / 8 for i in range(ROWS)],
+        "other": [(i * 5 % 13) / 8 for i in range(ROWS)],
+        "g": list("aabbccdd") * 4,
+        "h": [1] * 20 + [2] * 12,
+        "w": [1.0, 2.0, 0.0, 3.0] * 8,
+        "n": [1, 0, 2, 3] * 8,
+        "unused": ["x" * 100] * ROWS,
+    }
+)
+
+
+def curve(frame, by=None, **options):
+    return rf.curve(frame, "label", "score", by=by, **options)
+
+
+def auc(frame, by=None, **options):
+    return rf.auc(frame, "label", "score", by=by, **options)
+
+
+VERBS = {
+    "curve": curve,
+    "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
+    "curve, weighted": lambda frame, by: curve(frame, by, weight="w", count="n"),
+    "curve at thresholds": lambda frame, by: curve(frame, by, thresholds=[0.3, 0.7]),
+    "curve of models": lambda frame, by: rf.curve(frame, "label", ["score", "other"], by=by),
+    "auc": auc,
+    "auc, weighted": lambda frame, by: auc(frame, by, weight="w"),
+    "auc without interval": lambda frame, by: auc(frame, by, ci=None),
+    "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
+    "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
+    "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
+    "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
+    "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
+    "area": lambda frame, by: curve(frame, by).roc.area(),
+    "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
+}
+every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+every_by = pytest.mark.parametrize("by", [None, "g", ["g", "h"]], ids=["one", "groups", "two keys"])
+both_engines = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory) -> pl.LazyFrame:
+    path = tmp_path_factory.mktemp("logs") / "predictions.parquet"
+    PREDICTIONS.write_parquet(path)
+    return pl.scan_parquet(path)
+
+
+@pytest.fixture
+def probe() -> tuple[pl.LazyFrame, list[int]]:
+    """A plan that notes each time its rows are read."""
+    read: list[int] = []
+
+    def note(rows: pl.DataFrame) -> pl.DataFrame:
+        read.append(rows.height)
+        return rows
+
+    return PREDICTIONS.lazy().map_batches(note, schema=PREDICTIONS.schema), read
+
+
+@every_verb
+@every_by
+@both_engines
+def test_a_lazy_frame_gives_the_eager_table_on_either_engine(scan, verb, by, engine):
+    assert_frame_equal(verb(scan, by).collect(engine=engine), verb(PREDICTIONS, by))
+
+
+@every_verb
+@every_by
+def test_the_schema_of_the_plan_is_the_schema_of_the_table(scan, verb, by):
+    assert verb(scan, by).collect_schema() == verb(PREDICTIONS, by).schema
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [({}, pl.Int64), ({"count": "n"}, pl.Int64), ({"weight": "w"}, pl.Float64)],
+    ids=["plain", "counted", "weighted"],
+)
+def test_the_plan_knows_whether_counts_are_whole(scan, options, dtype):
+    for table in (curve(scan, **options), curve(scan, **options).roc.at(fpr=0.1)):
+        schema = table.collect_schema()
+        assert [schema[name] for name in ("tp", "fp", "fn", "tn")] == [dtype] * 4
+
+
+@every_verb
+@every_by
+def test_nothing_is_read_before_collect(probe, verb, by):
+    plan, read = probe
+    table = verb(plan, by)
+    assert isinstance(table, pl.LazyFrame)
+    table.collect_schema()
+    table.explain()
+    assert read == []
+    table.collect()
+    assert read == [ROWS]
+
+
+@every_verb
+def test_a_plan_is_collected_as_often_as_one_likes(scan, verb):
+    table = verb(scan, "g")
+    assert_frame_equal(table.collect(), table.collect())
+    assert_frame_equal(table.head(2).collect(), table.collect().head(2))
+
+
+@every_verb
+def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
+    name = request.node.callspec.id
+    needed = 3 + ("models" in name) + ("weighted" in name) + (name == "curve, weighted")  # count
+    assert f"PROJECT {needed}/{PREDICTIONS.width} COLUMNS" in verb(scan, "g").explain()
+    assert f"PROJECT {needed - 1}/{PREDICTIONS.width} COLUMNS" in verb(scan, None).explain()
+
+
+def test_columns_that_expressions_need_are_read_too(scan):
+    score = pl.col("score") - pl.col("other").mean().over("h")
+    assert f"PROJECT 4/{PREDICTIONS.width} COLUMNS" in rf.auc(scan, "label", score).explain()
+    scores = pl.col("score", "other") * 2
+    assert f"PROJECT 3/{PREDICTIONS.width} COLUMNS" in rf.auc(scan, "label", scores).explain()
+
+
+ON_GROUPS = {
+    "equal": pl.col("g") == "b",
+    "one of": pl.col("g").is_in(["a", "c"]),
+    "not null": pl.col("g").is_not_null(),
+    "starts with": pl.col("g").str.starts_with("d"),
+}
+
+
+@every_verb
+@pytest.mark.parametrize("where", ON_GROUPS.values(), ids=ON_GROUPS)
+def test_a_filter_on_groups_reaches_the_scan_from_before_and_from_after(scan, verb, where):
+    before, after = verb(scan.filter(where), "g"), verb(scan, "g").filter(where)
+    for plan in (before, after):
+        assert "SELECTION" in plan.explain()
+        assert_frame_equal(plan.collect(), verb(PREDICTIONS, "g").filter(where))
+
+
+@every_verb
+def test_a_filter_on_one_of_two_keys_reaches_the_scan(scan, verb):
+    plan = verb(scan, ["g", "h"]).filter(h=2)
+    assert "SELECTION" in plan.explain()
+    assert_frame_equal(plan.collect(), verb(PREDICTIONS, ["g", "h"]).filter(h=2))
+
+
+@every_verb
+@every_by
+def test_a_filter_on_what_the_verb_made_stays_behind_it(scan, verb, by):
+    table = verb(PREDICTIONS, by)
+    made = [name for name in table.columns if name not in {"g", "h", "model"}]
+    for name in made:
+        where = pl.col(name).is_not_null()
+        if table.schema[name].is_numeric():
+            where &= pl.col(name) >= (table[name].median() or 0)
+        plan = verb(scan, by).filter(where)
+        assert "SELECTION" not in plan.explain()
+        assert_frame_equal(plan.collect(), table.filter(where))
+
+
+def test_a_filter_on_models_stays_behind_the_verb(scan):
+    plan = VERBS["auc of models"](scan, "g").filter(pl.col("model") == "other", pl.col("g") == "a")
+    assert 'SELECTION: col("g") == "a"' in plan.explain()
+    expected = rf.auc(PREDICTIONS.filter(g="a"), "label", ["other"], by="g")
+    assert_frame_equal(plan.collect(), expected)
+
+
+def test_a_filter_on_groups_waits_for_scores_that_look_at_other_rows(scan):
+    rank, share = pl.col("score").rank(), pl.col("score") / pl.col("score").max().over("h")
+    for score in (rank, share):
+        plan = rf.curve(scan, "label", score, by="g").filter(g="b")
+        expected = rf.curve(PREDICTIONS, "label", score, by="g").filter(g="b")
+        assert_frame_equal(plan.collect(), expected)
+
+
+# polars passes head and slice through any node that filters may pass, as if groups were rows.
+CUTS = {
+    "head": lambda table: table.head(2),
+    "head of none": lambda table: table.head(0),
+    "limit": lambda table: table.limit(3),
+    "tail": lambda table: table.tail(2),
+    "slice": lambda table: table.slice(1, 2),
+    "slice from the end": lambda table: table.slice(-2, 1),
+    "every other row": lambda table: table.gather_every(2),
+    "reverse": lambda table: table.reverse().head(3),
+    "sort and head": lambda table: table.sort(pl.all(), descending=True).head(2),
+    "numbered": lambda table: table.with_row_index().filter(pl.col("index") % 2 == 0),
+    "a constant false": lambda table: table.filter(pl.lit(False)),
+    "a constant true": lambda table: table.filter(pl.lit(True)),
+    "a constant null": lambda table: table.filter(pl.lit(None, dtype=pl.Boolean)),
+    "a constant, then head": lambda table: table.filter(pl.lit(True)).head(1),
+    "rows by number": lambda table: table.filter(pl.int_range(pl.len()) < 2),
+    "how many rows": lambda table: table.filter(pl.len() > 2),
+    "no two equal": lambda table: table.unique(maintain_order=True),
+    "how long": lambda table: table.select(pl.len()),
+    "one column": lambda table: table.select(pl.last()),
+    "twice": lambda table: pl.concat([table, table]),
+}
+
+
+@every_verb
+@every_by
+def test_cutting_rows_off_is_the_same_before_and_after_collect(scan, verb, by):
+    whole = verb(PREDICTIONS, by)
+    for name, cut in CUTS.items():
+        plan = cut(verb(scan, by))
+        assert plan.collect_schema() == cut(whole).schema, name
+        for engine in ("in-memory", "streaming"):
+            assert_frame_equal(plan.collect(engine=engine), cut(whole))
+
+
+@every_verb
+@every_by
+def test_first_and_last_of_a_plan_are_those_of_the_table(scan, verb, by):
+    whole = verb(PREDICTIONS, by)
+    assert_frame_equal(verb(scan, by).first().collect(), whole.head(1))
+    assert_frame_equal(verb(scan, by).last().collect(), whole.tail(1))
+
+
+def other(table, columns):
+    keys = pl.DataFrame(columns)
+    return keys.lazy() if isinstance(table, pl.LazyFrame) else keys
+
+
+# A group has many predictions: what depends on the number or place of rows must not pass.
+G = pl.col("g")
+CHOICES = {
+    "first of its kind": lambda table: table.filter(G.is_first_distinct()),
+    "last of its kind": lambda table: table.filter(G.is_last_distinct()),
+    "alone": lambda table: table.filter(G.is_unique()),
+    "not alone": lambda table: table.filter(G.is_duplicated()),
+    "by rank": lambda table: table.filter(G.rank("ordinal") <= 2),
+    "by dense rank": lambda table: table.filter(G.rank("dense") <= 2),
+    "by size": lambda table: table.filter(pl.len().over("g") > 2),
+    "the largest": lambda table: table.filter(G.max() == G),
+    "the first": lambda table: table.filter(G.first() == G),
+    "a change": lambda table: table.filter(G.shift() != G),
+    "the count so far": lambda table: table.filter(G.cum_count() <= 3),
+    "the number of keys": lambda table: table.filter(G.n_unique() == 4),
+    "the number of rows": lambda table: table.filter((pl.len() > 6) & (G == "b")),
+    "the place of the row": lambda table: table.filter((pl.int_range(pl.len()) < 6) & (G != "a")),
+    "a Python function": lambda table: table.filter(
+        G.map_batches(lambda keys: keys == keys.max(), return_dtype=pl.Boolean)
+    ),
+    "head, then filter": lambda table: table.head(5).filter(g="a"),
+    "filter, then head": lambda table: table.filter(g="b").head(1),
+    "sorted and cut": lambda table: table.sort("g", descending=True, maintain_order=True).head(2),
+    "sorted and chosen": lambda table: table.sort(pl.all()).filter(G.is_first_distinct()),
+    "renamed": lambda table: table.rename({"g": "key"}).filter(key="b"),
+    "overwritten": lambda table: table.with_columns(g=pl.lit("q")).filter(g="q"),
+    "counted beside": lambda table: table.with_columns(k=pl.len().over("g")).filter(g="b"),
+    "grouped": lambda table: table.group_by("g", maintain_order=True).len().filter(g="b"),
+    "two conditions": lambda table: table.filter((G != "a") & pl.last().is_not_null()),
+    "either condition": lambda table: table.filter((G == "a") | pl.last().is_null()),
+    "joined": lambda table: table.join(
+        other(table, {"g": ["a", "d"], "z": [1, 2]}), on="g", maintain_order="left"
+    ).filter(z=2),
+    "semi-joined": lambda table: table.join(
+        other(table, {"g": ["a", "d"]}), on="g", how="semi", maintain_order="left"
+    ),
+    "with itself": lambda table: table.join(
+        table.head(1), on="g", how="anti", maintain_order="left"
+    ),
+}
+
+
+@every_verb
+@pytest.mark.parametrize("by", ["g", ["g", "h"]], ids=["groups", "two keys"])
+def test_choosing_groups_is_the_same_before_and_after_collect(scan, verb, by):
+    whole = verb(PREDICTIONS, by)
+    for choose in CHOICES.values():
+        plan = choose(verb(scan, by))
+        for engine in ("in-memory", "streaming"):
+            assert_frame_equal(plan.collect(engine=engine), choose(whole))
+
+
+@every_verb
+def test_any_one_column_may_be_selected(scan, verb):
+    whole = verb(PREDICTIONS, "g")
+    for name in whole.columns:
+        assert_frame_equal(verb(scan, "g").select(name).collect(), whole.select(name))
+
+
+@both_engines
+def test_verbs_that_differ_in_options_only_are_not_merged_in_one_plan(scan, engine):
+    levels = [auc(scan, "g", level=level).head(1) for level in (0.8, 0.9, 0.95)]
+    assert pl.concat(levels).collect(engine=engine)["ci_level"].to_list() == [0.8, 0.9, 0.95]
+    kinds = curve(scan, "g").join(curve(scan, "g", kind="pr"), on=["g", "threshold"])
+    eager = curve(PREDICTIONS, "g").join(curve(PREDICTIONS, "g", kind="pr"), on=["g", "threshold"])
+    assert_frame_equal(kinds.collect(engine=engine), eager, check_row_order=False)
+
+
+def test_several_tables_are_collected_at_once(scan):
+    tables = pl.collect_all([verb(scan, "g") for verb in VERBS.values()])
+    for verb, table in zip(VERBS.values(), tables, strict=True):
+        assert_frame_equal(table, verb(PREDICTIONS, "g"))
+
+
+@every_verb
+def test_a_plan_survives_pickling(scan, verb):
+    plan = pickle.loads(pickle.dumps(verb(scan, "g")))
+    assert_frame_equal(plan.collect(), verb(PREDICTIONS, "g"))
+
+
+@every_verb
+def test_a_table_is_sunk_as_it_is_collected(scan, verb, tmp_path):
+    verb(scan, "g").sink_parquet(tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), verb(PREDICTIONS, "g"))
+
+
+WRONG = {
+    "a missing column": (
+        lambda rows: rf.auc(rows, "lable", "score"),
+        rf.MissingColumnError,
+        "label='lable': the frame has no such column.\n",
+    ),
+    "a missing column of a metric's curve": (
+        lambda rows: rf.curve(rows, "label", "scroe").roc.at(fpr=0.1).select("fpr"),
+        rf.MissingColumnError,
+        "score='scroe': the frame has no such column.\n",
+    ),
+    "a reserved name": (
+        lambda rows: rf.auc(rows.rename({"g": "auc"}), "label", "score", by="auc"),
+        rf.ReservedColumnError,
+        "by='auc': the table being made has a column of that name.\n",
+    ),
+    "a missing value": (
+        lambda rows: rf.curve(rows.with_columns(score=nan), "label", "score").roc.area(),
+        rf.MissingValuesError,
+        "missing='raise': score column 'score' is null or NaN in 32 rows.\n",
+    ),
+    "no positive class": (
+        lambda rows: rf.auc(rows, "g", "score").filter(pl.col("auc") > 0.5),
+        rf.LabelError,
+        "label='g': which value is positive? The labels are String,",
+    ),
+    "a negative weight": (
+        lambda rows: rf.auc(rows, "label", "score", weight=-pl.col("w") - 1),
+        rf.MassError,
+        "weight='w': the weight is negative in 32 rows.\n",
+    ),
+    "a curve cut off": (
+        lambda rows: curve(rows).filter(pl.col("threshold") < 0.5).roc.area(),
+        rf.BrokenCurveError,
+        "curves: the curve has no row above all scores",
+    ),
+    "no curve": (
+        lambda rows: rf.at(rows, fpr=0.1),
+        rf.BrokenCurveError,
+        "this is no curve table: it has no column 'threshold', 'tp', 'fp', 'fn', 'tn'.\n",
+    ),
+}
+
+
+@both_engines
+@pytest.mark.parametrize(("make", "error", "text"), WRONG.values(), ids=WRONG)
+def test_errors_keep_their_class_and_text_through_collect(scan, make, error, text, engine):
+    plan = make(scan)
+    with pytest.raises(error) as caught:
+        plan.collect(engine=engine)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("name", ["a missing column", "a reserved name", "no curve"])
+def test_errors_of_names_are_raised_when_the_schema_resolves(probe, name):
+    plan, read = probe
+    make, error, text = WRONG[name]
+    with pytest.raises(error) as caught:
+        make(plan).collect_schema()
+    assert str(caught.value).startswith(text)
+    assert read == []
+
+
+def test_options_are_checked_at_the_call(probe):
+    plan, _ = probe
+    for call in (
+        lambda: auc(plan, ci="wald"),
+        lambda: auc(plan, level=95),
+        lambda: auc(plan, missing="skip"),
+        lambda: auc(plan, fpr=(0, 2)),
+        lambda: curve(plan, kind="rok"),
+        lambda: curve(plan, metrics="f2"),
+        lambda: curve(plan, thresholds=[nan]),
+        lambda: curve(plan).roc.at(fpr=2),
+        curve(plan).roc.at,
+    ):
+        with pytest.raises(rf.RocframeError):
+            call()
+
+
+def test_a_filter_spares_the_groups_it_leaves_out_their_errors(scan):
+    rows = scan.with_columns(score=pl.when(pl.col("g") != "a").then("score"))
+    kept = auc(rows, "g").filter(g="b").collect()
+    assert_frame_equal(kept, auc(PREDICTIONS, "g").filter(g="b"))
+    with pytest.raises(rf.MissingValuesError):
+        auc(rows, "g").collect()
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_the_accessor_does_not_keep_its_frame_alive(lazy):
+    frame = PREDICTIONS.clone().lazy() if lazy else PREDICTIONS.clone()
+    gc.disable()
+    try:
+        before = sys.getrefcount(frame)
+        for _ in range(3):
+            frame.roc.auc("label", "score")
+        assert sys.getrefcount(frame) == before
+        gone = weakref.ref(frame)
+        del frame
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_plan_does_not_keep_the_table_it_gave_alive(scan):
+    plan = curve(scan, "g")
+    gone = weakref.ref(plan.collect())
+    gc.collect()
+    assert gone() is None

@@ -1,0 +1,172 @@
+"""Very many groups: the same answer as polars alone gives, and nothing done group by group."""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+import pstats
+import weakref
+from math import inf
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+GROUPS = 100_000
+
+
+def predictions(groups: int, most: int, ties: int) -> pl.DataFrame:
+    rng = np.random.default_rng(groups)
+    sizes = rng.integers(1, most + 1, groups)
+    rows = int(sizes.sum())
+    frame = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(groups), sizes),
+            "label": rng.random(rows) < 0.4,
+            "score": rng.integers(0, ties, rows) / ties,
+            "w": rng.integers(0, 5, rows) / 2,
+        }
+    )
+    return frame.sample(fraction=1, shuffle=True, seed=1)
+
+
+def curves_by_polars(rows: pl.DataFrame, mass: pl.Expr) -> pl.DataFrame:
+    """Curves, and nothing but group_by, sort and sums over groups."""
+    steps = (
+        rows.group_by("g", "score")
+        .agg(pos=mass.filter("label").sum(), neg=mass.filter(~pl.col("label")).sum())
+        .rename({"score": "threshold"})
+    )
+    tops = rows.select("g").unique().with_columns(threshold=pl.lit(inf), pos=0, neg=0)
+    walk = pl.concat(
+        [steps, tops.select(pl.col(name).cast(dtype) for name, dtype in steps.schema.items())]
+    ).sort("g", "threshold", descending=[False, True])
+    tp, fp = pl.col("pos").cum_sum(), pl.col("neg").cum_sum()
+    return walk.select(
+        "g",
+        "threshold",
+        tp=tp.over("g"),
+        fp=fp.over("g"),
+        fn=pl.col("pos").sum().over("g") - tp.over("g"),
+        tn=pl.col("neg").sum().over("g") - fp.over("g"),
+    ).with_columns(
+        fpr=pl.when(pl.col("fp") + pl.col("tn") > 0).then(
+            pl.col("fp") / (pl.col("fp") + pl.col("tn"))
+        ),
+        tpr=pl.when(pl.col("tp") + pl.col("fn") > 0).then(
+            pl.col("tp") / (pl.col("tp") + pl.col("fn"))
+        ),
+    )
+
+
+def areas_by_polars(rows: pl.DataFrame) -> pl.DataFrame:
+    """Mann-Whitney's statistic from mid-ranks within each group."""
+    rank = pl.col("score").rank("average").over("g")
+    return (
+        rows.with_columns(rank=rank)
+        .group_by("g")
+        .agg(
+            n_pos=pl.col("label").sum().cast(pl.Int64),
+            n_neg=(~pl.col("label")).sum().cast(pl.Int64),
+            ranks=pl.col("rank").filter("label").sum(),
+        )
+        .sort("g")
+        .with_columns(wins=pl.col("ranks") - pl.col("n_pos") * (pl.col("n_pos") + 1) / 2)
+        .select(
+            "g",
+            "n_pos",
+            "n_neg",
+            auc=pl.when((pl.col("n_pos") > 0) & (pl.col("n_neg") > 0)).then(
+                pl.col("wins") / (pl.col("n_pos") * pl.col("n_neg"))
+            ),
+        )
+    )
+
+
+SHAPES = {"many tiny": (GROUPS, 5, 4), "some larger": (10_000, 150, 40)}
+
+
+@pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
+def rows(request) -> pl.DataFrame:
+    return predictions(*request.param)
+
+
+def test_the_curves_of_very_many_groups_are_those_of_polars(rows):
+    actual = rf.curve(rows, "label", "score", by="g")
+    expected = curves_by_polars(rows.with_columns(one=pl.lit(1, pl.Int64)), pl.col("one"))
+    assert_frame_equal(actual, expected, rel_tol=1e-15)
+
+
+def test_the_areas_of_very_many_groups_are_those_of_polars(rows):
+    actual = rf.auc(rows, "label", "score", by="g").select("g", "n_pos", "n_neg", "auc")
+    assert_frame_equal(actual, areas_by_polars(rows), rel_tol=1e-14)
+
+
+def test_areas_read_back_from_very_many_curves_are_the_same(rows):
+    curves = rf.curve(rows, "label", "score", by="g")
+    expected = areas_by_polars(rows).select("g", "auc")
+    assert_frame_equal(rf.area(curves), expected, rel_tol=1e-14)
+    assert_frame_equal(rf.area(curves.sample(fraction=1, shuffle=True, seed=2)), rf.area(curves))
+
+
+def test_weighted_curves_of_very_many_groups_are_those_of_polars(rows):
+    actual = rf.curve(rows, "label", "score", by="g", weight="w")
+    # Rows of weight 0 are no rows, but their groups stay.
+    some = rows.with_columns(score=pl.when(pl.col("w") > 0).then("score"))
+    expected = curves_by_polars(some, pl.col("w")).filter(pl.col("threshold").is_not_null())
+    assert_frame_equal(actual, expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
+    given = [0.0, 0.25, 0.5, 2.0]
+    actual = rf.curve(rows, "label", "score", by="g", thresholds=given)
+    points = rf.curve(rows, "label", "score", by="g").roc.at(threshold=given[::-1])
+    read = points.with_columns(threshold="value").drop("at", "value")
+    # Below the lowest score no row reaches the value; all rows are predicted positive there.
+    within = read.filter(pl.col("tp").is_not_null())
+    found = actual.filter(pl.col("threshold").is_finite()).join(
+        within.select("g", "threshold"), on=["g", "threshold"], how="semi", maintain_order="left"
+    )
+    assert_frame_equal(found, within)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda rows: rf.curve(rows, "label", "score", by="g"),
+        lambda rows: rf.curve(rows, "label", "score", by="g", weight="w"),
+        lambda rows: rf.curve(rows, "label", "score", by="g", thresholds=[0.5]),
+        lambda rows: rf.auc(rows, "label", "score", by="g"),
+        lambda rows: rf.auc(rows, "label", "score", by="g", fpr=(0, 0.5)),
+        lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
+        lambda rows: rf.curve(rows, "label", "score", by="g").roc.at(fpr=[0.1, 0.5]),
+        lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
+    ],
+    ids=[
+        *("curve", "weighted curve", "curve at thresholds", "auc", "partial auc"),
+        *("auc of models", "at", "area"),
+    ],
+)
+def test_python_is_not_called_group_by_group(verb):
+    tiny = predictions(20_000, 5, 4)
+    verb(tiny.head(10))  # what is imported on first use is imported now
+    profile = cProfile.Profile()
+    profile.runcall(verb, tiny)
+    assert pstats.Stats(profile).total_calls < 10_000
+
+
+def test_temporary_frames_are_gone_as_soon_as_they_are_used():
+    gone = []
+    gc.disable()
+    try:
+        for seed in range(5):
+            frame = predictions(100, 5, 4).sample(fraction=1, seed=seed)
+            frame.roc.auc("label", "score", by="g")
+            gone.append(weakref.ref(frame))
+            del frame
+        assert [reference() for reference in gone] == [None] * 5
+    finally:
+        gc.enable()

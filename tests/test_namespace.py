@@ -1,0 +1,114 @@
+"""`.roc` on frames and expressions: the same names, docs and results as the functions."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+VERBS = ["area", "at", "auc", "chart", "curve"]
+PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
+
+every_verb = pytest.mark.parametrize("verb", VERBS)
+
+
+def test_the_accessor_has_the_verbs_and_nothing_else(frame):
+    accessor = frame(PREDICTIONS).roc
+    assert isinstance(accessor, rf.RocFrame)
+    assert [name for name in dir(accessor) if not name.startswith("_")] == VERBS
+
+
+@every_verb
+def test_a_method_has_the_docs_name_and_signature_of_the_function(frame, verb):
+    function, method = getattr(rf, verb), getattr(frame(PREDICTIONS).roc, verb)
+    signature = inspect.signature(function)
+    first, *rest = signature.parameters.values()
+    assert first.kind is inspect.Parameter.POSITIONAL_ONLY
+    assert first.name in {"predictions", "curves"}
+    assert inspect.signature(method) == signature.replace(parameters=rest)
+    assert inspect.getdoc(method) == inspect.getdoc(function)
+    assert method.__name__ == verb
+    assert method.__module__ == function.__module__
+
+
+@every_verb
+def test_help_shows_the_summary_and_every_option(frame, verb):
+    shown = pydoc.render_doc(getattr(frame(PREDICTIONS).roc, verb), renderer=pydoc.plaintext)
+    assert inspect.getdoc(getattr(rf, verb)).splitlines()[0] in shown
+    for option in list(inspect.signature(getattr(rf, verb)).parameters)[1:]:
+        assert option in shown
+
+
+def test_help_on_the_accessor_lists_the_verbs(frame):
+    shown = pydoc.render_doc(frame(PREDICTIONS).roc, renderer=pydoc.plaintext)
+    assert "Evaluation curves of a table of predictions" in shown
+    assert all(f" {verb}(" in shown for verb in VERBS)
+
+
+def test_a_method_does_what_the_function_does(frame):
+    rows = frame(PREDICTIONS)
+    curves = rf.curve(rows, "label", "score", by="g", metrics="f1")
+    assert_frame_equal(rows.roc.curve("label", "score", by="g", metrics="f1"), curves)
+    assert_frame_equal(
+        rows.roc.curve(score="score", label="label"), rf.curve(rows, "label", "score")
+    )
+    assert_frame_equal(
+        rows.roc.auc("label", "score", ci=None), rf.auc(rows, "label", "score", ci=None)
+    )
+    assert_frame_equal(curves.roc.at(tpr=1), rf.at(curves, tpr=1))
+    assert_frame_equal(curves.roc.area(kind="pr"), rf.area(curves, kind="pr"))
+
+
+def test_one_accessor_answers_several_times(frame):
+    accessor = frame(PREDICTIONS).roc
+    first = accessor.auc("label", "score")
+    assert_frame_equal(accessor.auc("label", "score"), first)
+    assert accessor.curve("label", "score").lazy().collect().height == 3
+
+
+@pytest.mark.parametrize("verb", ["curve", "auc"])
+def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
+    rows = frame(PREDICTIONS)
+    with pytest.raises(TypeError, match="positional argument"):
+        getattr(rows.roc, verb)("label", "score", "g")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'score'"):
+        getattr(rows.roc, verb)("label")
+
+
+@pytest.mark.parametrize("name", ["aucs", "roc_auc", "Curve", "write", "read", "to_dict"])
+def test_what_is_not_ours_is_no_attribute(frame, name):
+    with pytest.raises(AttributeError, match=f"'RocFrame' object has no attribute '{name}'"):
+        getattr(frame(PREDICTIONS).roc, name)
+
+
+def test_series_have_no_accessor():
+    with pytest.raises(AttributeError):
+        pl.Series([0.5]).roc  # noqa: B018
+
+
+def test_the_names_of_polars_are_left_alone(frame):
+    rows = frame(PREDICTIONS)
+    assert [name for name in dir(rows) if name.startswith("roc")] == ["roc"]
+    assert not hasattr(rows, "auc")
+
+
+def test_expressions_have_an_accessor_of_their_own():
+    accessor = pl.col("score").roc
+    assert isinstance(accessor, rf.RocExpr)
+    methods = [name for name in dir(accessor) if not name.startswith("_")]
+    assert {"auc", "auc_se", "average_precision", "gini", "ks", "tpr", "fpr"} <= set(methods)
+    for name in methods:
+        assert next(iter(inspect.signature(getattr(accessor, name)).parameters)) == "label"
+    with pytest.raises(AttributeError, match="'RocExpr' object has no attribute 'curve'"):
+        accessor.curve  # noqa: B018
+
+
+def test_every_public_name_is_there_and_listed_in_order():
+    assert sorted(rf.__all__) == rf.__all__
+    assert len(set(rf.__all__)) == len(rf.__all__)
+    assert all(hasattr(rf, name) for name in rf.__all__)

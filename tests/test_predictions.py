@@ -1,0 +1,512 @@
+"""Which column plays which role, by name, expression or selector, and which class is positive."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import inf, nan
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.predictions import Roles, bind
+
+PLAN = "\n\nResolved plan until failure"
+
+PREDICTIONS = pl.DataFrame(
+    {
+        "day": ["mo", "tu"] * 4,
+        "label": [True, False, True, False, True, True, False, False],
+        "svm": [0.9, 0.4, 0.4, 0.1, 0.8, 0.3, 0.5, 0.2],
+        "tree": [1, 1, 1, 0, 1, 0, 0, 0],
+        "importance": [1.0, 2.0, 0.5, 1.0, 4.0, 1.0, 1.0, 0.5],
+        "n": [1, 2, 3, 1, 1, 0, 1, 2],
+    }
+)
+
+
+def like(frame, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
+    return table.lazy() if frame is pl.LazyFrame else table
+
+
+def text_of(caught) -> str:
+    return str(caught.value).split(PLAN)[0]
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"label": pl.col("label"), "score": pl.col("svm")},
+        {"label": pl.col("label").cast(pl.Int8), "score": pl.col("svm").alias("renamed")},
+        {"label": pl.col("label").cast(pl.String) == "true", "score": pl.col("svm") + 0},
+        {"label": ~~pl.col("label"), "score": "svm", "weight": pl.lit(1.0)},
+        {"label": "label", "score": "svm", "weight": None, "count": None, "by": None},
+        {"label": "label", "score": "svm", "by": []},
+        {"label": "label", "score": "svm", "by": ()},
+    ],
+    ids=range(7),
+)
+def test_roles_are_columns_or_expressions(frame, roles):
+    expected = rf.auc(PREDICTIONS, "label", "svm")
+    actual = rf.auc(like(frame, PREDICTIONS), **roles)
+    assert_frame_equal(actual, like(frame, expected), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["day", ["day"], ("day",), {"day": 1}, (name for name in ["day"])])
+def test_one_group_column_or_a_list_of_one_is_the_same(by):
+    assert_frame_equal(
+        rf.auc(PREDICTIONS, "label", "svm", by=by), rf.auc(PREDICTIONS, "label", "svm", by="day")
+    )
+
+
+def test_group_columns_stand_first_in_the_order_given(frame):
+    rows = like(frame, PREDICTIONS)
+    forth = rf.curve(rows, "label", "svm", by=["day", "n"]).lazy().collect()
+    back = rf.curve(rows, "label", "svm", by=["n", "day"]).lazy().collect()
+    assert forth.columns[:3] == ["day", "n", "threshold"]
+    assert back.columns[:3] == ["n", "day", "threshold"]
+    assert_frame_equal(
+        back,
+        forth.select("n", "day", pl.all().exclude("n", "day")).sort(
+            "n", "day", maintain_order=True
+        ),
+    )
+
+
+SEVERAL = {
+    "a list of names": ["svm", "tree"],
+    "a list of expressions": [pl.col("tree"), pl.col("svm")],
+    "a tuple": ("svm", pl.col("tree")),
+    "a selector": cs.by_name("svm", "tree"),
+    "a selector taken away from": cs.numeric() - cs.by_name("importance", "n"),
+    "an expression of several outputs": pl.col("svm", "tree"),
+    "a pattern": pl.col("^svm|tree$"),
+    "all but some": pl.exclude("day", "label", "importance", "n"),
+    "a function of several outputs": pl.col("svm", "tree") * 2,
+    "a list of a name and a selector": ["tree", cs.by_name("svm")],
+    "a mapping": {"svm": "svm", "tree": "tree"},
+    "a mapping in another order": {"tree": pl.col("tree"), "svm": pl.col("svm") * 3},
+    "a list in a list": [["svm"], "tree"],
+}
+
+
+@pytest.mark.parametrize("score", SEVERAL.values(), ids=SEVERAL)
+def test_several_scores_are_compared_as_models(frame, score):
+    expected = pl.concat(
+        [
+            rf.auc(PREDICTIONS, "label", name, by="day").insert_column(
+                1, pl.lit(name).alias("model")
+            )
+            for name in ("svm", "tree")
+        ]
+    ).sort("day", "model")
+    actual = rf.auc(like(frame, PREDICTIONS), "label", score, by="day")
+    assert_frame_equal(actual, like(frame, expected))
+
+
+@pytest.mark.parametrize(
+    "score", [["svm"], {"svm": "svm"}, cs.by_name("svm"), cs.by_name("svm") + 0, pl.col("^svm$")]
+)
+def test_one_score_in_a_list_is_a_model_too(frame, score):
+    alone = rf.curve(PREDICTIONS, "label", "svm")
+    expected = alone.select(pl.lit("svm").alias("model"), pl.all())
+    actual = rf.curve(like(frame, PREDICTIONS), "label", score)
+    assert_frame_equal(actual, like(frame, expected))
+
+
+def test_models_take_their_names_from_a_mapping(frame):
+    score = {"z": "svm", "a": pl.col("svm") * 2, "m": -pl.col("svm")}
+    actual = rf.auc(like(frame, PREDICTIONS), "label", score, ci=None).lazy().collect()
+    # Pairs in order: .9 beats all four, .8 too, .4 beats .2 and .1 and ties with .4, .3 beats two.
+    expected = pl.DataFrame({"model": ["a", "m", "z"], "auc": [12.5 / 16, 3.5 / 16, 12.5 / 16]})
+    assert_frame_equal(actual.select("model", "auc"), expected)
+
+
+def test_models_share_label_weight_and_count(frame):
+    options = {"weight": "importance", "count": "n", "by": "day"}
+    actual = rf.curve(like(frame, PREDICTIONS), "label", ["tree", "svm"], **options)
+    expected = pl.concat(
+        [
+            rf.curve(PREDICTIONS, "label", name, **options).insert_column(
+                1, pl.lit(name).alias("model")
+            )
+            for name in ("svm", "tree")
+        ]
+    ).sort("day", maintain_order=True)
+    assert_frame_equal(actual, like(frame, expected))
+
+
+def test_each_model_misses_its_own_rows(frame):
+    rows = PREDICTIONS.with_columns(tree=pl.when(pl.col("svm") > 0.3).then("tree"))
+    for missing, lost in (("drop", [0, 3]), ("worst", [0, 3])):
+        actual = rf.auc(like(frame, rows), "label", ["svm", "tree"], missing=missing, ci=None)
+        assert actual.lazy().collect()["n_missing"].to_list() == lost
+    dropped = rf.auc(rows, "label", ["svm", "tree"], missing="drop").drop("model")
+    apart = [rf.auc(rows, "label", name, missing="drop") for name in ("svm", "tree")]
+    assert_frame_equal(dropped, pl.concat(apart))
+
+
+WRONG_SCORES = {
+    "nothing in a list": ([], "score=[]: it names no column.\n"),
+    "nothing in a mapping": ({}, "score={}: it names no column.\n"),
+    "None": (None, "score=None: it names no column.\n"),
+    "a number": (0.5, "score=0.5: it names no column.\n"),
+    "a Series": (
+        pl.Series("s", [1.0]),
+        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: it names no column.\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("score", "text"), WRONG_SCORES.values(), ids=WRONG_SCORES)
+def test_scores_that_name_no_column_raise(frame, score, text):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
+    assert text_of(caught) == text + (
+        "Give a column name, an expression, or several: a list, a selector, {name: column}."
+    )
+
+
+WRONG_ROLES = {
+    "a label that is nothing": (
+        {"label": None},
+        "label=None: it is neither a column name nor an expression.\nGive one of these.",
+    ),
+    "labels in a list": (
+        {"label": ["label"]},
+        "label=['label']: it is neither a column name nor an expression.\nGive one of these.",
+    ),
+    "a weight that is a number": (
+        {"weight": 2},
+        "weight=2: it is neither a column name nor an expression.\nGive one of these.",
+    ),
+    "a count that is a number": (
+        {"count": 2},
+        "count=2: it is neither a column name nor an expression.\nGive one of these.",
+    ),
+    "a score of several in a mapping": (
+        {"score": {"both": cs.by_name("svm", "tree")}},
+        (
+            "score=cs.by_name('svm', 'tree', require_all=true): it makes 2 columns.\n"
+            "Give one that makes one."
+        ),
+    ),
+    "a model whose name is no text": (
+        {"score": {1: "svm"}},
+        'score=1: the name of a model is no string.\nSay {"name": "column"}.',
+    ),
+    "a selector that selects nothing": (
+        {"score": cs.date()},
+        (
+            "score=cs.date(): it selects no column.\n"
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
+        ),
+    ),
+    "a selector that takes the label along": (
+        {"score": cs.numeric() | cs.boolean()},
+        (
+            "score=[cs.numeric() | cs.boolean()]: it selects 'label' too, which has another role.\n"
+            "Leave it out, say … - cs.by_name('label')."
+        ),
+    ),
+    "a selector that takes the weight along": (
+        {"score": cs.numeric(), "weight": "importance"},
+        (
+            "score=cs.numeric(): it selects 'importance' too, which has another role.\n"
+            "Leave it out, say … - cs.by_name('importance')."
+        ),
+    ),
+    "all columns": (
+        {"score": pl.all(), "by": "day"},
+        (
+            "score=cs.all(): it selects 'day' too, which has another role.\n"
+            "Leave it out, say … - cs.by_name('day')."
+        ),
+    ),
+    "a score that is no number": (
+        {"score": ["svm", "day"]},
+        (
+            "score='day': the column has type String.\n"
+            "Scores are numbers: cast them first, say pl.col('day').cast(pl.Float64)."
+        ),
+    ),
+    "a group key that is a selector": (
+        {"by": cs.string()},
+        (
+            "by=cs.string(): group columns are given by name.\n"
+            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+        ),
+    ),
+    "a group key that is an expression in a list": (
+        {"by": ["day", pl.col("n")]},
+        (
+            'by=col("n"): group columns are given by name.\n'
+            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+        ),
+    ),
+    "a group key that is a number": (
+        {"by": 3},
+        (
+            "by=3: group columns are given by name.\n"
+            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+        ),
+    ),
+    "an expression over a missing column": (
+        {"score": pl.col("smv") * 2},
+        (
+            "score='smv': the frame has no such column.\n"
+            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
+            "Did you mean score='svm'?"
+        ),
+    ),
+    "an expression over several, one missing": (
+        {"score": pl.col("svm", "tre")},
+        (
+            "score='tre': the frame has no such column.\n"
+            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
+            "Did you mean score='tree'?"
+        ),
+    ),
+    "a count that is the word for a column that is not there": (
+        {"count": "count"},
+        (
+            "count='count': the frame has no such column.\n"
+            "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("roles", "text"), WRONG_ROLES.values(), ids=WRONG_ROLES)
+def test_a_role_that_is_no_column_raises(frame, roles, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.auc(
+            like(frame, PREDICTIONS), **{"label": "label", "score": "svm", **roles}
+        ).lazy().collect()
+    assert text_of(caught) == text
+
+
+def test_a_frame_without_columns_says_so(frame):
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.auc(frame(), "label", "score").lazy().collect()
+    assert text_of(caught) == "label='label': the frame has no such column.\nIt has: no columns."
+
+
+def test_thirty_of_very_many_columns_are_listed(frame):
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.auc(frame({f"x{i}": [1] for i in range(500)}), "label", "x1").lazy().collect()
+    assert text_of(caught).endswith(", 'x28', 'x29' and 470 more.")
+
+
+# Every way to say that the first and third row are positive.
+NO, YES = "no", "yes"
+LABELS = {
+    "Boolean": (pl.Boolean, [True, False], [None, True, 1, 1.0, np.bool_(True), np.int8(1)]),
+    "Int8": (pl.Int8, [1, 0], [None, 1, True, 1.0, np.int64(1), np.float32(1), Decimal(1)]),
+    "UInt64": (pl.UInt64, [1, 0], [None, 1, np.uint8(1)]),
+    "Int128": (pl.Int128, [1, 0], [None, 1]),
+    "Float32": (pl.Float32, [1, 0], [None, 1, 1.0]),
+    "Float64": (pl.Float64, [1, 0], [None, 1, True, np.float64(1)]),
+    "Decimal": (pl.Decimal(10, 2), [1, 0], [None, 1, Decimal("1.00")]),
+    "Float64, infinite": (pl.Float64, [inf, -inf], [inf]),
+    "Int64 beyond 1": (pl.Int64, [2, 1], [2, 2.0, np.int16(2), Decimal(2)]),
+    "Int64 below 0": (pl.Int64, [-1, 1], [-1]),
+    "Int64, 0 positive": (pl.Int64, [0, 1], [0, False]),
+    "Boolean, False positive": (pl.Boolean, [False, True], [False, 0, 0.0, np.bool_(False)]),
+    "String": (pl.String, [YES, NO], [YES, np.str_(YES)]),
+    "Enum": (pl.Enum([YES, NO]), [YES, NO], [YES]),
+    "Categorical": (pl.Categorical, [YES, NO], [YES]),
+    "named Categorical": (
+        pl.Categorical(pl.Categories("predictions", "tests")),
+        [YES, NO],
+        [YES],
+    ),
+}
+
+
+@pytest.mark.parametrize(("dtype", "values", "positives"), LABELS.values(), ids=LABELS)
+def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, positives):
+    yes, no = values
+    label = pl.Series([yes, no, yes, no]).cast(dtype)
+    rows = pl.DataFrame({"label": label, "score": [0.9, 0.4, 0.4, 0.1]})
+    expected = rf.curve(rows.with_columns(label=pl.Series([1, 0, 1, 0])), "label", "score")
+    for positive in positives:
+        actual = rf.curve(like(frame, rows), "label", "score", positive=positive)
+        assert_frame_equal(actual, like(frame, expected))
+
+
+NEVER_EQUAL = "is never equal to a label of 'label', which has type"
+OWN_TYPE = "Give the positive value in the labels' own type."
+POSITIVES = {
+    "text for Boolean": (
+        [True, False],
+        "True",
+        f"positive='True': a value of type str {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
+    ),
+    "2 for Boolean": (
+        [True, False],
+        2,
+        f"positive=2: a value of type int {NEVER_EQUAL} Boolean.\n{OWN_TYPE}",
+    ),
+    "text for numbers": (
+        [1, 0],
+        "1",
+        f"positive='1': a value of type str {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
+    ),
+    "NaN for numbers": (
+        [1.0, 0.0],
+        nan,
+        f"positive=nan: a value of type float {NEVER_EQUAL} Float64.\n{OWN_TYPE}",
+    ),
+    "a number for text": (
+        ["1", "0"],
+        1,
+        f"positive=1: a value of type int {NEVER_EQUAL} String.\n{OWN_TYPE}",
+    ),
+    "several values": (
+        ["1", "0"],
+        ["1", "2"],
+        (
+            f"positive=['1', '2']: a value of type list {NEVER_EQUAL} String.\n"
+            "Give one value; for several say label=pl.col('label').is_in([…])."
+        ),
+    ),
+    "an expression": (
+        [1, 0],
+        pl.lit(1),
+        f"positive=dyn int: 1: a value of type Expr {NEVER_EQUAL} Int64.\n{OWN_TYPE}",
+    ),
+    "a number that never occurs": (
+        [3, 1],
+        2,
+        (
+            "positive=2: label column 'label' has no such value.\n"
+            "Found: 1, 3.\nName one of these as positive."
+        ),
+    ),
+    "a fraction among whole numbers": (
+        [1, 0],
+        0.5,
+        (
+            "positive=0.5: label column 'label' has no such value.\n"
+            "Found: 0, 1.\nName one of these as positive."
+        ),
+    ),
+    "a number that the type does not hold": (
+        [1, 0],
+        2**70,
+        (
+            "positive=1180591620717411303424: label column 'label' has no such value.\n"
+            "Found: 0, 1.\nName one of these as positive."
+        ),
+    ),
+    "a number that no type holds": (
+        [1, 0],
+        10**50,
+        (
+            f"positive=1{'0' * 50}: label column 'label' has no such value.\n"
+            "Found: 0, 1.\nName one of these as positive."
+        ),
+    ),
+    "a negative number among unsigned ones": (
+        pl.Series([1, 0], dtype=pl.UInt8),
+        -1,
+        (
+            "positive=-1: label column 'label' has no such value.\n"
+            "Found: 0, 1.\nName one of these as positive."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("labels", "positive", "text"), POSITIVES.values(), ids=POSITIVES)
+def test_a_positive_value_that_no_label_can_be_raises(frame, labels, positive, text):
+    rows = frame({"label": labels, "score": [0.5, 0.4]})
+    with pytest.raises(rf.LabelError) as caught:
+        rf.auc(rows, "label", "score", positive=positive).lazy().collect()
+    assert text_of(caught) == text
+
+
+@pytest.mark.parametrize(
+    "label", [pl.Series([1, 1]), pl.Series([0, 0]), pl.Series([True, True])], ids=range(3)
+)
+@pytest.mark.parametrize("positive", [None, 0, 1])
+def test_an_absent_positive_of_binary_labels_makes_an_undefined_group(frame, label, positive):
+    rows = frame({"label": label, "score": [0.5, 0.4]})
+    area = rf.auc(rows, "label", "score", positive=positive).lazy().collect()
+    whole = set(label) == {1 if positive is None else positive}
+    assert area.select("n_pos", "n_neg", "auc", "note").row(0) == (
+        (2, 0, None, "no_negatives") if whole else (0, 2, None, "no_positives")
+    )
+
+
+def test_a_group_that_lacks_the_positive_value_is_undefined_alone(frame):
+    rows = {"g": ["a", "a", "b"], "label": ["yes", "no", "no"], "score": [0.5, 0.4, 0.3]}
+    areas = rf.auc(frame(rows), "label", "score", by="g", positive="yes", ci=None)
+    assert areas.lazy().collect().select("g", "auc", "note").rows() == [
+        ("a", 1.0, "one_positive"),
+        ("b", None, "no_positives"),
+    ]
+
+
+def test_text_labels_without_any_row_still_need_a_positive_value(frame):
+    rows = frame({"label": [], "score": []}, schema={"label": pl.String, "score": pl.Float64})
+    with pytest.raises(rf.LabelError) as caught:
+        rf.auc(rows, "label", "score").lazy().collect()
+    assert text_of(caught) == (
+        "label='label': which value is positive? The labels are String, and only Boolean and 0/1 "
+        "labels say so themselves.\nFound: no labels.\n"
+        "Name the positive class, such as positive='yes'."
+    )
+    area = rf.auc(rows, "label", "score", positive="yes").lazy().collect()
+    assert area.select("n_pos", "n_neg", "note").row(0) == (0, 0, "no_rows")
+
+
+def test_names_and_types_are_checked_when_the_schema_resolves():
+    lazy = PREDICTIONS.lazy().map_batches(lambda _: pytest.fail("a row was read"))
+    for wrong in (
+        {"score": "smv"},
+        {"label": "day", "score": "day"},
+        {"weight": "day"},
+        {"by": ["n", "n"]},
+        {"by": "n", "count": "importance"},
+        {"positive": "yes"},
+    ):
+        table = rf.auc(lazy, **{"label": "label", "score": "svm", **wrong})
+        with pytest.raises(rf.RocframeError):
+            table.collect_schema()
+
+
+def test_a_column_called_count_needs_a_word(frame):
+    rows = like(frame, PREDICTIONS.rename({"n": "count"}))
+    with pytest.raises(rf.AmbiguousCountError) as caught:
+        rf.auc(rows, "label", "svm").lazy().collect()
+    assert text_of(caught) == (
+        "count: the frame has a column 'count', and a row may stand for that many rows.\n"
+        'Say count="count" if it does, or count=None if it does not.'
+    )
+    without = rf.auc(rows, "label", "svm", count=None)
+    assert_frame_equal(without, rf.auc(like(frame, PREDICTIONS), "label", "svm"))
+    repeated = rf.auc(rows, "label", "svm", count="count")
+    assert_frame_equal(repeated, rf.auc(like(frame, PREDICTIONS), "label", "svm", count="n"))
+    assert repeated.lazy().collect()["n_pos"].to_list() == [5]
+
+
+def test_the_node_reads_private_names_that_no_group_has():
+    roles = Roles(label="label", score=["svm", "tree"], by=["(label)", "((label))"])
+    plan = PREDICTIONS.lazy().with_columns(pl.lit(1).alias("(label)"), pl.lit(2).alias("((label))"))
+    bound = bind(plan, plan.collect_schema(), roles, ("auc",))
+    assert bound.private == {
+        "label": "(((label)))",
+        "score 0": "(score 0)",
+        "score 1": "(score 1)",
+    }
+    assert plan.select(bound.inputs).collect_schema().names() == [
+        *bound.by,
+        *bound.private.values(),
+    ]
+    assert bound.models == ("svm", "tree")
+    assert bound.keys_made == {"(label)": pl.Int32, "((label))": pl.Int32, "model": pl.String}

@@ -1,0 +1,224 @@
+"""Every rate against its definition, in fractions, for every matrix of small and of huge counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.rates import NAMES, RATES, Settings
+from tests import oracles
+from tests.strategies import few
+
+INF = math.inf
+COUNTS = ["tp", "fp", "fn", "tn"]
+COSTS = {"fp": 1.5, "fn": 5.0, "tp": -0.25, "tn": 0.125}
+
+every_rate = pytest.mark.parametrize("name", RATES)
+
+# All matrices of counts up to 2: every pattern of empty cells, rows and columns.
+SMALL = list(itertools.product(range(3), repeat=4))
+THRESHOLDS = [INF, 0.0, 0.25, 0.9, 1.0, 1.5, -0.5]
+
+# Differences of products that all but cancel: these are sums of parts near 1 or of powers of n.
+CANCELS = {"mcc", "kappa", "youden", "markedness", "mutual_information", "chi2", "net_benefit"}
+
+
+def matrices(
+    counts: list[tuple[int, ...]], thresholds: list[float], kind: type[pl.DataType]
+) -> pl.DataFrame:
+    rows = [(t, *four) for t, four in zip(itertools.cycle(thresholds), counts, strict=False)]
+    schema = {"threshold": pl.Float64, **dict.fromkeys(COUNTS, kind)}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def expected(table: pl.DataFrame, name: str, **settings: object) -> list[float | None]:
+    return [
+        oracles.rates(oracles.Point(t, *map(Fraction, counts)), **settings)[name]
+        for t, *counts in table.iter_rows()
+    ]
+
+
+def assert_rate(table: pl.DataFrame, name: str, rel: float, **settings: object) -> None:
+    found = table.select(RATES[name].expr(Settings(**settings))).to_series()
+    assert found.dtype == pl.Float64
+    absolute = 1e-12 if name in CANCELS else 0
+    for one, other in zip(found, expected(table, name, **settings), strict=True):
+        if other is None or math.isinf(other):
+            assert one == other, name
+        else:
+            assert one == pytest.approx(other, rel=rel, abs=absolute), name
+
+
+def test_the_formulas_here_are_of_all_rates_there_are():
+    some = oracles.rates(oracles.Point(0.5, *map(Fraction, (1, 2, 3, 4))))
+    assert set(some) == set(RATES)
+
+
+@every_rate
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64])
+def test_each_rate_is_its_definition_for_all_small_matrices(name, kind):
+    for shift in range(len(THRESHOLDS) if name == "net_benefit" else 1):
+        thresholds = THRESHOLDS[shift:] + THRESHOLDS[:shift]
+        table = matrices(SMALL, thresholds, kind)
+        assert_rate(table, name, 1e-14, costs=COSTS, beta=2.0)
+
+
+@every_rate
+@pytest.mark.parametrize("prevalence", [0.5, 0.001, 0.9])
+def test_at_another_prevalence_the_classes_weigh_as_if_they_had_it(name, prevalence):
+    table = matrices(SMALL, THRESHOLDS, pl.Int64)
+    assert_rate(table, name, 1e-12, costs=COSTS, beta=0.5, prevalence=prevalence)
+
+
+huge = st.sampled_from([0, 1, 3 * 10**9, 10**12, 2**53 + 1, 10**17]) | st.integers(0, 10**9)
+
+
+@every_rate
+@few
+@given(counts=st.lists(st.tuples(huge, huge, huge, huge), min_size=1, max_size=5))
+def test_products_of_huge_counts_do_not_overflow(name, counts):
+    table = matrices(counts, [0.25], pl.Int64)
+    found = table.select(RATES[name].expr(Settings(costs=COSTS)))
+    assert not found.to_series().is_nan().any()
+    for one, other in zip(found.to_series(), expected(table, name, costs=COSTS), strict=True):
+        if name == "chi2" and other is not None:
+            # Of products that cancel there remain n times the square of what mcc keeps.
+            n = max(float(sum(row)) for row in table.select(COUNTS).rows())
+            assert one == pytest.approx(other, rel=1e-6, abs=1e-6 * math.sqrt(n))
+        elif other is not None and not math.isinf(other):
+            assert one == pytest.approx(other, rel=1e-9, abs=1e-9 if name in CANCELS else 0)
+        else:
+            assert one == other
+
+
+@every_rate
+def test_each_rate_stays_in_its_bounds_for_all_small_matrices(name):
+    low, high = RATES[name].bounds
+    for kind in (pl.Int64, pl.Float64):
+        for scale in (1, 3, 0.1):
+            counts = [tuple(c * scale for c in four) for four in SMALL]
+            if kind == pl.Int64 and scale == 0.1:
+                continue
+            table = matrices(counts, [0.25], kind)
+            found = table.select(RATES[name].expr(Settings(costs={"fp": 1, "fn": 5}))).to_series()
+            assert found.drop_nulls().is_between(low, high).all()
+            assert not found.is_nan().any()
+
+
+def test_names_and_aliases_are_the_designs():
+    assert {name: rate.aliases for name, rate in RATES.items() if rate.aliases} == {
+        "tpr": ("recall", "sensitivity", "hit_rate"),
+        "fpr": ("fall_out",),
+        "tnr": ("specificity",),
+        "fnr": ("miss_rate",),
+        "precision": ("ppv",),
+        "alert_rate": ("rpp", "yrate"),
+    }
+    # fmt: off
+    assert set(RATES) == {
+        "tpr", "fpr", "tnr", "fnr", "precision", "npv", "fdr", "false_omission_rate", "accuracy",
+        "error_rate", "balanced_accuracy", "f1", "f_beta", "jaccard", "mcc", "kappa", "youden",
+        "markedness", "alert_rate", "rnp", "lift", "prevalence", "lr_pos", "lr_neg", "odds_ratio",
+        "mutual_information", "chi2", "expected_cost", "net_benefit",
+    }
+    # fmt: on
+    assert set(NAMES) == {*RATES, *(a for rate in RATES.values() for a in rate.aliases)}
+
+
+def test_a_perfect_matrix_by_hand():
+    table = matrices([(4, 0, 0, 12)], [0.5], pl.Int64)
+    names = [name for name in RATES if name != "expected_cost"]
+    row = table.select(RATES[name].expr() for name in names).row(0, named=True)
+    assert row == {
+        "tpr": 1.0,
+        "fpr": 0.0,
+        "tnr": 1.0,
+        "fnr": 0.0,
+        "precision": 1.0,
+        "npv": 1.0,
+        "fdr": 0.0,
+        "false_omission_rate": 0.0,
+        "accuracy": 1.0,
+        "error_rate": 0.0,
+        "balanced_accuracy": 1.0,
+        "f1": 1.0,
+        "f_beta": 1.0,
+        "jaccard": 1.0,
+        "mcc": 1.0,
+        "kappa": 1.0,
+        "youden": 1.0,
+        "markedness": 1.0,
+        "alert_rate": 0.25,
+        "rnp": 0.75,
+        "lift": 4.0,
+        "prevalence": 0.25,
+        "lr_pos": INF,
+        "lr_neg": 0.0,
+        "odds_ratio": INF,
+        # The entropy of 1/4 in bits.
+        "mutual_information": pytest.approx(0.8112781244591328, abs=1e-15),
+        "chi2": 16.0,
+        "net_benefit": 0.25,
+    }
+
+
+def test_ratios_of_an_undefined_rate_are_undefined():
+    table = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.2]})
+    ratios = ["lr_pos", "lr_neg", "odds_ratio"]
+    curve = rf.curve(table, "label", "score", metrics=ratios)
+    assert curve.select(ratios).null_count().row(0) == (3, 3, 3)
+    curve = rf.curve(table.with_columns(label=0), "label", "score", metrics=ratios)
+    assert curve.select(ratios).null_count().row(0) == (3, 3, 3)
+
+
+def test_where_nothing_is_called_f_is_zero_and_precision_undefined():
+    table = matrices([(0, 0, 3, 4), (0, 0, 0, 4)], [INF], pl.Int64)
+    names = ["f1", "f_beta", "jaccard", "precision", "lift"]
+    rows = table.select(RATES[name].expr() for name in names).rows()
+    assert rows == [(0.0, 0.0, 0.0, None, None), (None,) * 5]
+
+
+def test_a_prevalence_leaves_the_counts_and_what_one_class_tells():
+    table = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.9, 0.7, 0.4, 0.1]})
+    metrics = ["precision", "prevalence", "tnr", "lr_pos", "odds_ratio", "youden"]
+    left = rf.curve(table, "label", "score", metrics=metrics)
+    right = rf.curve(table, "label", "score", metrics=metrics, prevalence=0.01)
+    mixes = ["precision", "prevalence"]
+    assert_frame_equal(left.drop(mixes), right.drop(mixes), check_exact=True)
+    assert right["prevalence"].to_list() == pytest.approx([0.01] * 5, rel=1e-14)
+    # tpr 1/2 and fpr 1/3 at the first score: 0.01/2 of 0.01/2 + 0.99/3.
+    assert right["precision"][1] == pytest.approx(0.005 / (0.005 + 0.33), rel=1e-14)
+
+
+def test_the_axes_of_a_kind_follow_the_prevalence_too():
+    table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
+    curve = rf.curve(table, "label", "score", kind="lift", prevalence=0.2)
+    # tpr 1/2 at fpr 0: a tenth is called, all of it positive: five times the prevalence.
+    assert curve.row(1)[-2:] == pytest.approx((0.1, 5.0), rel=1e-14)
+    assert curve.row(-1)[-2:] == pytest.approx((1.0, 1.0), rel=1e-14)
+
+
+def test_costs_that_are_not_named_are_nothing():
+    table = matrices([(1, 2, 3, 4)], [0.5], pl.Int64)
+    for costs, paid in (({"fn": 5}, 15), ({"fp": 1, "tp": -1}, 1), ({}, 0)):
+        row = table.select(RATES["expected_cost"].expr(Settings(costs=costs))).row(0)
+        assert row == (paid / 10,)
+
+
+def test_f_beta_weighs_recall_by_the_square_of_beta():
+    table = matrices([(2, 1, 4, 0)], [0.5], pl.Int64)
+    found = {
+        beta: table.select(RATES["f_beta"].expr(Settings(beta=beta))).item()
+        for beta in (0.5, 1.0, 2.0)
+    }
+    assert found == pytest.approx(
+        {0.5: 1.25 * 2 / (1.25 * 2 + 0.25 * 4 + 1), 1.0: 4 / 9, 2.0: 10 / 27}, rel=1e-15
+    )

@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from math import inf
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+LOG = pl.DataFrame(
+    {
+        "model": ["a", "a", "a", "b", "b", None],
+        "label": [True, False, True, True, False, False],
+        "score": [0.9, 0.4, 0.4, inf, 0.1, 0.3],
+    }
+)
+SUFFIXES = ["parquet", "pq", "arrow", "feather", "ipc", "PARQUET"]
+every_suffix = pytest.mark.parametrize("suffix", SUFFIXES)
+both_formats = pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+
+
+def curve():
+    return rf.curve(LOG, "label", "score", by="model", metrics="precision")
+
+
+@every_suffix
+def test_a_curve_comes_back_as_it_was(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    rf.write(curve(), path)
+    assert_frame_equal(rf.read(path), curve(), check_exact=True)
+    lazy = rf.scan(path)
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_frame_equal(lazy.collect(), curve(), check_exact=True)
+
+
+@both_formats
+def test_types_and_odd_values_come_back_as_they_were(tmp_path, suffix):
+    table = pl.DataFrame(
+        {
+            "enum": pl.Series(["x", None], dtype=pl.Enum(["y", "x"])),
+            "categorical": pl.Series(["x", None], dtype=pl.Categorical),
+            "date": [date(2024, 2, 29), None],
+            "zoned": pl.Series([datetime(2024, 1, 1, tzinfo=UTC), None]).dt.convert_time_zone(
+                "Europe/Berlin"
+            ),
+            "duration": [timedelta(seconds=1), None],
+            "decimal": [Decimal("1.10"), None],
+            "small": pl.Series([1, None], dtype=pl.Int8),
+            "float": [inf, -0.0],
+            "float32": pl.Series([0.1, float("nan")], dtype=pl.Float32),
+            "struct": [{"a": 1}, {"a": None}],
+            "list": [[1], []],
+            "nothing": [None, None],
+            "": ["", None],
+            "^p.*$": [1, 2],
+        }
+    )
+    path = tmp_path / f"table.{suffix}"
+    rf.write(table, path)
+    back = rf.read(path)
+    assert back.schema == table.schema
+    assert_frame_equal(back, table, check_exact=True)
+
+
+def test_a_table_without_rows_or_columns_comes_back(tmp_path):
+    for number, table in enumerate([curve().clear(), pl.DataFrame()]):
+        rf.write(table, tmp_path / f"{number}.parquet")
+        assert_frame_equal(rf.read(tmp_path / f"{number}.parquet"), table)
+
+
+def test_a_lazy_frame_is_collected(tmp_path, frame):
+    rf.write(rf.curve(LOG.lazy(), "label", "score", by="model"), tmp_path / "curve.parquet")
+    expected = rf.curve(frame(LOG), "label", "score", by="model").lazy().collect()
+    assert_frame_equal(rf.read(tmp_path / "curve.parquet"), expected)
+
+
+def test_a_lazy_frame_may_read_the_file_that_it_replaces(tmp_path):
+    path = tmp_path / "curve.parquet"
+    rf.write(curve(), path)
+    rf.write(rf.scan(path).filter(pl.col("model") == "a"), path)
+    assert_frame_equal(rf.read(path), curve().filter(pl.col("model") == "a"))
+
+
+def test_a_path_with_the_letters_of_a_glob_is_one_file(tmp_path):
+    path = tmp_path / "run[1]*.parquet"
+    rf.write(curve(), path)
+    assert_frame_equal(rf.read(path), curve())
+    assert rf.about(path)["table"] == "curve"
+
+
+def test_folders_with_an_equals_sign_add_no_column(tmp_path):
+    (tmp_path / "day=1").mkdir()
+    rf.write(curve(), tmp_path / "day=1" / "curve.parquet")
+    assert rf.read(tmp_path / "day=1" / "curve.parquet").columns == curve().columns
+
+
+# What a table shows
+
+
+@both_formats
+def test_the_metadata_say_what_the_table_shows(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    rf.write(curve(), path, about={"positive": "voted", "files": ["a", "b"], "rows": None})
+    assert rf.about(path) == {
+        "table": "curve",
+        "kind": "roc",
+        "by": ["model"],
+        "rule": "score >= threshold",
+        "ties": "a tie is one row",
+        "version": rf.__version__,
+        "schema": 1,
+        "positive": "voted",
+        "files": ["a", "b"],
+        "rows": None,
+    }
+
+
+def shown(tmp_path, table):
+    rf.write(table, tmp_path / "table.parquet")
+    said = rf.about(tmp_path / "table.parquet")
+    return said["table"], said["kind"], said["by"], said["ties"]
+
+
+@pytest.mark.parametrize("kind", ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"])
+def test_a_curve_says_its_kind(tmp_path, kind):
+    table = rf.curve(LOG, "label", "score", kind=kind)
+    assert shown(tmp_path, table) == ("curve", kind, [], "a tie is one row")
+
+
+def test_a_curve_without_its_rates_has_no_kind(tmp_path):
+    table = curve().select("model", "threshold", "tp", "fp", "fn", "tn")
+    assert shown(tmp_path, table) == ("curve", None, ["model"], "a tie is one row")
+
+
+def test_areas_say_that_a_tie_is_one_half(tmp_path):
+    whole = rf.auc(LOG, "label", "score", by="model")
+    assert shown(tmp_path, whole) == ("auc", None, ["model"], "a tie counts one half")
+    part = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
+    assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
+
+
+def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
+    points = rf.at(curve(), fpr=[0.1, 0.5])
+    assert shown(tmp_path, points) == ("operating_points", "roc", ["model"], "a tie is one row")
+    area = rf.area(curve())
+    assert shown(tmp_path, area) == ("area", None, ["model"], "a tie counts one half")
+    area = rf.area(curve(), kind="precision_recall")
+    assert shown(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
+
+
+def test_a_group_column_with_the_name_of_another_tables_column_confuses_nobody(tmp_path):
+    table = rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc")
+    assert shown(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
+
+
+def test_any_other_table_is_a_table(tmp_path):
+    assert shown(tmp_path, LOG) == ("table", None, [], None)
+
+
+def test_other_programs_find_the_metadata(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "curve.parquet"
+    rf.write(curve(), path)
+    with_polars = pl.read_parquet_metadata(path)["rocframe"]
+    with_pyarrow = parquet.read_metadata(path).metadata[b"rocframe"].decode()
+    rows = duckdb.sql(f"select key, value from parquet_kv_metadata('{path}')").fetchall()
+    with_duckdb = {bytes(key): bytes(value) for key, value in rows}[b"rocframe"].decode()
+    assert with_polars == with_pyarrow == with_duckdb
+    assert '"rule": "score >= threshold"' in with_polars
+    n_rows = duckdb.sql(f"select count(*) from '{path}' where threshold = 'inf'").fetchall()
+    assert n_rows == [(4,)]  # one above all of each of three groups, and one score
+
+
+def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
+    feather = pytest.importorskip("pyarrow.feather")
+    rf.write(curve(), tmp_path / "curve.feather")
+    table = feather.read_table(tmp_path / "curve.feather")
+    assert b'"kind": "roc"' in table.schema.metadata[b"rocframe"]
+    assert table.column("tp").to_pylist() == curve()["tp"].to_list()
+
+
+@pytest.mark.parametrize("name", ["kind", "table", "by", "rule", "ties", "version", "schema"])
+def test_a_name_of_ours_is_refused(tmp_path, name):
+    with pytest.raises(rf.RepeatedNameError) as caught:
+        rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})
+    assert str(caught.value).startswith(
+        f"about={name!r}: the name stands there more than once.\nGiven: 'table', 'kind', "
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("nan"), "Out of range float values are not JSON compliant"),
+        (date(2024, 1, 1), "Object of type date is not JSON serializable"),
+    ],
+)
+def test_a_value_that_json_cannot_hold_is_refused(tmp_path, value, why):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
+    assert str(caught.value).startswith(f"about['day']={value!r}: JSON cannot hold it: {why}")
+
+
+def test_a_name_that_is_no_string_is_refused(tmp_path):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
+    assert str(caught.value) == "about=1: a name is a string.\nWrite it as one."
+
+
+@both_formats
+def test_a_file_of_other_making_has_nothing_to_say(tmp_path, suffix):
+    path = tmp_path / f"other.{suffix}"
+    LOG.write_parquet(path) if suffix == "parquet" else LOG.write_ipc(path)
+    assert_frame_equal(rf.read(path), LOG)
+    with pytest.raises(rf.StorageError) as caught:
+        rf.about(path)
+    assert str(caught.value) == (
+        f"path={str(path)!r}: its metadata do not say what it shows; rocframe.write did not make "
+        "this file.\nrocframe.read reads it all the same."
+    )
+
+
+# Files that are not what they should be
+
+
+@pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
+@both_formats
+def test_a_missing_file_is_named(tmp_path, verb, suffix):
+    path = tmp_path / f"gone.{suffix}"
+    with pytest.raises(rf.StorageError) as caught:
+        verb(path)
+    assert str(caught.value) == (
+        f"path={str(path)!r}: there is no such file.\nCheck the path, or write the file again."
+    )
+
+
+@pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
+@both_formats
+def test_an_empty_a_truncated_and_another_file_are_named(tmp_path, verb, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    rf.write(curve(), path)
+    whole = path.read_bytes()
+    for content in (b"", whole[: len(whole) // 2], whole[:-1], b"label,score\n1,0.5\n"):
+        path.write_bytes(content)
+        with pytest.raises(rf.StorageError) as caught:
+            verb(path)
+        assert str(caught.value).startswith(f"path={str(path)!r}: that is no ") or str(
+            caught.value
+        ).startswith(f"path={str(path)!r}: the ")
+
+
+@both_formats
+def test_a_damaged_file_is_named(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    rf.write(pl.concat([curve()] * 50), path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : -8] = bytes(len(content) - 8 - len(content) // 3)
+    path.write_bytes(content)
+    with pytest.raises(rf.StorageError) as caught:
+        rf.read(path)
+    assert str(caught.value).startswith(f"path={str(path)!r}: the file cannot be read: ")
+
+
+def test_a_footer_with_something_else_under_our_name_is_named(tmp_path):
+    path = tmp_path / "curve.parquet"
+    LOG.write_parquet(path, metadata={"rocframe": "not JSON"})
+    with pytest.raises(rf.StorageError) as caught:
+        rf.about(path)
+    assert str(caught.value).startswith(f"path={str(path)!r}: the file cannot be read: Expecting")
+
+
+@pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about, lambda path: rf.write(LOG, path)])
+def test_an_unknown_suffix_is_refused(tmp_path, verb):
+    with pytest.raises(rf.StorageError) as caught:
+        verb(tmp_path / "curve.csv")
+    path = str(tmp_path / "curve.csv")
+    assert str(caught.value) == (
+        f"path={path!r}: no format has the suffix '.csv'.\n"
+        "There are: '.parquet', '.pq', '.arrow', '.feather', '.ipc'."
+    )
+
+
+def test_what_is_no_frame_is_refused(tmp_path):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.write({"a": [1]}, tmp_path / "table.parquet")
+    assert str(caught.value).startswith("table='dict': it is no polars frame.\n")
+
+
+def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):
+    path = tmp_path / "table.arrow"
+    rf.write(LOG, path)
+    with pytest.raises(rf.StorageError) as caught:
+        rf.write(pl.DataFrame({"a": pl.Series([1], dtype=pl.Int128)}), path)
+    assert str(caught.value).startswith(f"path={str(path)!r}: Arrow cannot hold this table: ")
+    assert_frame_equal(rf.read(path), LOG)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# Faults
+
+
+def broken(_):
+    raise ZeroDivisionError
+
+
+def test_a_plan_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "curve.parquet"
+    rf.write(LOG, path)
+    with pytest.raises((ZeroDivisionError, pl.exceptions.ComputeError)):
+        rf.write(LOG.lazy().map_batches(broken), path)
+    assert_frame_equal(rf.read(path), LOG)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_that_changes_between_scan_and_collect_is_a_storage_error(tmp_path):
+    source, path = tmp_path / "log.parquet", tmp_path / "curve.parquet"
+    LOG.write_parquet(source)
+    plan = pl.scan_parquet(source)
+    plan.collect_schema()
+    source.write_bytes(b"")
+    with pytest.raises(rf.StorageError) as caught:
+        rf.write(plan, path)
+    assert str(caught.value).startswith(f"path={str(path)!r}: the table cannot be computed: ")
+    assert not path.exists()
+
+
+def test_the_output_is_checked_before_anything_is_computed(tmp_path):
+    def forbidden(_):
+        pytest.fail("it was computed")
+
+    with pytest.raises(rf.StorageError):
+        rf.write(LOG.lazy().map_batches(forbidden), tmp_path / "gone" / "curve.parquet")
+
+
+SETUP = """
+import sys, polars as pl, rocframe as rf
+path = sys.argv[1]
+small, large = (pl.DataFrame({"a": range(n)}, schema={"a": pl.Int64}) for n in (10, 100_000))
+"""
+WRITE_ON_AND_ON = """
+rf.write(small, path)
+print("begun", flush=True)
+while True:
+    rf.write(large, path)
+    rf.write(small, path)
+"""
+
+
+def begin(script, path):
+    child = subprocess.Popen(
+        [sys.executable, "-c", SETUP + script, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "begun\n"
+    return child
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_process_killed_at_any_time_leaves_a_whole_file(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    random.seed(suffix)
+    for _ in range(3):
+        child = begin(WRITE_ON_AND_ON, path)
+        time.sleep(random.random() / 5)
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        assert rf.read(path).height in {10, 100_000}
+        assert rf.about(path)["schema"] == 1
+
+
+def test_ctrl_c_leaves_a_whole_file_and_nothing_beside_it(tmp_path):
+    path = tmp_path / "curve.parquet"
+    child = begin(WRITE_ON_AND_ON, path)
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in child.communicate()[1]
+    assert rf.read(path).height in {10, 100_000}
+    assert [file.name for file in tmp_path.iterdir()] == ["curve.parquet"]
+
+
+FILL_THE_DISK = """
+import resource
+rf.write(small, path)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+print("begun", flush=True)
+try:
+    rf.write(large.with_columns(b=pl.col("a").hash()), path)
+except rf.StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    said, errors = begin(FILL_THE_DISK, path).communicate()
+    assert said.startswith(f"path={str(path)!r}: the file cannot be written: "), errors
+    assert rf.read(path).height == 10
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_two_writers_leave_one_whole_file(tmp_path):
+    path = tmp_path / "curve.parquet"
+    children = [begin(WRITE_ON_AND_ON, path) for _ in range(2)]
+    for _ in range(20):
+        assert rf.read(path).height in {10, 100_000}
+    for child in children:
+        child.kill()
+        child.communicate()
+    assert rf.read(path).height in {10, 100_000}
