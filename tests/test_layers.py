@@ -28,6 +28,7 @@ ROOMS = [
     "files",
     "datasets",
     "frames",
+    "formulas",
     "rates",
     "predictions",
     "cases",

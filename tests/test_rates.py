@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.rates import NAMES, RATES, Settings
+from rocframe.formulas import Settings
+from rocframe.rates import NAMES, RATES
 from tests import oracles
 from tests.strategies import few
 

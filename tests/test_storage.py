@@ -407,7 +407,8 @@ except rf.StorageError as error:
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
-    said, errors = begin(FILL_THE_DISK, path).communicate()
+    with begin(FILL_THE_DISK, path) as child:
+        said, errors = child.stdout.read(), child.stderr.read()
     assert said.startswith(f"path={str(path)!r}: the file cannot be written: "), errors
     assert rf.read(path).height == 10
     assert [file.name for file in tmp_path.iterdir()] == [path.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -22,7 +23,9 @@ def curve_chart(picture: Picture) -> alt.LayerChart | alt.FacetChart:
     layers = [lines(picture), chance(picture.plane), points(picture)]
     # The data stand above the layers, so that .facet() finds them; as plain values, so that
     # Altair's limit on rows and other people's data transformers leave them alone.
-    data = alt.InlineData(values=picture.records)
+    # Altair looks at every value of data but not into text; nor does it lay text out in lines.
+    values = dumps(picture.records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    data = alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
     side = SIDE if picture.panel is None else PANEL
     chart = unfolded(
         alt.LayerChart(layer=layers, data=data, width=side, height=side), picture.plane

@@ -202,7 +202,7 @@ def _missing(task: Task, areas: pl.DataFrame) -> int | dict[str, int]:
     if len(task.scores) == 1:
         return int(areas.get_column("n_missing").sum())
     counts = areas.group_by(MODEL).agg(pl.col("n_missing").sum()).sort(MODEL)
-    return dict(counts.iter_rows())
+    return dict(zip(counts.get_column(MODEL), counts.get_column("n_missing"), strict=True))
 
 
 def _title(files: Sequence[str]) -> str:

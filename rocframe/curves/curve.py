@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from rocframe.curves.kinds import KindName, kind_named
 from rocframe.errors import RepeatedNameError
+from rocframe.formulas import Settings
 from rocframe.frames import like
 from rocframe.per_model import tabulated
 from rocframe.predictions import Roles
-from rocframe.rates import Settings, as_expressions
+from rocframe.rates import as_expressions
 from rocframe.vocabulary import THRESHOLD, WALK, walk_schema
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rocframe.rates import Settings
+    from rocframe.formulas import Settings
 
 KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
 

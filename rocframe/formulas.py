@@ -1,0 +1,182 @@
+"""What the metrics of a confusion matrix are, as expressions over its counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from rocframe.errors import OptionValueError, UnknownOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Counts(NamedTuple):
+    """The four counts of a confusion matrix, as expressions."""
+
+    tp: pl.Expr
+    fp: pl.Expr
+    fn: pl.Expr
+    tn: pl.Expr
+
+    @property
+    def n(self) -> pl.Expr:
+        """All cases."""
+        return self.tp + self.fp + self.fn + self.tn
+
+
+COUNTED = Counts(*(pl.col(name) for name in Counts._fields))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settings:
+    """What some metrics ask for beside the counts."""
+
+    beta: float = 1.0
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0:
+            raise OptionValueError.of("beta", self.beta, "it is not above 0", "Give, say, beta=2.")
+        if self.prevalence is not None and not 0 < self.prevalence < 1:
+            raise OptionValueError.of(
+                "prevalence",
+                self.prevalence,
+                "it is the share of positives, between 0 and 1",
+                "Give a number inside that range, or None for the share in the data.",
+            )
+        for name in self.costs or ():
+            if name not in Counts._fields:
+                raise UnknownOptionError.of("costs", name, Counts._fields)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts, with the classes at the wished-for prevalence."""
+        if self.prevalence is None:
+            return COUNTED
+        tp, fp, fn, tn = COUNTED
+        pos = COUNTED.n * self.prevalence
+        neg = COUNTED.n * (1 - self.prevalence)
+        return Counts(
+            tp=pos * ratio(tp, tp + fn),
+            fp=neg * ratio(fp, fp + tn),
+            fn=pos * ratio(fn, tp + fn),
+            tn=neg * ratio(tn, fp + tn),
+        )
+
+
+def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Divide; null, never NaN, where the whole is empty."""
+    return pl.when(whole > 0).then(part / whole)
+
+
+def odds(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Divide; infinite over an empty whole, null where both are empty."""
+    return pl.when(whole > 0).then(part / whole).when((whole == 0) & (part > 0)).then(pl.lit(inf))
+
+
+def tpr(c: Counts, _: Settings) -> pl.Expr:
+    """Return the share of positives that are called positive."""
+    return ratio(c.tp, c.tp + c.fn)
+
+
+def fpr(c: Counts, _: Settings) -> pl.Expr:
+    """Return the share of negatives that are called positive."""
+    return ratio(c.fp, c.fp + c.tn)
+
+
+def tnr(c: Counts, _: Settings) -> pl.Expr:
+    """Return the share of negatives that are called negative."""
+    return ratio(c.tn, c.fp + c.tn)
+
+
+def fnr(c: Counts, _: Settings) -> pl.Expr:
+    """Return the share of positives that are called negative."""
+    return ratio(c.fn, c.tp + c.fn)
+
+
+def f_beta(c: Counts, s: Settings) -> pl.Expr:
+    """Return the harmonic mean of precision and recall, recall counting beta times as much."""
+    square = s.beta**2
+    return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
+
+
+# Products of two counts outgrow Int64; as floats they only lose digits that no one reads.
+def _crossed(c: Counts) -> pl.Expr:
+    return c.tp.cast(pl.Float64) * c.tn - c.fp.cast(pl.Float64) * c.fn
+
+
+def mcc(c: Counts, _: Settings) -> pl.Expr:
+    """Return the correlation of label and call."""
+    margins = ((c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)).sqrt() * (
+        (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
+    ).sqrt()
+    return ratio(_crossed(c), margins).clip(-1, 1)
+
+
+def kappa(c: Counts, _: Settings) -> pl.Expr:
+    """Return the agreement of label and call beyond chance."""
+    chance = (c.tp + c.fp).cast(pl.Float64) * (c.fp + c.tn) + (c.tp + c.fn).cast(pl.Float64) * (
+        c.fn + c.tn
+    )
+    return ratio(2 * _crossed(c), chance)
+
+
+def chi2(c: Counts, _: Settings) -> pl.Expr:
+    """Pearson's statistic of label and call, uncorrected."""
+    rows = (c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)
+    columns = (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
+    return pl.when((rows > 0) & (columns > 0)).then(
+        _crossed(c) / rows * _crossed(c) / columns * c.n
+    )
+
+
+def lift(c: Counts, _: Settings) -> pl.Expr:
+    """How many times the prevalence the precision is."""
+    return ratio(ratio(c.tp, c.tp + c.fp), ratio(c.tp + c.fn, c.n))
+
+
+def mutual_information(c: Counts, _: Settings) -> pl.Expr:
+    """Return what the call tells of the label, in bits."""
+
+    def cell(count: pl.Expr, row: pl.Expr, col: pl.Expr) -> pl.Expr:
+        share = count / c.n
+        gain = (count.cast(pl.Float64) * c.n / row / col).log(2)
+        return pl.when(count > 0).then(share * gain).otherwise(0.0)
+
+    bits = (
+        cell(c.tp, c.tp + c.fp, c.tp + c.fn)
+        + cell(c.fp, c.tp + c.fp, c.fp + c.tn)
+        + cell(c.fn, c.fn + c.tn, c.tp + c.fn)
+        + cell(c.tn, c.fn + c.tn, c.fp + c.tn)
+    )
+    return pl.when(c.n > 0).then(bits.clip(0, 1))
+
+
+def expected_cost(c: Counts, s: Settings) -> pl.Expr:
+    """Return what a row costs on average."""
+    if s.costs is None:
+        raise OptionValueError.of(
+            "metrics",
+            "expected_cost",
+            "nobody said what the errors cost",
+            'Give, say, costs={"fp": 1, "fn": 5}; correct predictions cost 0 unless named.',
+        )
+    paid = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
+    return ratio(paid, c.n)
+
+
+def net_benefit(c: Counts, _: Settings) -> pl.Expr:
+    """Return true positives less false ones at the odds of the threshold, per row."""
+    at = pl.col("threshold")
+    gained = (c.tp - c.fp * (at / (1 - at))) / c.n
+    return (
+        pl.when((at == inf) & (c.n > 0))
+        .then(0.0)
+        .when((at >= 0) & (at < 1) & (c.n > 0))
+        .then(gained)
+    )
