@@ -31,8 +31,8 @@ from rocframe.errors import (
     StorageError,
     UnknownOptionError,
 )
-from rocframe.expressions import RocExpr
-from rocframe.namespace import RocFrame
+from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
+from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
 from rocframe.storage import about, read, scan, write
 
 __version__ = "0.1.0"
@@ -50,8 +50,6 @@ __all__ = [
     "OptionValueError",
     "RepeatedNameError",
     "ReservedColumnError",
-    "RocExpr",
-    "RocFrame",
     "RocframeError",
     "ScoreError",
     "StorageError",

@@ -21,7 +21,7 @@ BEND = 1 / 4000
 CORNER = 1 / 900
 
 BETWEEN = -1  # no row of the table
-ROWS = 2400  # of all lines together, as far as each may have LEAST beside its corners
+ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
 LEAST, MOST = 20, 480  # of one line
 
 

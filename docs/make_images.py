@@ -1,0 +1,21 @@
+"""Draw the pictures of the README and the site from the bundled log: `python docs/make_images.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rocframe as rf
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def main() -> None:
+    """Write every picture."""
+    votes = rf.datasets.vote()
+    for kind in ("roc", "precision_recall", "det", "lift"):
+        chart = rf.curve(votes, "label", "score", by="model", kind=kind).roc.chart()
+        chart.save(IMAGES / f"{kind}.png", ppi=100)
+
+
+if __name__ == "__main__":
+    main()
