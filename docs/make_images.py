@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and the site from the bundled log: `python docs/make_images.py`."""
+"""Draw the pictures of the README and the site: `python docs/make_images.py`."""
 
 from __future__ import annotations
 
