@@ -357,7 +357,8 @@ def bits(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> float | None
     n = tp + fp + fn + tn
 
     def entropy(*counts: Fraction) -> float:
-        return -sum(float(c / n) * math.log2(c / n) for c in counts if c)
+        shares = [float(c / n) for c in counts]
+        return -sum(share * math.log2(share) for share in shares if share)
 
     if not n:
         return None

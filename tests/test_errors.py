@@ -168,16 +168,16 @@ TEXTS = {
     "scores that Float64 rounds": (
         rf.ScoreError.inexact("s", pl.Int64(), 2**53 + 1),
         (
-            "score='s': Int64 value 9007199254740993 changes when it becomes Float64, so two scores "
-            "might become one threshold.\n"
+            "score='s': Int64 value 9007199254740993 changes when it becomes Float64, so two "
+            "scores might become one threshold.\n"
             "Scale or rank the scores first, say pl.col('s').rank('dense')."
         ),
     ),
     "negative weights": (
         rf.MassError.of("weight", "w", "negative", 1),
         (
-            "weight='w': the weight is negative in 1 row.\nA weight is finite and at least 0; leave "
-            "out rows with .filter(), or mend them where they come from."
+            "weight='w': the weight is negative in 1 row.\nA weight is finite and at least 0; "
+            "leave out rows with .filter(), or mend them where they come from."
         ),
     ),
     "counts too large": (

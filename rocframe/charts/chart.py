@@ -31,9 +31,10 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curve of each group, right for its kind, with the area in the legend.
 
-    Every group has a line of its own: it is left out only where its area is undefined. Lines have
-    as few points as keep them within 1/500 of an axis of the whole curve; their end points are
-    exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
+    Every group has a line of its own, unless its area is undefined: then it is only named. Lines
+    have as few points as keep them within 1/500 of an axis of the whole curve; their end points
+    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
+    DET axes are normal deviates, where 0 and 1 are infinitely far: lines leave the picture there.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def chart(
         A plain Altair chart, a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (the title, where there is no color) has the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
+        Layers added to it share its axes, and its colors where they use the same values.
 
     Raises
     ------

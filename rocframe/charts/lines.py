@@ -47,7 +47,9 @@ def drawn_on(plane: Plane, path: Path) -> Lines:
     rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
     needed = np.bincount(path.curve[kept], minlength=len(path.pos))
     spare = np.minimum(MOST - needed, (ROWS - needed.sum()) // max(len(needed), 1))
-    kept[rows] |= spaced(across[rows], up[rows], path.only(rows).starts, np.maximum(spare, LEAST))
+    kept |= rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=kept)
+    # A line through one more point may pass another one at a greater distance.
+    kept = corners(across, up, path.starts, CORNER, wanted=kept)
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
     return Lines(path=path.only(kept), x=x[kept], y=y[kept])
 

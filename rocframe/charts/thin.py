@@ -52,17 +52,26 @@ def _crossings(counts: NDArray[Any], total: float) -> NDArray[np.int64]:
 
 
 def corners(
-    x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], tolerance: float
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    tolerance: float,
+    *,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Mark the points that keep each line within the tolerance of what it was.
 
-    Line i has the points `starts[i]` to `starts[i + 1]`. Douglas and Peucker's method, all
-    pieces of all lines at a time: of each piece the farthest point is kept and splits it.
+    Line i has the points `starts[i]` to `starts[i + 1]`. Points that are `wanted` are kept in any
+    case. Douglas and Peucker's method, all pieces of all lines at a time: of each piece the
+    farthest point is kept and splits it.
     """
-    kept = np.zeros(len(x), bool)
-    left, right = starts[:-1], starts[1:] - 1
-    left, right = left[right >= left], right[right >= left]
-    kept[left] = kept[right] = True
+    kept = np.zeros(len(x), bool) if wanted is None else wanted.copy()
+    some = starts[1:] > starts[:-1]
+    first, last = starts[:-1][some], starts[1:][some] - 1
+    kept[first] = kept[last] = True
+    ends = np.flatnonzero(kept)
+    inside = ~np.isin(ends[1:], first)  # no piece goes from one line to the next
+    left, right = ends[:-1][inside], ends[1:][inside]
     while True:
         long = right - left > 1
         left, right = left[long], right[long]
@@ -98,17 +107,30 @@ def spaced(
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
     most: NDArray[np.int64],
+    *,
+    corners: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark about so many points of each line, evenly along it; all of a line that has no more."""
+    """Mark about so many points of each line, evenly along it; all of a line that has no more.
+
+    Lengths are those of the line through its corners: what goes to and fro within a pixel has
+    none. The first and the last point of a line are corners.
+    """
     lengths = np.diff(starts)
     line = np.repeat(np.arange(len(lengths)), lengths)
-    step = np.abs(np.diff(x, prepend=0)) + np.abs(np.diff(y, prepend=0))
-    step[starts[:-1][lengths > 0]] = 0
-    along = np.cumsum(step)
-    along -= np.repeat(along[starts[:-1][lengths > 0]], lengths[lengths > 0])
-    whole = np.zeros(len(lengths))
-    whole[lengths > 0] = along[starts[1:][lengths > 0] - 1]
-    share = np.divide(along, whole[line], out=np.zeros_like(along), where=whole[line] > 0)
+    first = starts[:-1][lengths > 0]
+
+    def come(at: NDArray[np.int64]) -> NDArray[np.float64]:
+        step = np.abs(np.diff(x[at], prepend=0)) + np.abs(np.diff(y[at], prepend=0))
+        step[np.searchsorted(at, first)] = 0
+        return np.cumsum(step)
+
+    if not len(line):
+        return np.zeros(0, bool)
+    way, kept = come(np.arange(len(line))), np.flatnonzero(corners)
+    way = np.interp(way, way[kept], come(kept))
+    way -= way[starts[:-1][line]]
+    whole = way[starts[1:][line] - 1]
+    share = np.divide(way, whole, out=np.zeros_like(way), where=whole > 0)
     cell = np.floor(share * most[line])
     marked: NDArray[np.bool_] = (np.diff(cell, prepend=-1) != 0) | (lengths <= most)[line]
     return marked

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
+from functools import cache
 from xml.etree import ElementTree as ET
 
 import altair as alt
@@ -41,14 +42,16 @@ def records(chart):
 
 def texts(chart):
     """All the text that the rendered chart shows."""
-    svg = ET.fromstring(vl_convert.vegalite_to_svg(strict(chart)))
+    svg = ET.fromstring(drawn(json.dumps(strict(chart))))
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def lines(chart):
     """How many lines the rendered chart has."""
-    svg = vl_convert.vegalite_to_svg(strict(chart))
-    return svg.count('aria-roledescription="line mark"')
+    return drawn(json.dumps(strict(chart))).count('aria-roledescription="line mark"')
+
+
+drawn = cache(vl_convert.vegalite_to_svg)
 
 
 @pytest.fixture(scope="module")

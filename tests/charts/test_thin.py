@@ -69,6 +69,15 @@ def test_corners_keep_the_line_within_the_tolerance_both_ways(shape, n, toleranc
     assert farthest(*filled(x[kept], y[kept]), x, y) <= tolerance + 1e-12
 
 
+def test_points_that_are_wanted_are_kept_and_bend_no_line():
+    rng = np.random.default_rng(7)
+    x, y = noisy(800, rng)
+    wanted = rng.random(800) < 0.05
+    kept = corners(x, y, np.array([0, 800]), 0.05, wanted=wanted)
+    assert kept[wanted].all()
+    assert farthest(x, y, x[kept], y[kept]) <= 0.05 + 1e-12
+
+
 def test_corners_of_a_straight_line_are_its_ends():
     x = np.linspace(0, 1, 1000)
     assert np.flatnonzero(corners(x, x, np.array([0, 1000]), 1e-9)).tolist() == [0, 999]
@@ -93,9 +102,12 @@ def test_lines_beside_each_other_are_thinned_as_each_would_be_alone():
 def test_lines_of_one_point_or_none_are_kept_as_they_are():
     x = np.array([0.2, 0.3])
     assert corners(x, x, np.array([0, 1, 1, 2, 2]), 0.1).tolist() == [True, True]
-    assert spaced(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5)).tolist() == [True, True]
+    assert spaced(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5), corners=x > 0).tolist() == [
+        True,
+        True,
+    ]
     assert corners(x[:0], x[:0], np.array([0]), 0.1).tolist() == []
-    assert spaced(x[:0], x[:0], np.array([0, 0]), np.array([5])).tolist() == []
+    assert spaced(x[:0], x[:0], np.array([0, 0]), np.array([5]), corners=x[:0] > 0).tolist() == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=40))
@@ -137,6 +149,15 @@ def test_short_curves_are_landmarks_all_over():
 
 def test_points_for_tooltips_are_spaced_along_the_line():
     x = np.sort(np.random.default_rng(2).random(100_000) ** 3)
-    marked = spaced(x, x, np.array([0, len(x)]), np.array([100]))
+    starts = np.array([0, len(x)])
+    marked = spaced(x, x, starts, np.array([100]), corners=corners(x, x, starts, 0.01))
     assert 100 <= marked.sum() <= 102
     assert np.diff(x[marked]).max() < 0.011
+
+
+def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixel():
+    y = np.append(np.tile([0.0, 1.0], 500), np.ones(1000))
+    x = np.append(np.linspace(0, 0.001, 1000), np.linspace(0.001, 1, 1000))
+    starts = np.array([0, len(x)])
+    marked = spaced(x, y, starts, np.array([100]), corners=corners(x, y, starts, 0.01))
+    assert 40 <= marked[1000:].sum() <= 60
