@@ -104,6 +104,15 @@ class RepeatedNameError(RocframeError, ValueError):
             f"Given: {listed(given)}.\nName each once, or use .alias() to tell them apart."
         )
 
+    @classmethod
+    def taken(cls, argument: str, name: str, table: Iterable[str]) -> RepeatedNameError:
+        """Say that the table has a column of that name anyway."""
+        return cls(
+            f"{argument}={name!r}: the table has a column of that name anyway.\n"
+            f"Its columns are: {listed(table, most=30)}.\n"
+            "Leave it out, or use .alias() to give yours another name."
+        )
+
 
 class ReservedColumnError(RocframeError, ValueError):
     """A group column has the name of a column of the table being made."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf, isfinite
+from typing import NamedTuple
 
 import polars as pl
 
-from rocframe.errors import OptionValueError, UnknownOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from rocframe.errors import OptionValueError
+from rocframe.options import as_number, check_choice, share
 
 
 class Counts(NamedTuple):
@@ -40,18 +39,22 @@ class Settings:
     prevalence: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.beta > 0:
-            raise OptionValueError.of("beta", self.beta, "it is not above 0", "Give, say, beta=2.")
-        if self.prevalence is not None and not 0 < self.prevalence < 1:
-            raise OptionValueError.of(
-                "prevalence",
-                self.prevalence,
-                "it is the share of positives, between 0 and 1",
-                "Give a number inside that range, or None for the share in the data.",
-            )
-        for name in self.costs or ():
-            if name not in Counts._fields:
-                raise UnknownOptionError.of("costs", name, Counts._fields)
+        beta = as_number(self.beta)
+        if beta is None or not 0 < beta < inf:
+            wrong = "it is no finite number above 0"
+            raise OptionValueError.of("beta", self.beta, wrong, "Give, say, beta=2.")
+        if self.prevalence is not None:
+            wrong = "the share of positives is a number between 0 and 1"
+            share("prevalence", self.prevalence, wrong, "Give one, or None for that of the data.")
+        costs: object = self.costs
+        if costs is not None and not isinstance(costs, Mapping):
+            wrong = "it does not say what costs how much"
+            raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+        for name, cost in (self.costs or {}).items():
+            check_choice("costs", name, Counts._fields)
+            number = as_number(cost)
+            if number is None or not isfinite(number):
+                raise OptionValueError.of("costs", cost, f"{name!r} costs no number", "Give one.")
 
     @property
     def counts(self) -> Counts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.errors import RocframeError
+from rocframe.errors import OptionValueError, RocframeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +20,16 @@ PLAN = "\n\nResolved plan until failure"
 def column(name: str) -> pl.Expr:
     """Return the column of exactly this name; `pl.col` reads `^…$` and `*` as patterns."""
     return cs.by_name(name).as_expr()
+
+
+def planned(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+    """Return the plan of either kind of frame, and refuse what is neither."""
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        raise OptionValueError(
+            f"{argument}: a {type(frame).__name__} is no polars DataFrame or LazyFrame.\n"
+            "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
+        )
+    return frame.lazy()
 
 
 def like(source: FrameT, result: pl.LazyFrame) -> FrameT:

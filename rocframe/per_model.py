@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.cases import read
-from rocframe.frames import through_node
+from rocframe.frames import planned, through_node
 from rocframe.predictions import bind
 from rocframe.vocabulary import MODEL
 
@@ -47,7 +47,7 @@ def tabulated(
             anchor=anchor,
         )
 
-    return predictions.lazy().pipe_with_schema(resolve)
+    return planned("predictions", predictions).pipe_with_schema(resolve)
 
 
 def _all_models(

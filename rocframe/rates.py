@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.errors import RepeatedNameError, UnknownOptionError
+from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.formulas import (
     COUNTED,
     Counts,
@@ -28,6 +28,7 @@ from rocframe.formulas import (
     tnr,
     tpr,
 )
+from rocframe.options import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -251,15 +252,22 @@ def as_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, pl.Expr]:
     """Read `metrics`: names of ours, or named expressions over tp, fp, fn, tn."""
-    given = [metrics] if isinstance(metrics, str | pl.Expr) else list(metrics)
+    given: list[object] = (
+        [metrics]
+        if isinstance(metrics, str | pl.Expr) or not hasattr(metrics, "__iter__")
+        else [*metrics]
+    )
     named: dict[str, pl.Expr] = {}
     for metric in given:
         if isinstance(metric, pl.Expr):
-            name, expr = metric.meta.output_name(), metric
-        elif metric in NAMES:
-            name, expr = metric, NAMES[metric].expr(settings).alias(metric)
+            name, expr = metric.meta.output_name(raise_if_undetermined=False), metric
+            if name is None:
+                wrong, todo = "it makes several columns", "Give one named expression for each."
+                raise OptionValueError.of("metrics", metric, wrong, todo)
         else:
-            raise UnknownOptionError.of("metrics", metric, NAMES)
+            check_choice("metrics", metric, NAMES)
+            name = str(metric)
+            expr = NAMES[name].expr(settings).alias(name)
         if name in named:
             raise RepeatedNameError.of("metrics", name, [str(one) for one in given])
         named[name] = expr

@@ -63,7 +63,7 @@ SHAPES = {
 # Weights whose sums and products Float64 holds exactly, and weights where it does not.
 EXACT_WEIGHTS = st.integers(0, 8).map(lambda i: i / 4)
 ANY_WEIGHTS = st.sampled_from([0.0, 0.1, 0.3, 1.0, 7.7]) | st.floats(0.1, 10)
-COUNTS = st.integers(0, 3)
+COUNTS = st.sampled_from([1, 2, 3, 0])
 
 
 def any_shape() -> st.SearchStrategy[Shape]:
@@ -82,17 +82,20 @@ def tables(
 ) -> pl.DataFrame:
     """Draw a table; `mass` names columns to add and what they hold.
 
-    With `missing`, some scores are null (or NaN, where they are floats).
+    With `missing`, some scores are null (or NaN, where they are floats). Every other table has
+    rows enough, in groups few enough, for all that is undefined in small ones.
     """
     dtype, values = draw(any_shape()) if shape is None else shape
     if missing:
         nothing = [None, math.nan] if dtype in {pl.Float32, pl.Float64} else [None]
-        values = st.one_of(values, values, st.sampled_from(nothing))
+        values = st.one_of(values, values, values, st.sampled_from(nothing))
     more = mass or {}
+    rich = draw(st.booleans())
+    groups = draw(st.sampled_from([["a"], ["a", None]])) if rich else ["a", "b", None]
     rows = draw(
         st.lists(
-            st.tuples(st.sampled_from(["a", "b", None]), st.booleans(), values, *more.values()),
-            min_size=min_size,
+            st.tuples(st.sampled_from(groups), st.booleans(), values, *more.values()),
+            min_size=max(min_size, 14) if rich else min_size,
             max_size=max_size,
         )
     )

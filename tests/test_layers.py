@@ -25,6 +25,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__in
 ROOMS = [
     "errors",
     "vocabulary",
+    "options",
     "files",
     "datasets",
     "frames",

@@ -122,7 +122,6 @@ def test_a_metric_may_have_any_name(frame, name):
     assert_frame_equal(curves.roc.area(), like(frame, plain.roc.area()))
 
 
-@pytest.mark.xfail(strict=True, reason="areas/area.py: a metric may be called like its anchor")
 def test_a_metric_named_like_a_column_inside_the_node_leaves_areas_alone(frame):
     null = pl.lit(None, pl.Float64).alias("(rows)")
     curves = rf.curve(like(frame, PREDICTIONS), "label", "score", by="g", metrics=null)

@@ -8,7 +8,7 @@ import polars as pl
 
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.table import layout, opened
-from rocframe.frames import like, through_node
+from rocframe.frames import like, planned, through_node
 
 if TYPE_CHECKING:
     from rocframe.curves.kinds import KindName
@@ -104,7 +104,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
             )
 
         made = through_node(
-            plan.select(table.inputs),
+            plan.select(table.walk),
             find,
             schema={**table.keys, **dict.fromkeys(names, pl.Float64()), counted: pl.Boolean()},
             by=table.by,
@@ -112,4 +112,4 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         )
         return made.drop(counted)
 
-    return like(curves, curves.lazy().pipe_with_schema(resolve))
+    return like(curves, planned("curves", curves).pipe_with_schema(resolve))

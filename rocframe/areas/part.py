@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rocframe.errors import OptionValueError, UnknownOptionError
+from rocframe.errors import OptionValueError
+from rocframe.options import as_numbers, check_choice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +33,7 @@ class Part:
     @classmethod
     def of(cls, fpr: Range | None, tpr: Range | None, standardize: str | None) -> Part | None:
         """Read the three options of a partial area."""
-        if standardize not in {None, "mcclish"}:
-            raise UnknownOptionError.of("standardize", standardize, ("mcclish", None))
+        check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
             raise OptionValueError.of(
                 "tpr", tpr, "fpr= is given too", "A partial area has one range: give one of them."
@@ -46,12 +46,12 @@ class Part:
             return None
         rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
         given = fpr if fpr is not None else tpr
-        try:
-            a, b = sorted(float(end) for end in given)  # type: ignore[union-attr]
-        except (TypeError, ValueError):
+        ends = as_numbers(given)
+        if ends is None or len(ends) != 2:
             raise OptionValueError.of(
                 rate, given, "it is not a pair of numbers", f"Give two ends, say {rate}=(0, 0.1)."
-            ) from None
+            )
+        a, b = sorted(ends)
         if not (0 <= a < b <= 1):
             raise OptionValueError.of(
                 rate,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rocframe.charts.plane import measured, rates
-from rocframe.charts.thin import corners, distance, spaced
+from rocframe.charts.thin import corners, distance, outlines, spaced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from rocframe.charts.path import Path
     from rocframe.charts.plane import Plane
 
-# As shares of an axis. With what `landmarks` leaves out, less than 1/1600, they make 1/500.
-BEND = 1 / 4000
-CORNER = 1 / 900
+# As shares of an axis. With what `landmarks` leaves out, less than 1/2000, they make 1/500.
+BEND = 1 / 5000
+COLUMN = 1 / 3000
+CORNER = 1 / 1000
 
 BETWEEN = -1  # no row of the table
 ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
@@ -41,6 +42,8 @@ def drawn_on(plane: Plane, path: Path) -> Lines:
     if plane.bends:
         path = bent(plane, path)
     x, y = rates(plane.kind, path)
+    kept = outlines(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
+    path, x, y = path.only(kept), x[kept], y[kept]
     across, up = plane.x.place(x), plane.y.place(y)
     kept = corners(across, up, path.starts, CORNER)
     # Where a rate has no value, the line starts at that of the next point: it shows no row.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import polars as pl
 
 from rocframe.curves.table import layout, opened
 from rocframe.errors import OptionValueError
-from rocframe.frames import like, through_node
+from rocframe.frames import like, planned, through_node
+from rocframe.options import as_numbers
 from rocframe.vocabulary import MIX, POINT, as_instance
 
 if TYPE_CHECKING:
@@ -140,31 +142,31 @@ def at(
             anchor="value",
         )
 
-    return like(curves, curves.lazy().pipe_with_schema(resolve))
+    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
 def _asked(given: dict[str, Given]) -> tuple[Axis, list[float]]:
     """Return which of the four is given, and its values."""
     said = {name: value for name, value in given.items() if value is not None}
-    if len(said) != 1:
+    first, *others = said or get_args(Axis)[:1]
+    if not said or others:
         raise OptionValueError.of(
-            "at",
-            sorted(said),
-            f"{len(said)} of {', '.join(get_args(Axis))} are given",
-            "Give exactly one of them, such as at(fpr=[0.01, 0.05]).",
+            first,
+            said.get(first),
+            f"{' and '.join(f'{name}=' for name in others)} is given too"
+            if others
+            else "nobody said where on the curve",
+            f"Give one of {', '.join(get_args(Axis))}, such as at(fpr=[0.01, 0.05]).",
         )
     ((name, value),) = said.items()
-    try:
-        every = [value] if isinstance(value, int | float) else list(value)
-        values = [float(one) for one in every]
-    except (TypeError, ValueError):
+    values = as_numbers(value)
+    if values is None:
         raise OptionValueError.of(
             name, value, "it is neither a number nor a list of numbers", f"Give {name}=0.5, say."
-        ) from None
-    low, high = (float("-inf"), float("inf")) if name == "threshold" else (0.0, 1.0)
+        )
     for one in values:
-        if not low <= one <= high:
-            raise OptionValueError.of(
-                name, value, f"{one} is not between {low} and {high}", "Leave it out."
-            )
+        if isnan(one) or (name != "threshold" and not 0 <= one <= 1):
+            wrong = "NaN is no threshold" if name == "threshold" else f"{one:g} is no share"
+            todo = "Leave it out." if isnan(one) else "Rates lie between 0 and 1: 5 % is 0.05."
+            raise OptionValueError.of(name, value, wrong, todo)
     return name, values  # type: ignore[return-value]

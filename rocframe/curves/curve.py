@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING
 
 from rocframe.curves.kinds import KindName, kind_named
-from rocframe.errors import RepeatedNameError
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.formulas import Settings
 from rocframe.frames import like
+from rocframe.options import as_number, as_numbers
 from rocframe.per_model import tabulated
 from rocframe.predictions import Roles
 from rocframe.rates import as_expressions
-from rocframe.vocabulary import THRESHOLD, WALK, walk_schema
+from rocframe.vocabulary import MODEL, THRESHOLD, WALK, as_names, walk_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,9 +151,20 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = as_expressions(metrics, settings)
-    for name in named:
+    known = [*WALK, *shape.rates, *as_names(by), MODEL]
+    for name, expr in named.items():
+        for root in expr.meta.root_names():
+            if root not in known:
+                raise MissingColumnError.of("metrics", root, known[:-1])
         if name in {*WALK, *shape.rates}:
-            raise RepeatedNameError.of("metrics", name, [*WALK, *shape.rates, *named])
+            raise RepeatedNameError.taken("metrics", name, [*WALK, *shape.rates])
+    for option, value, idle, reader in (
+        ("costs", costs, None, "expected_cost"),
+        ("beta", beta, 1, "f_beta"),
+    ):
+        if value != idle and reader not in named:
+            todo = f'Say metrics=["{reader}"] with it.'
+            raise OptionValueError.of(option, value, "no metric reads it", todo)
     roles = Roles(
         label=label,
         score=score,
@@ -182,24 +194,21 @@ def curve(
         more=(*shape.rates, *named),
         anchor=THRESHOLD,
     )
-    return like(
-        predictions,
-        walked.with_columns(
-            *shape.exprs(settings), *(expr.alias(name) for name, expr in named.items())
-        ),
-    )
+    # Metrics of one's own may use the rates.
+    rated = walked.with_columns(*shape.exprs(settings))
+    return like(predictions, rated.with_columns(expr.alias(name) for name, expr in named.items()))
 
 
 def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:
     """Read given thresholds: rising, each once, without the `inf` that is always there."""
-    from rocframe.errors import OptionValueError
-
-    try:
-        values = [float(value) for value in thresholds]
-    except (TypeError, ValueError):
+    values = None if as_number(thresholds) is not None else as_numbers(thresholds)
+    if values is None:
         raise OptionValueError.of(
-            "thresholds", thresholds, "they are not all numbers", "Give a list of numbers."
-        ) from None
-    if any(isnan(value) for value in values):
+            "thresholds",
+            thresholds,
+            "it is no list of numbers",
+            "Give, say, thresholds=[0.1, 0.5].",
+        )
+    if any(map(isnan, values)):
         raise OptionValueError.of("thresholds", thresholds, "one of them is NaN", "Leave it out.")
-    return sorted({value + 0.0 for value in values} - {float("inf")})
+    return sorted({value + 0.0 for value in values} - {inf})

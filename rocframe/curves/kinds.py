@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rocframe.errors import BrokenCurveError, UnknownOptionError
+from rocframe.errors import BrokenCurveError
+from rocframe.options import check_choice
 from rocframe.rates import NAMES, Rate
 from rocframe.vocabulary import CONFUSION
 
@@ -75,8 +76,7 @@ KIND_NAMES = {name: kind for kind in KINDS.values() for name in (kind.name, *kin
 
 def kind_named(name: str) -> Kind:
     """Return the kind of this name or alias."""
-    if name not in KIND_NAMES:
-        raise UnknownOptionError.of("kind", name, KIND_NAMES)
+    check_choice("kind", name, KIND_NAMES)
     return KIND_NAMES[name]
 
 

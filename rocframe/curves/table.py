@@ -36,6 +36,12 @@ class Layout:
         rows = [column(name).alias(self.private(name)) for name in self.row]
         return [*(column(name) for name in self.by), *rows]
 
+    @property
+    def walk(self) -> list[pl.Expr]:
+        """The same of threshold and counts alone: rates and metrics are not even worked out."""
+        rows = [column(name).alias(self.private(name)) for name in WALK]
+        return [*(column(name) for name in self.by), *rows]
+
     def private(self, name: str) -> str:
         """Return the name that a column right of the keys has inside a node."""
         hidden = f"({name})"
@@ -54,7 +60,7 @@ def layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> 
     names = list(schema)
     at = names.index(THRESHOLD)
     keys = as_names(by) if by is not None else tuple(names[:at])
-    check_groups(keys, schema, made)
+    check_groups(keys, schema, (*WALK, *made))
     for name in WALK:
         if not schema[name].is_numeric():
             raise ColumnTypeError.of("curves", name, schema[name], f"It holds numbers. {MAKE}")
@@ -98,6 +104,11 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
     """Sort a curve table by key and falling threshold, and check that each group is whole."""
     import numpy as np
 
+    if not table.by and frame.is_empty():
+        raise BrokenCurveError.of(
+            "curves: the table has no rows, and without group columns even no predictions make one",
+            f"Leave its rows in, or name its group columns in by=. {MAKE}",
+        )
     threshold = frame.get_column(table.private(THRESHOLD))
     if threshold.null_count() or any(
         frame.get_column(table.private(name)).null_count() for name in CONFUSION

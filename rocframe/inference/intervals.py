@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.errors import OptionValueError, UnknownOptionError
+from rocframe.options import check_choice, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,12 +38,9 @@ class Interval(NamedTuple):
 
 def check_interval(ci: str | None, level: float) -> None:
     """Check the two options that every interval has."""
-    if ci is not None and ci not in get_args(Method):
-        raise UnknownOptionError.of("ci", ci, (*get_args(Method), None))
-    if not 0 < level < 1:
-        raise OptionValueError.of(
-            "level", level, "it is the share of intervals that cover", "Give, say, level=0.95."
-        )
+    check_choice("ci", ci, (*get_args(Method), None))
+    wrong = "the share of intervals that cover is a number between 0 and 1"
+    share("level", level, wrong, "Give, say, level=0.95.")
 
 
 def quantile(level: float) -> float:

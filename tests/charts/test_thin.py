@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocframe.charts.thin import corners, landmarks, spaced
+from rocframe.charts.thin import corners, landmarks, outlines, spaced
 
 
 def farthest(x, y, line_x, line_y):
@@ -139,7 +139,7 @@ def test_rows_between_two_landmarks_have_nearly_their_counts(whole, share):
             # The rows inside the gap: the first after the left one, and the last before the right.
             ends = np.stack([rising[left + 1], rising[right - 1]])
             low, high = ends.min(0), ends.max(0)
-            assert (high - low <= high / 600 + 1e-6).all()
+            assert (high - low <= high / 800 + 1e-6).all()
 
 
 def test_short_curves_are_landmarks_all_over():
@@ -159,5 +159,21 @@ def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixe
     y = np.append(np.tile([0.0, 1.0], 500), np.ones(1000))
     x = np.append(np.linspace(0, 0.001, 1000), np.linspace(0.001, 1, 1000))
     starts = np.array([0, len(x)])
-    marked = spaced(x, y, starts, np.array([100]), corners=corners(x, y, starts, 0.01))
-    assert 40 <= marked[1000:].sum() <= 60
+    outline = outlines(x, y, starts, 0.002)
+    x, y, starts = x[outline], y[outline], np.array([0, outline.sum()])
+    bare = corners(x, y, starts, 0.01)
+    assert bare.sum() <= 5
+    marked = spaced(x, y, starts, np.array([100]), corners=bare)
+    assert marked[x > 0.001].sum() >= 25
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("width", [0.1, 0.003])
+def test_outlines_keep_the_line_within_a_column_both_ways(shape, width):
+    x, y = SHAPES[shape](1000, np.random.default_rng(3))
+    kept = outlines(x, y, np.array([0, len(x)]), width)
+    assert kept[0]
+    assert kept[-1]
+    assert kept.sum() <= 4 / width + 4
+    assert farthest(x, y, x[kept], y[kept]) <= width + 1e-12
+    assert farthest(*filled(x[kept], y[kept]), x, y) <= width + 1e-12

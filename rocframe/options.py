@@ -1,0 +1,48 @@
+"""What callers give as options → plain values, or one clear error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import OptionValueError, UnknownOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
+    """Check that an option is one of its closed set."""
+    allowed = list(choices)
+    if not (value is None or isinstance(value, str)) or value not in allowed:
+        raise UnknownOptionError.of(argument, value, allowed)
+
+
+def as_number(value: object) -> float | None:
+    """Return a plain number, of numpy or not; None for what is none, such as text."""
+    if isinstance(value, str | bytes | pl.Series | pl.Expr) or getattr(value, "ndim", None):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def as_numbers(value: object) -> list[float] | None:
+    """Return one number or several as a list; None where one of them is none."""
+    single = as_number(value)
+    if single is not None:
+        return [single]
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+        return None
+    every = [as_number(one) for one in value]
+    return None if None in every else every  # type: ignore[return-value]
+
+
+def share(argument: str, value: object, wrong: str, todo: str) -> float:
+    """Return a number between 0 and 1, both left out."""
+    number = as_number(value)
+    if number is None or not 0 < number < 1:
+        raise OptionValueError.of(argument, value, wrong, todo)
+    return number

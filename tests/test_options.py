@@ -1,0 +1,242 @@
+"""Options of every verb: what is none of the choices, or outside the range, is one clear error."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+PREDICTIONS = pl.DataFrame(
+    {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1], "g": list("aabb")}
+)
+CURVES = rf.curve(PREDICTIONS, "label", "score")
+
+
+def curve(**options):
+    return rf.curve(PREDICTIONS, "label", "score", **options)
+
+
+def auc(**options):
+    return rf.auc(PREDICTIONS, "label", "score", **options)
+
+
+def at(**options):
+    return rf.at(CURVES, **options)
+
+
+SHARE = "the share of intervals that cover is a number between 0 and 1.\nGive, say, level=0.95."
+PREVALENCE = (
+    "the share of positives is a number between 0 and 1.\nGive one, or None for that of the data."
+)
+BETA = "it is no finite number above 0.\nGive, say, beta=2."
+EDGES = "it is no list of numbers.\nGive, say, thresholds=[0.1, 0.5]."
+PAIR = "it is not a pair of numbers.\nGive two ends, say fpr=(0, 0.1)."
+RATES = "Rates lie between 0 and 1: 5 % is 0.05."
+FRAME = (
+    "is no polars DataFrame or LazyFrame.\n"
+    "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
+)
+WHERE = "Give one of threshold, fpr, tpr, alert_rate, such as at(fpr=[0.01, 0.05])."
+KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
+TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+
+WRONG = [
+    (lambda: auc(level=95), f"level=95: {SHARE}"),
+    (lambda: auc(level="0.95"), f"level='0.95': {SHARE}"),
+    (lambda: auc(level=None), f"level=None: {SHARE}"),
+    (lambda: auc(level=nan), f"level=nan: {SHARE}"),
+    (
+        lambda: auc(ci="wald"),
+        (
+            "ci='wald': there is no such choice.\n"
+            "Choose one of: 'logit_delong', 'delong', 'newcombe', None."
+        ),
+    ),
+    (
+        lambda: auc(ci=["delong"]),
+        (
+            "ci=['delong']: there is no such choice.\n"
+            "Choose one of: 'logit_delong', 'delong', 'newcombe', None."
+        ),
+    ),
+    (lambda: auc(fpr=0.1), f"fpr=0.1: {PAIR}"),
+    (lambda: auc(fpr="01"), f"fpr='01': {PAIR}"),
+    (lambda: auc(fpr=(0, 0.1, 0.2)), f"fpr=(0, 0.1, 0.2): {PAIR}"),
+    (
+        lambda: auc(fpr=(0, 0.1), tpr=(0, 0.1)),
+        ("tpr=(0, 0.1): fpr= is given too.\nA partial area has one range: give one of them."),
+    ),
+    (
+        lambda: auc(standardize=["mcclish"]),
+        "standardize=['mcclish']: there is no such choice.\nChoose one of: 'mcclish', None.",
+    ),
+    (
+        lambda: auc(standardize="mcclish"),
+        "standardize='mcclish': a whole area needs none.\nGive fpr= or tpr=.",
+    ),
+    (
+        lambda: auc(ci="newcombe", fpr=(0, 0.1)),
+        (
+            "ci='newcombe': Newcombe's interval is for whole areas.\n"
+            'Say ci="logit_delong" or ci="delong" with fpr= or tpr=.'
+        ),
+    ),
+    (
+        lambda: curve(kind="prc"),
+        f"kind='prc': there is no such choice.\n{KINDS}\nDid you mean kind='pr'?",
+    ),
+    (lambda: curve(kind=["roc"]), f"kind=['roc']: there is no such choice.\n{KINDS}"),
+    (lambda: curve(thresholds="55"), f"thresholds='55': {EDGES}"),
+    (lambda: curve(thresholds=0.5), f"thresholds=0.5: {EDGES}"),
+    (lambda: curve(thresholds=[0.5, None]), f"thresholds=[0.5, None]: {EDGES}"),
+    (lambda: curve(thresholds=["0.5"]), f"thresholds=['0.5']: {EDGES}"),
+    (lambda: curve(thresholds=[nan]), "thresholds=[nan]: one of them is NaN.\nLeave it out."),
+    (lambda: curve(beta="2"), f"beta='2': {BETA}"),
+    (lambda: curve(beta=0), f"beta=0: {BETA}"),
+    (lambda: curve(beta=inf), f"beta=inf: {BETA}"),
+    (lambda: curve(prevalence="half"), f"prevalence='half': {PREVALENCE}"),
+    (lambda: curve(prevalence=10), f"prevalence=10: {PREVALENCE}"),
+    (lambda: curve(prevalence=0), f"prevalence=0: {PREVALENCE}"),
+    (
+        lambda: curve(costs=[1, 5]),
+        'costs=[1, 5]: it does not say what costs how much.\nGive, say, {"fp": 1, "fn": 5}.',
+    ),
+    (lambda: curve(costs={"fp": "1"}), "costs='1': 'fp' costs no number.\nGive one."),
+    (lambda: curve(costs={"fp": nan}), "costs=nan: 'fp' costs no number.\nGive one."),
+    (
+        lambda: curve(costs={"FP": 1}),
+        "costs='FP': there is no such choice.\nChoose one of: 'tp', 'fp', 'fn', 'tn'.",
+    ),
+    (
+        lambda: curve(metrics="expected_cost"),
+        (
+            "metrics='expected_cost': nobody said what the errors cost.\n"
+            'Give, say, costs={"fp": 1, "fn": 5}; correct predictions cost 0 unless named.'
+        ),
+    ),
+    (
+        lambda: curve(metrics="fpr"),
+        (
+            f"metrics='fpr': the table has a column of that name anyway.\n{TABLE}\n"
+            "Leave it out, or use .alias() to give yours another name."
+        ),
+    ),
+    (
+        lambda: curve(metrics=pl.col("tp") * 2),
+        (
+            f"metrics='tp': the table has a column of that name anyway.\n{TABLE}\n"
+            "Leave it out, or use .alias() to give yours another name."
+        ),
+    ),
+    (
+        lambda: curve(metrics=pl.col("tp", "fp") * 2),
+        (
+            "metrics=[(cs.by_name('tp', 'fp', require_all=true)) * (dyn int: 2)]: it makes several "
+            "columns.\nGive one named expression for each."
+        ),
+    ),
+    (
+        lambda: curve(metrics=(pl.col("tpp") * 2).alias("twice")),
+        (
+            "metrics='tpp': the frame has no such column.\n"
+            "It has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\nDid you mean metrics='tp'?"
+        ),
+    ),
+    (at, f"threshold=None: nobody said where on the curve.\n{WHERE}"),
+    (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given too.\n{WHERE}"),
+    (lambda: at(fpr=5), f"fpr=5: 5 is no share.\n{RATES}"),
+    (lambda: at(alert_rate=[0.1, -0.5]), f"alert_rate=[0.1, -0.5]: -0.5 is no share.\n{RATES}"),
+    (lambda: at(fpr=nan), "fpr=nan: nan is no share.\nLeave it out."),
+    (lambda: at(threshold=nan), "threshold=nan: NaN is no threshold.\nLeave it out."),
+    (
+        lambda: at(threshold="5"),
+        ("threshold='5': it is neither a number nor a list of numbers.\nGive threshold=0.5, say."),
+    ),
+    (
+        lambda: at(tpr=[0.5, None]),
+        "tpr=[0.5, None]: it is neither a number nor a list of numbers.\nGive tpr=0.5, say.",
+    ),
+    (
+        lambda: at(threshold=0.5, interpolate=True),
+        (
+            "interpolate=True: between two scores nothing changes, so there is nothing to "
+            "interpolate.\nGive fpr=, tpr= or alert_rate= with it."
+        ),
+    ),
+    (lambda: rf.area(CURVES, kind="x"), f"kind='x': there is no such choice.\n{KINDS}"),
+    (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}"),
+    (lambda: rf.curve("log.parquet", "label", "score"), f"predictions: a str {FRAME}"),
+    (
+        lambda: rf.auc(PREDICTIONS.group_by("g"), "label", "score"),
+        f"predictions: a GroupBy {FRAME}",
+    ),
+    (lambda: rf.at(CURVES["tp"], fpr=0.1), f"curves: a Series {FRAME}"),
+    (lambda: rf.area(None), f"curves: a NoneType {FRAME}"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), WRONG, ids=[text.split(":")[0] for _, text in WRONG])
+def test_a_wrong_option_is_named_with_its_value_and_what_to_do(call, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("half", [0.5, np.float64(0.5), np.float32(0.5), np.array(0.5)], ids=repr)
+def test_a_number_of_any_kind_is_a_number(half):
+    assert_frame_equal(at(fpr=half), at(fpr=0.5))
+    assert_frame_equal(at(threshold=[half]), at(threshold=0.5))
+    assert_frame_equal(curve(thresholds=[half]), curve(thresholds=[0.5]))
+    assert_frame_equal(auc(fpr=(0, half)), auc(fpr=(0, 0.5)))
+    assert_frame_equal(auc(level=half), auc(level=0.5))
+
+
+@pytest.mark.parametrize(
+    "several", [[0, 0.5], (0, 0.5), pl.Series([0.0, 0.5]), np.array([0, 0.5]), range(1)], ids=repr
+)
+def test_several_numbers_come_in_any_container(several):
+    assert_frame_equal(at(tpr=several), at(tpr=[float(one) for one in several]))
+    assert_frame_equal(curve(thresholds=several), curve(thresholds=[float(one) for one in several]))
+
+
+def test_a_metric_of_ones_own_may_use_the_rates():
+    gain = (pl.col("tpr") - pl.col("fpr")).alias("gain")
+    assert_frame_equal(curve(metrics=gain), curve(metrics="youden").rename({"youden": "gain"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"beta": 2}, 'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.'),
+        (
+            {"costs": {"fp": 1}, "metrics": ["f1"]},
+            "costs={'fp': 1}: no metric reads it.\nSay metrics=[\"expected_cost\"] with it.",
+        ),
+    ],
+)
+def test_an_option_that_nothing_reads_is_not_ignored(options, text):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.curve(pl.DataFrame({"y": [1, 0], "s": [0.9, 0.1]}), "y", "s", **options)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("verb", [rf.area, lambda curves: rf.at(curves, fpr=0.1)])
+def test_a_curve_table_without_keys_or_rows_is_no_curve(verb):
+    curves = rf.curve(pl.DataFrame({"y": [1, 0], "s": [0.9, 0.1]}), "y", "s").clear()
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        verb(curves)
+    assert str(caught.value).startswith(
+        "curves: the table has no rows, and without group columns even no predictions make one.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["threshold", "tp", "auc"])
+def test_no_column_of_the_walk_or_of_the_result_is_a_key(name):
+    table = rf.curve(pl.DataFrame({"y": [1, 0], "s": [0.9, 0.1]}), "y", "s")
+    with pytest.raises(rf.ReservedColumnError if name != "auc" else rf.MissingColumnError):
+        rf.area(table, by=name)
