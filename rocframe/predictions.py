@@ -106,7 +106,7 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
     inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in given.items():
         names[role], expr, dtype = _resolve(plan, schema, argument, source)
-        _CHECKS[argument](names[role], dtype)
+        TYPE_CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
             positive = as_positive(roles.positive, names[role], dtype)
@@ -267,7 +267,7 @@ def _check_count(name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.of("count", name, dtype, todo)
 
 
-_CHECKS = {
+TYPE_CHECKS = {
     "label": _check_label,
     "score": _check_score,
     "weight": _check_weight,

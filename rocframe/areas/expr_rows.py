@@ -16,7 +16,7 @@ import polars as pl
 from rocframe.cases import LARGEST
 from rocframe.errors import OptionValueError
 from rocframe.frames import column
-from rocframe.predictions import _CHECKS as CHECKS
+from rocframe.predictions import TYPE_CHECKS as CHECKS
 from rocframe.predictions import as_positive
 
 if TYPE_CHECKING:
