@@ -64,44 +64,57 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     a, b = part.ends
     low, high = _heights_at_ends(walk, part)
     across, along = _sides(walk, part)
+    # An unscored row of the class along the axis ties at its very start, where the curve is 0,
+    # unless the range begins after it; one of the other class lies beyond its end.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        start = np.where(along.unscored / (2 * along.mass) < a, low, 0.0)
+    lost = np.array([np.zeros(len(start)), start])
 
-    def one(block: Block) -> list[NDArray[np.float64]]:
+    def influences(block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         step = _steps(walk, block, part)
         place = (step.x0 + step.x1) / 2
         inside = step.height(place)
         inside = np.where(place < a, block.of_steps(low), inside)
         inside = np.where(place > b, block.of_steps(high), inside)
-        influences = (b - np.clip(place, a, b), inside)
-        masses, squares = (block.pos, block.neg), (block.pos_squares, block.neg_squares)
-        if part.rate == "tpr":
-            masses, squares = masses[::-1], squares[::-1]
-        sums = []
-        for influence, mass, square in zip(influences, masses, squares, strict=True):
-            spread = mass if square is None else square
-            sums += [mass * influence, spread * influence, spread * influence**2, spread]
-        return [np.add.reduceat(values, block.starts[:-1]) for values in sums]
+        return b - np.clip(place, a, b), inside
 
-    sums = _added(walk, walk.each(one, squares=True), 8)
-    # An unscored row of the class along the axis ties at its very start, where the curve is 0,
-    # unless the range begins after it; one of the other class lies beyond its end.
+    def sums(block: Block) -> list[NDArray[np.float64]]:
+        masses = _in_order(part, block.pos, block.neg)
+        return [
+            np.add.reduceat(mass * influence, block.starts[:-1])
+            for mass, influence in zip(masses, influences(block), strict=True)
+        ]
+
+    unscored = np.array([across.unscored, along.unscored])
     with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.where(along.unscored / (2 * along.mass) < a, low, 0.0)
-        variance = _spread(across, sums[:4], np.zeros(len(start))) + _spread(along, sums[4:], start)
+        means = _added(walk, walk.each(sums), 2) + unscored * lost
+        means /= np.array([across.mass, along.mass])
+
+    # Squares about the mean, in a second pass: their difference would hide a variance of 0.
+    def squares(block: Block) -> list[NDArray[np.float64]]:
+        spreads = _in_order(part, block.pos, block.neg)
+        if block.pos_squares is not None:
+            spreads = _in_order(part, block.pos_squares, block.neg_squares)
+        return [
+            np.add.reduceat(spread * (influence - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for spread, influence, mean in zip(spreads, influences(block), means, strict=True)
+        ]
+
+    around = _added(walk, walk.each(squares, squares=True), 2)
+    around += np.array([across.unscored_squares, along.unscored_squares]) * (lost - means) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = sum(
+            side.rows / (side.rows - 1) * sums / np.square(side.mass, dtype=float)
+            for side, sums in zip((across, along), around, strict=True)
+        )
     # Below the rounding of the placements themselves (1e-14, squared) there is no spread.
     variance = np.where(variance < 1e-28, 0.0, variance)
     return np.where((across.rows < 2) | (along.rows < 2), np.nan, variance)
 
 
-def _spread(
-    side: Side, sums: NDArray[np.float64], unscored: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the variance of one class's mean influence, unscored rows having a given one."""
-    first, mixed, second, squares = sums
-    lost = side.unscored_squares
-    mean = (first + side.unscored * unscored) / side.mass
-    around = second - 2 * mean * mixed + mean**2 * squares + lost * (unscored - mean) ** 2
-    spread: NDArray[np.float64] = np.maximum(around, 0) / np.square(side.mass, dtype=float)
-    return side.rows / (side.rows - 1) * spread
+def _in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
+    """Return what belongs to the class across the axis, and to the one along it."""
+    return (pos, neg) if part.rate == "fpr" else (neg, pos)
 
 
 def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
@@ -136,7 +149,7 @@ def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
     totals, tails = walk.totals, walk.rows.tails
     pos = Side(totals.pos_rows, totals.pos, tails.pos_mass, tails.pos_squares)
     neg = Side(totals.neg_rows, totals.neg, tails.neg_mass, tails.neg_squares)
-    return (pos, neg) if part.rate == "fpr" else (neg, pos)
+    return _in_order(part, pos, neg)
 
 
 def _steps(walk: Walk, block: Block, part: Part) -> Steps:

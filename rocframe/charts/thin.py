@@ -58,13 +58,13 @@ def outlines(
 
     For lines that never go left. What goes up and down within a column looks no different.
     """
-    fresh = np.diff(np.floor(x / width), prepend=-1) != 0
+    fresh: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
     fresh[starts[:-1][starts[1:] > starts[:-1]]] = True
     first = np.flatnonzero(fresh)
     if not len(first):
         return fresh
     run = np.cumsum(fresh) - 1
-    marked: NDArray[np.bool_] = fresh | np.append(fresh[1:], True)
+    marked: NDArray[np.bool_] = np.logical_or(fresh, np.append(fresh[1:], True))
     for extreme in (np.minimum, np.maximum):
         there = np.flatnonzero(y == extreme.reduceat(y, first)[run])
         marked[there[np.diff(run[there], prepend=-1) != 0]] = True
