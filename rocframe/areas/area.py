@@ -91,14 +91,14 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         counted = table.private(COUNTED)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            from rocframe.areas.under import auc_of, precision_recall_of
+            from rocframe.areas.under import auc_of, average_precision_of, pr_auc_of
 
             whole = opened(frame, table)
-            areas = (auc_of(whole),) if len(names) == 1 else precision_recall_of(whole)
+            measures = (auc_of,) if len(names) == 1 else (average_precision_of, pr_auc_of)
             return whole.keys.with_columns(
                 *(
-                    pl.Series(name, values, nan_to_null=True)
-                    for name, values in zip(names, areas, strict=True)
+                    pl.Series(name, measure(whole), nan_to_null=True)
+                    for name, measure in zip(names, measures, strict=True)
                 ),
                 pl.Series(counted, [True] * len(whole.firsts), pl.Boolean),
             )

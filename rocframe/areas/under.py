@@ -35,18 +35,23 @@ def auc_of(curves: Curves) -> NDArray[np.float64]:
     return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas[0]
 
 
-def precision_recall_of(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return average precision and the area under the interpolated precision-recall curve."""
-    tp, fp, tp0, fp0 = (part.astype(np.float64) for part in _steps(curves))
-    pos = curves.total("tp", "fn").astype(np.float64)
-    if not len(pos):
-        return np.zeros(0), np.zeros(0)
+def average_precision_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the step sum under each precision-recall curve; NaN without positives."""
+    tp, fp, tp0, _ = (part.astype(np.float64) for part in _steps(curves))
+    return _per_positive(curves, step_sum(tp, fp, tp0))
+
+
+def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each interpolated precision-recall curve; NaN without positives."""
+    return _per_positive(curves, hyperbola(*(part.astype(np.float64) for part in _steps(curves))))
+
+
+def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not len(curves.firsts):
+        return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        average_precision, pr_auc = (
-            np.add.reduceat(steps, curves.firsts) / pos
-            for steps in (step_sum(tp, fp, tp0), hyperbola(tp, fp, tp0, fp0))
-        )
-    return average_precision, pr_auc
+        area: NDArray[np.float64] = np.add.reduceat(steps, curves.firsts) / curves.total("tp", "fn")
+    return area
 
 
 def step_sum(

@@ -7,7 +7,7 @@ from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from rocframe.areas.under import auc_of, precision_recall_of
+from rocframe.areas.under import auc_of, average_precision_of
 from rocframe.charts.names import legible, spelled
 from rocframe.errors import BrokenCurveError
 
@@ -62,7 +62,7 @@ class Group:
 def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
     """Return the area under each curve, NaN where it is undefined; None where none is known."""
     try:
-        areas = precision_recall_of(curves)[0] if _is_pr(kind) else auc_of(curves)
+        areas = average_precision_of(curves) if _is_pr(kind) else auc_of(curves)
     except BrokenCurveError:  # made with thresholds=, and so without its end
         return None
     return [float(area) for area in areas]
