@@ -66,3 +66,7 @@ __all__ = [
     "scan",
     "write",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

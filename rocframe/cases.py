@@ -116,7 +116,7 @@ def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
     binary = label.dtype.is_numeric() and bool(((label == 0) | (label == 1)).all())
     if positive is None:
         if not binary:
-            raise LabelError.undecided(name, label.dtype, _distinct(label))
+            raise LabelError.undecided(name, label.dtype, _distinct(label), _rarest(label))
         return label == 1
     try:
         # A Series of a Categorical with named categories has no ==; an expression has.
@@ -137,6 +137,14 @@ def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
 
 def _distinct(label: pl.Series) -> list[object]:
     return label.drop_nulls().unique().sort().to_list()
+
+
+def _rarest(label: pl.Series) -> object:
+    """Return the rarest label, the last of several: what one looks for is rare."""
+    counted = label.drop_nulls().rename("label").value_counts(name="rows")
+    if counted.is_empty():
+        return "yes"
+    return counted.sort("rows", "label", descending=[False, True]).item(0, "label")
 
 
 def _scores(score: pl.Series, name: str) -> pl.Series:

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = application()(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _refuse(f"{str(error).strip()}\nSee rocframe --help.")
+        return _refuse(f"{str(error).strip()}\nSee rocframe evaluate --help.")
     except RocframeError as error:
         return _refuse(as_options(str(error).split(PLAN)[0]))
     except KeyboardInterrupt:

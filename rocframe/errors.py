@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 
+MANY = 10  # more distinct fractions than this are no labels
 LONGEST = 100  # characters of a value that a message repeats
 
 
@@ -120,6 +121,11 @@ class ReservedColumnError(RocframeError, ValueError):
     @classmethod
     def of(cls, column: str, table: Iterable[str]) -> ReservedColumnError:
         """Name the group column and the columns of the table."""
+        if column == "model" and "model" in table:
+            return cls(
+                "by='model': several scores are compared, and they make a key 'model' themselves.\n"
+                "Leave 'model' out of by, or rename that column first."
+            )
         return cls(
             f"by={column!r}: the table being made has a column of that name.\n"
             f"Its columns are: {listed(table, most=30)}.\n"
@@ -177,14 +183,19 @@ class LabelError(RocframeError, ValueError):
     """Labels that do not say which class is positive."""
 
     @classmethod
-    def undecided(cls, column: str, dtype: object, values: Iterable[object]) -> LabelError:
+    def undecided(
+        cls, column: str, dtype: object, values: Iterable[object], example: object
+    ) -> LabelError:
         """List the labels found, where nobody said which of them is positive."""
         found = list(values)
-        example = found[-1] if found else "yes"
         return cls(
             f"label={column!r}: which value is positive? The labels are {dtype}, and only "
             f"Boolean and 0/1 labels say so themselves.\nFound: {listed(found) or 'no labels'}.\n"
-            f"Name the positive class, such as positive={example!r}."
+            + (
+                "These look like scores: are label and score the right way round?"
+                if isinstance(example, float) and len(found) > MANY
+                else f"Name the positive class, such as positive={example!r}."
+            )
         )
 
     @classmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -44,6 +45,16 @@ class RocFrame:
         # the garbage collector runs. Dropping the cached entry breaks it.
         vars(self._held).pop("roc", None)
         return self._held
+
+    def __getattr__(self, name: str) -> NoReturn:
+        verbs = [verb for verb in vars(type(self)) if not verb.startswith("_")]
+        guess = get_close_matches(name, verbs, n=1, cutoff=0.4)
+        raise AttributeError(
+            f".roc.{name}: there is no such verb.\nThere are: {', '.join(sorted(verbs))}."
+            + (f"\nDid you mean .roc.{guess[0]}?" if guess else ""),
+            name=name,
+            obj=self,
+        )
 
     curve = verb(curve)
     auc = verb(auc)

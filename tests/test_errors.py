@@ -144,7 +144,7 @@ TEXTS = {
         ),
     ),
     "labels undecided": (
-        rf.LabelError.undecided("y", pl.String(), ["a", "b"]),
+        rf.LabelError.undecided("y", pl.String(), ["a", "b"], "b"),
         (
             "label='y': which value is positive? The labels are String, and only Boolean and 0/1 "
             "labels say so themselves.\nFound: 'a', 'b'.\n"

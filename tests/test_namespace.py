@@ -82,8 +82,16 @@ def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
 
 @pytest.mark.parametrize("name", ["aucs", "roc_auc", "Curve", "write", "read", "to_dict"])
 def test_what_is_not_ours_is_no_attribute(frame, name):
-    with pytest.raises(AttributeError, match=f"'RocFrame' object has no attribute '{name}'"):
+    with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
+    assert str(caught.value).startswith(
+        f".roc.{name}: there is no such verb.\nThere are: area, at, auc, chart, curve."
+    )
+
+
+def test_a_verb_by_another_name_is_guessed(frame):
+    with pytest.raises(AttributeError, match=r"Did you mean \.roc\.curve\?$"):
+        frame(PREDICTIONS).roc.roc_curve("label", "score")
 
 
 def test_series_have_no_accessor():

@@ -27,7 +27,7 @@ AREAS = {"roc": ("auc", "roc_auc"), "pr": ("average_precision", "average_precisi
 CLOSE = 1e-12
 
 either_shape = st.sampled_from([TIED, PLAIN])
-few = settings(max_examples=40)
+few = settings(max_examples=25)
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,8 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
         raise BrokenCurveError.of(
             f"curves: the curve{' of ' + named if named else ''} ends before its lowest score, "
             "so the area under it is not known",
-            "Make the curve without thresholds=, or ask .roc.auc() for the area.",
+            "Make the curve without thresholds= and keep all its rows; for a part of the area ask "
+            ".roc.auc(…, fpr=(0, 0.1)).",
         )
     before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
     for part in before:

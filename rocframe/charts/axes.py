@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Where normal-deviate axes have ticks, and again as far from 1.
 TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
-PERCENT = "format(cumulativeNormal(datum.value), '.6~p')"
+PERCENT = "format(cumulativeNormal(datum.value), '.3~p')"
 
 
 def positions(plane: Plane) -> tuple[alt.X, alt.Y]:

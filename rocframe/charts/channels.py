@@ -38,7 +38,7 @@ def assigned(
         if name in by:
             continue
         if name not in columns:
-            raise MissingColumnError.of(argument, name, columns)
+            raise MissingColumnError.of(argument, name, by or columns)
         groups = f"Its group columns are: {listed(by)}." if by else "It has no group columns."
         raise OptionValueError.of(argument, name, "it is no group column of the table", groups)
     for name in plain:

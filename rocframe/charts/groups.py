@@ -72,7 +72,8 @@ def summed_up(areas: Sequence[float] | None, kind: Kind) -> str:
     """Say the area under one curve, or the mean of several; nothing where none is known."""
     if not areas:
         return ""
-    name = "AP" if _is_pr(kind) else "AUC"
+    # On other axes than its own the area is not that under the line one sees.
+    name = "AP" if _is_pr(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
     known = [area for area in areas if not isnan(area)]
     if not known:
         return f"{name} undefined"

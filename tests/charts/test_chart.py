@@ -101,7 +101,7 @@ def test_every_kind_is_strict_json_and_can_be_rendered(by_model, kind):
     chart = rf.chart(by_model, kind=kind)
     assert lines(chart) == 6
     shown = texts(chart)
-    name = "AP" if kind == "precision_recall" else "AUC"
+    name = {"precision_recall": "AP", "roc": "AUC"}.get(kind, "ROC AUC")
     area = rf.area(by_model, kind=kind)
     for row in area.iter_rows():
         assert f"{row[0]} ({name} {row[1]:.3f})" in shown
@@ -221,7 +221,7 @@ def test_a_group_whose_area_is_undefined_is_named_and_not_drawn(kind):
     table = rf.curve(rows, "label", "score", by="model", missing="drop")
     chart = rf.chart(table, kind=kind)
     assert lines(chart) == 1
-    name = "AP" if kind == "precision_recall" else "AUC"
+    name = {"precision_recall": "AP", "roc": "AUC"}.get(kind, "ROC AUC")
     shown = texts(chart)
     assert f"no positives ({name} undefined)" in shown
     assert f"no rows ({name} undefined)" in shown

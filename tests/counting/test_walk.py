@@ -65,7 +65,7 @@ def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
 
 @every_cut
 @every_pool
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(table=tables(missing=True, min_size=6, max_size=40))
 def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table):
     expected = everything(table)
@@ -81,7 +81,7 @@ def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table
 
 @every_cut
 @every_pool
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}))
 def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
     expected = everything(table, count="count")
@@ -95,7 +95,7 @@ def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
 
 
 @every_cut
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     table=tables(
         missing=True, min_size=6, max_size=40, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}
@@ -115,7 +115,7 @@ def test_weighted_rows_may_be_cut_anywhere_too(sizes, table):
 
 @every_cut
 @pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_cut_rows_are_counted_by_definition(sizes, shape, data):
     table = data.draw(tables(shape=SHAPES[shape], missing=True, min_size=6, max_size=40))
