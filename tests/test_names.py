@@ -219,7 +219,6 @@ TABLES = {
     "curve of another kind": (rf.curve, {"kind": "gain"}, ["alert_rate"]),
     "auc": (rf.auc, {}, ["n_pos", "n_missing", "auc", "auc_optimistic", "se", "ci_level", "note"]),
     "partial auc": (rf.auc, {"fpr": (0, 1)}, ["partial_auc", "partial_auc_pessimistic"]),
-    "several models": (rf.auc, {"score": ["score"]}, ["model"]),
 }
 
 
@@ -232,6 +231,16 @@ def test_a_group_called_like_a_column_of_the_table_raises(frame, verb, options, 
         assert str(caught.value).startswith(
             f"by={name!r}: the table being made has a column of that name.\nIts columns are: "
         )
+
+
+def test_several_scores_make_the_key_model_themselves(frame):
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        rows = like(frame, PREDICTIONS.rename({"g": "model"}))
+        rf.auc(rows, "label", ["score"], by="model").lazy().collect()
+    assert str(caught.value).startswith(
+        "by='model': several scores are compared, and they make a key 'model' themselves.\n"
+        "Leave 'model' out of by, or rename that column first."
+    )
 
 
 @pytest.mark.parametrize(

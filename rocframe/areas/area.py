@@ -48,7 +48,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     ------
     RocframeError
         If the table is no curve table, a group is not whole, or a curve ends before its lowest
-        score, as one made with `thresholds=` does.
+        score. One made with `thresholds=` may reach below it: then the area is the one under
+        the straight lines between its points.
 
     References
     ----------
