@@ -234,8 +234,8 @@ def test_a_group_called_like_a_column_of_the_table_raises(frame, verb, options, 
 
 
 def test_several_scores_make_the_key_model_themselves(frame):
+    rows = like(frame, PREDICTIONS.rename({"g": "model"}))
     with pytest.raises(rf.ReservedColumnError) as caught:
-        rows = like(frame, PREDICTIONS.rename({"g": "model"}))
         rf.auc(rows, "label", ["score"], by="model").lazy().collect()
     assert str(caught.value).startswith(
         "by='model': several scores are compared, and they make a key 'model' themselves.\n"
