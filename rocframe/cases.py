@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXACT_INTEGERS = 2**53
 LARGEST = 1e150  # sum of weights whose square Float64 still holds
+LARGEST_COUNT = 2.0**62  # sum of counts whose double Int64 still holds
 
 
 class State(IntEnum):
@@ -197,8 +198,8 @@ def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series
     total = mass.cast(pl.Float64).sum()
     if role == "weight" and not total <= LARGEST:
         raise MassError.overflow(role, name, f"{LARGEST:g}")
-    if role == "count" and not total < 2.0**63:
-        raise MassError.overflow(role, name, "Int64 holds")
+    if role == "count" and not total < LARGEST_COUNT:
+        raise MassError.overflow(role, name, "half of what Int64 holds")
     return mass
 
 

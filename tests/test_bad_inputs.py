@@ -312,7 +312,8 @@ REFUSED = [
     pytest.param(
         log(n=[2**62] * 4),
         {"count": "n"},
-        "count='n': the counts add up to more than Int64 holds, too much to calculate with.\n"
+        "count='n': the counts add up to more than half of what Int64 holds, too much to "
+        "calculate with.\n"
         "Divide them by a common factor first; it changes no rate.",
         id="counts whose sum overflows",
     ),

@@ -74,6 +74,9 @@ def area_interval(
         lower, upper = wald(area, se, z, largest)
     else:
         lower, upper = logit(area, se, z, largest)
+    # Without any spread in the sample, at an area in between, all scores are the same.
+    for part in (se, lower, upper):
+        part[variance == 0] = np.nan
     method = np.full(len(area), ci, object)
     method[np.isnan(lower)] = None
     edge = whole & (variance == 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)

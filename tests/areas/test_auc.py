@@ -421,3 +421,18 @@ def test_labels_with_a_positive_value_are_that_value_against_the_rest():
     table = pl.DataFrame({"label": ["cat", "dog", "eel", "cat"], "score": [3, 1, 2, 2]})
     actual = rf.auc(table, "label", "score", positive="cat", ci=None)
     assert actual.row(0)[:6] == (2, 2, 0, 0.875, 0.75, 1.0)
+
+
+def test_constant_scores_have_no_limits_by_any_method():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [1, 1, 1, 1]})
+    for ci in ("logit_delong", "delong", "newcombe"):
+        found = rf.auc(rows, "label", "score", ci=ci)
+        assert found.select("auc", "se", "lower", "upper", "ci_method", "note").rows() == [
+            (0.5, None, None, None, None, "zero_variance")
+        ]
+
+
+def test_counts_whose_double_int64_cannot_hold_are_refused():
+    rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
+    with pytest.raises(rf.MassError, match="half of what Int64 holds"):
+        rf.auc(rows, "label", "score", count="n")
