@@ -23,7 +23,7 @@ FINE, WRONG, STOPPED = 0, 2, 130
 
 # Messages speak of arguments, as Python has them; here they are options, or plain paths.
 OPTIONS = "label|score|by|positive|weight|count|missing|kind|ci|level|path"
-ASSIGNMENT = re.compile(rf"""(?<![\w.\-])({OPTIONS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
+ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({OPTIONS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -90,6 +90,9 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
     """
     by = as_names(roles.by)
     scores, models = _scores(plan, roles, roles.score, schema)
+    if models is not None and MODEL in table:
+        rest = [name for name in table if name != MODEL]
+        raise RepeatedNameError.taken("metrics", MODEL, (MODEL, *rest))
     check_groups(by, schema, (*table, *((MODEL,) if models is not None else ())))
     count = roles.count
     if count is ...:

@@ -287,7 +287,7 @@ def _write_ipc(frame: pl.DataFrame, new: Path, meta: str, path: str) -> None:
     from pyarrow import ipc
 
     try:
-        table = frame.to_arrow().replace_schema_metadata({KEY: meta})
+        table = frame.to_arrow().unify_dictionaries().replace_schema_metadata({KEY: meta})
         options = ipc.IpcWriteOptions(compression="zstd")
         with ipc.new_file(new, table.schema, options=options) as writer:
             writer.write_table(table)

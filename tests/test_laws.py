@@ -297,3 +297,21 @@ def test_a_curve_with_no_rows_and_no_groups_is_its_first_row():
         assert curve.select(WALK).rows() == [(math.inf, 0, 0, 0, 0)]
         known = curve.select(every_rate(kind)).to_dicts()[0]
         assert {name for name, value in known.items() if value is not None} <= set(CONFUSION)
+
+
+@per_kind
+@given(one=tables(), other=tables())
+def test_at_given_thresholds_the_counts_of_parts_add_up_to_those_of_the_whole(one, other):
+    edges = [-1.0, 0.0, 0.25, 0.5, 1.0]
+    one, other = (table.cast({"score": pl.Float64}) for table in (one, other))
+
+    def counts(table):
+        return rf.curve(table, "label", "score", by="group", thresholds=edges)
+
+    parts = (
+        pl.concat([counts(one), counts(other)])
+        .group_by("group", "threshold")
+        .agg(pl.col("tp", "fp", "fn", "tn").sum())
+    )
+    whole_one = counts(pl.concat([one, other])).select("group", *WALK)
+    assert_frame_equal(parts, whole_one, check_row_order=False, check_exact=True)

@@ -223,3 +223,19 @@ def test_f_beta_weighs_recall_by_the_square_of_beta():
     assert found == pytest.approx(
         {0.5: 1.25 * 2 / (1.25 * 2 + 0.25 * 4 + 1), 1.0: 4 / 9, 2.0: 10 / 27}, rel=1e-15
     )
+
+
+@pytest.mark.parametrize("name", [name for name, rate in RATES.items() if rate.better != "neither"])
+def test_the_better_direction_is_where_a_perfect_classifier_lies(name):
+    rate = RATES[name]
+    settings = Settings(costs={"fp": 1, "fn": 1})
+    matrices = pl.DataFrame(
+        {"threshold": [0.5] * 2, "tp": [5, 0], "fp": [0, 5], "fn": [0, 5], "tn": [5, 0]}
+    )
+    perfect, wrong = matrices.select(rate.expr(settings)).to_series()
+    if (
+        perfect is None or wrong is None or perfect == wrong
+    ):  # no ratio to an empty class, or blind to signs
+        assert name in {"lr_pos", "lr_neg", "odds_ratio", "chi2", "mutual_information"}
+        return
+    assert (perfect > wrong) == (rate.better == "higher")

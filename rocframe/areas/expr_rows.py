@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.cases import LARGEST
+from rocframe.cases import LARGEST, LARGEST_COUNT
 from rocframe.errors import OptionValueError
 from rocframe.frames import column
 from rocframe.predictions import TYPE_CHECKS as CHECKS
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocframe.predictions import Column
 
     Typed = tuple[pl.Expr, pl.DataType]
-
-BEYOND_INT64 = 2.0**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,7 +114,7 @@ def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
     if "count" in roles:
         count = roles["count"][0].cast(pl.Int64, strict=False)
         total = roles["count"][0].cast(pl.Float64).sum()
-        wrong = (*wrong, (count < 0).any(), total >= BEYOND_INT64)
+        wrong = (*wrong, (count < 0).any(), total >= LARGEST_COUNT)
     if "weight" in roles:
         weight = roles["weight"][0].cast(pl.Float64).fill_nan(None)
         total = weight.sum() if count is None else (count * weight).sum()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import polars as pl
 
 from rocframe.curves.table import layout, opened
-from rocframe.errors import OptionValueError
+from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, through_node
 from rocframe.options import as_numbers
 from rocframe.vocabulary import MIX, POINT, as_instance
@@ -121,7 +121,14 @@ def at(
         )
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = layout(schema, by, (*POINT, *(MIX if interpolate else ())))
+        made = (*POINT, *(MIX if interpolate else ()))
+        table = layout(schema, by, made)
+        for name in made:
+            if name in table.row:
+                raise BrokenCurveError.of(
+                    f"curves: the column {name!r} would stand in the result twice",
+                    f"Rename it first, say .rename({{{name!r}: {name + '_metric'!r}}}).",
+                )
         row = dict(table.row)
         if interpolate:
             row |= dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Float64()) | {

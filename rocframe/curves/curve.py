@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf, isnan
 from typing import TYPE_CHECKING
 
+import polars.selectors as cs
+
 from rocframe.curves.kinds import KindName, kind_named
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.formulas import Settings
@@ -151,11 +153,12 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = as_expressions(metrics, settings)
-    known = [*WALK, *shape.rates, *as_names(by), MODEL]
+    known = [*as_names(by), *WALK, *shape.rates]
+    several = [] if isinstance(score, str) else [MODEL]
     for name, expr in named.items():
         for root in expr.meta.root_names():
-            if root not in known:
-                raise MissingColumnError.of("metrics", root, known[:-1])
+            if root not in (*known, *several):
+                raise MissingColumnError.of("metrics", root, known)
         if name in {*WALK, *shape.rates}:
             raise RepeatedNameError.taken("metrics", name, [*WALK, *shape.rates])
     for option, value, idle, reader in (
@@ -196,7 +199,10 @@ def curve(
     )
     # Metrics of one's own may use the rates.
     rated = walked.with_columns(*shape.exprs(settings))
-    return like(predictions, rated.with_columns(expr.alias(name) for name, expr in named.items()))
+    rated = rated.with_columns(expr.alias(name) for name, expr in named.items())
+    if named:  # 0/0 in a metric of one's own is as undefined as in ours
+        rated = rated.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
+    return like(predictions, rated)
 
 
 def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:

@@ -30,13 +30,16 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     cell = np.empty(len(cases.score), np.uint32)
 
     def find(part: slice) -> None:
-        # Of the rising thresholds, so many does a score reach. Unscored rows reach none.
+        # Of the rising thresholds, so many does a score reach.
+        negative = cases.negative[part]
         reached = np.searchsorted(rising, cases.score[part].astype(np.float64), "right")
+        cell[part] = reached + cells * negative
         if cases.state is not None:
-            reached[cases.state[part] == State.UNSCORED] = 0
-        cell[part] = reached + cells * cases.negative[part]
-        if cases.state is not None:
-            cell[part][cases.state[part] > State.UNSCORED] = 2 * cells
+            state = cases.state[part]
+            # An unscored positive reaches none; unscored negatives are added below.
+            cell[part][state == State.UNSCORED] = 0
+            aside = (state > State.UNSCORED) | ((state == State.UNSCORED) & negative)
+            cell[part][aside] = 2 * cells
 
     spread(find, slices(len(cell), CHUNK))
     mass = (
@@ -59,7 +62,7 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
         walked.append((above, running[:, -1:] - above))
     (tp, fn), (fp, tn) = walked
     more = unscored[:, None]
-    columns = {"tp": tp, "fp": fp + more, "fn": fn, "tn": tn - more}
+    columns = {"tp": tp, "fp": fp + more, "fn": fn, "tn": tn}
     threshold = np.append(np.inf, rising[::-1])
     lengths = np.full(len(sums), cells)
     return repeat_keys(keys, lengths).with_columns(

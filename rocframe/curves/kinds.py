@@ -25,8 +25,7 @@ class Kind:
     """All that makes one curve differ from another: its axes, by name.
 
     `joined` names how its points are joined: between neighbours everything is linear in
-    (tp, fp), which is a straight line on some axes and a curve on others. `better` says which
-    of several rows that share an x counts.
+    (tp, fp), which is a straight line on some axes and a curve on others.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Kind:
     x: str
     y: str
     joined: Literal["line", "hyperbola"] = "line"
-    better: Literal["first", "last"] = "last"
     aliases: tuple[str, ...] = ()
 
     @property
@@ -61,7 +59,6 @@ KINDS = {
             x="recall",
             y="precision",
             joined="hyperbola",
-            better="first",
             aliases=("pr",),
         ),
         Kind(name="det", title="Detection error trade-off", x="fpr", y="fnr"),

@@ -79,7 +79,7 @@ def area_interval(
         part[variance == 0] = np.nan
     method = np.full(len(area), ci, object)
     method[np.isnan(lower)] = None
-    edge = whole & (variance == 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
+    edge = whole & ~(variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
     if edge.any():
         at = np.round(area[edge])
         lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], z)

@@ -84,11 +84,11 @@ def test_counts_whose_product_no_int64_holds_are_multiplied_without_loss():
         {
             "label": [True, False, True, False],
             "score": [0.9, 0.8, 0.7, 0.6],
-            "count": [2**61, 2**60, 2**60, 2**61],
+            "count": [2**60, 2**59, 2**59, 2**60],
         }
     )
-    pairs = (2**61 + 2**60) ** 2
-    wins = pairs - 2**60 * 2**60
+    pairs = (2**60 + 2**59) ** 2
+    wins = pairs - 2**59 * 2**59
     found = table.select(SCORE.auc("label", count="count"))
     # Two roundings of whole numbers, then one of their quotient.
     assert_frame_equal(found, pl.DataFrame({"score": [wins / pairs]}), rel_tol=4e-16, abs_tol=0)

@@ -435,3 +435,50 @@ def test_rows_that_no_one_stands_for_leave_their_group_its_first_row():
             orient="row",
         )
         assert_frame_equal(curve, expected)
+
+
+@pytest.mark.parametrize("missing", ["drop", "worst"])
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}))
+def test_weighted_counts_at_given_thresholds_are_those_of_the_full_curve(table, missing):
+    options = {"by": "group", "weight": "weight", "missing": missing}
+    table = table.filter(pl.col("score").is_infinite().fill_null(False).not_())
+    full = rf.curve(table, "label", "score", **options)
+    edges = [edge for edge in full["threshold"].unique() if math.isfinite(edge)]
+    fixed = rf.curve(table, "label", "score", thresholds=edges, **options)
+    assert fixed.select((pl.col("fp", "tn", "tp", "fn") >= 0).all()).row(0) == (True,) * 4
+    ends = fixed.group_by("group").agg(pl.col("fpr").last())
+    if edges:
+        lowest = fixed.filter(pl.col("threshold") == min(edges))
+        assert lowest["fpr"].drop_nulls().to_list() == [1.0] * lowest["fpr"].drop_nulls().len()
+    joined = full.join(fixed, on=["group", "threshold"], nulls_equal=True)
+    for name in ("tp", "fp", "fn", "tn"):
+        # Sums of the same floats in another order.
+        assert_frame_equal(
+            joined.select(name), joined.select(pl.col(f"{name}_right").alias(name)), abs_tol=1e-9
+        )
+    assert ends.height == full["group"].n_unique()
+
+
+def test_a_metric_of_ones_own_is_null_and_not_nan_where_it_is_undefined():
+    own = (pl.col("tp") / (pl.col("tp") + pl.col("fp"))).alias("own")
+    table = rf.curve(
+        pl.DataFrame({"label": [1, 0], "score": [2, 1]}), "label", "score", metrics=own
+    )
+    assert table["own"].to_list() == [None, 1.0, 0.5]
+
+
+def test_a_metric_may_not_take_the_place_of_the_models_names():
+    rows = pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]})
+    with pytest.raises(
+        rf.RepeatedNameError, match="metrics='model': the table has a column of that"
+    ):
+        rf.curve(rows, "label", ["a", "b"], metrics=[pl.col("tp").alias("model")])
+
+
+def test_a_metric_may_not_take_the_place_of_a_key_of_at():
+    rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
+    curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
+    with pytest.raises(
+        rf.BrokenCurveError, match="the column 'value' would stand in the result twice"
+    ):
+        rf.at(curves, fpr=0.5)
