@@ -60,7 +60,9 @@ def chart(
         A plain Altair chart, a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (the title, where there is no color) has the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it share its axes, and its colors where they use the same values.
+        Layers added to it share its axes, and its colors where they use the same values. HTML
+        that Altair itself saves does not escape group values that hold markup: see that none
+        come from strangers, or let `rocframe evaluate` write the page.
 
     Raises
     ------
