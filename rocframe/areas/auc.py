@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rocframe.frames import like
-from rocframe.per_model import tabulated
 from rocframe.predictions import Roles
+from rocframe.tabulate import tabulated
 from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:

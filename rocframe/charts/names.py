@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import polars as pl
+from rocframe.spelling import visible, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+    import polars as pl
 
 LONGEST = 48
 
@@ -23,30 +25,17 @@ def field(place: int) -> str:
 
 
 def legible(name: str) -> str:
-    """Return a name as text that can be seen: quoted where it is blank or does not print."""
-    seen = name if name.isprintable() and name == name.strip() != "" else repr(name)
-    return seen if len(seen) <= LONGEST else f"{seen[: LONGEST - 16]}…{seen[-15:]}"
+    """Return a name as text that can be seen and is not too long."""
+    return _short(visible(name))
 
 
 def spelled(values: pl.Series) -> list[str]:
     """Spell out distinct values of any type, each differently."""
-    if values.dtype.is_float() or values.dtype.is_decimal():
-        values = values.cast(pl.String)  # a Float32 0.1 is 0.10000000149 to Python
-    return _told_apart([legible(_text(value)) for value in values.to_list()])
+    return _told_apart(list(map(_short, words(values))))
 
 
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return _braced("{}", (f"{key}: {_text(part)}" for key, part in value.items()))
-    if isinstance(value, list):
-        return _braced("[]", map(_text, value))
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return "'null'" if value == "null" else str(value)
-
-
-def _braced(braces: str, parts: Iterable[str]) -> str:
-    return f"{braces[0]}{', '.join(parts)}{braces[1]}"
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 16]}…{text[-15:]}"
 
 
 def _told_apart(texts: Sequence[str]) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocframe.report.words import counted, interval, keys_of, level_of, number, visible, words
+from rocframe.report.words import counted, interval, keys_of, level_of, number
+from rocframe.spelling import visible, words
 from rocframe.vocabulary import ROWS
 
 if TYPE_CHECKING:

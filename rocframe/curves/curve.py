@@ -12,9 +12,9 @@ from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameEr
 from rocframe.formulas import Settings
 from rocframe.frames import like
 from rocframe.options import as_number, as_numbers
-from rocframe.per_model import tabulated
 from rocframe.predictions import Roles
 from rocframe.rates import as_expressions
+from rocframe.tabulate import tabulated
 from rocframe.vocabulary import MODEL, THRESHOLD, WALK, as_names, walk_schema
 
 if TYPE_CHECKING:

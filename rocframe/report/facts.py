@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rocframe.report.words import counted, joined, keys_of, visible
+from rocframe.report.words import counted, joined, keys_of
+from rocframe.spelling import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

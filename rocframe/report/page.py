@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rocframe.charts.chart import chart
 from rocframe.report.drawn import drawn_groups, of_groups, told
 from rocframe.report.facts import facts, left_out, summary
-from rocframe.report.words import counted, interval, keys_of, level_of, number, visible, words
+from rocframe.report.words import counted, interval, keys_of, level_of, number
+from rocframe.spelling import visible, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

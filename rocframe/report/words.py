@@ -1,37 +1,13 @@
-"""Values of a table → words that people read, on a page or a terminal."""
+"""Numbers and columns of a table → words that people read, on a page or a terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-def visible(text: str) -> str:
-    """Return text that can be seen: quoted where it is blank or holds what does not print."""
-    return text if text.isprintable() and text == text.strip() != "" else repr(text)
-
-
-def words(values: pl.Series) -> list[str]:
-    """Spell out group values of any type."""
-    if values.dtype.is_float() or values.dtype.is_decimal():
-        values = values.cast(pl.String)  # a Float32 0.1 is 0.10000000149 to Python
-    return list(map(_word, values.to_list()))
-
-
-def _word(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str():
-            return "'null'" if value == "null" else visible(value)
-        case _:
-            return visible(str(value))
+    import polars as pl
 
 
 def number(value: float | None) -> str | None:

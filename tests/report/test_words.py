@@ -5,7 +5,8 @@ from datetime import date
 import polars as pl
 import pytest
 
-from rocframe.report.words import counted, interval, joined, number, visible, words
+from rocframe.report.words import counted, interval, joined, number
+from rocframe.spelling import visible, words
 
 
 @pytest.mark.parametrize(
