@@ -40,9 +40,11 @@ class Cases:
     """The predictions of one model: a row per prediction, in the order of the frame.
 
     `state` is None where every row is used, `count` where every row stands for itself, and
-    `mass` (count times weight) where rows have no weights.
+    `mass` (count times weight) where rows have no weights. `model` is the name of the model, where
+    several are compared side by side.
     """
 
+    model: str | None
     keys: pl.DataFrame
     negative: NDArray[np.bool_]
     score: NDArray[np.float64] | NDArray[np.float32]
@@ -77,7 +79,8 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             absent |= (mass == 0).fill_null(False)
     negative = ~positive.fill_null(False).to_numpy()
 
-    for role in (role for role in columns if role.startswith("score")):
+    scores = [role for role in columns if role.startswith("score")]
+    for model, role in zip(bound.models or [None], scores, strict=True):
         score = _scores(columns[role], bound.names[role])
         state = None
         if score.null_count() and bound.roles.missing == "raise":
@@ -98,6 +101,7 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
                 .to_numpy()
             )
         yield Cases(
+            model=model,
             keys=keys,
             negative=negative,
             score=score.fill_null(0).to_numpy(),

@@ -41,6 +41,7 @@ every_path = pytest.mark.parametrize(("dtype", "scores"), PATHS.values(), ids=PA
 
 def cases(scores: np.ndarray, negative: np.ndarray, state: np.ndarray | None = None) -> Cases:
     return Cases(
+        model=None,
         keys=pl.DataFrame(height=len(scores)),
         negative=negative,
         score=scores,

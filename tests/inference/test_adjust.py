@@ -1,0 +1,56 @@
+"""Adjusted p-values against statsmodels, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+
+from rocframe.errors import UnknownOptionError
+from rocframe.inference.adjust import adjusted, check_adjust
+
+
+def test_holm_multiplies_by_the_tests_that_are_left_and_never_falls():
+    found = adjusted(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "holm")
+    np.testing.assert_allclose(found, [0.04, 0.09, 0.09, 0.5], rtol=1e-15)
+
+
+def test_benjamini_hochberg_divides_by_the_rank():
+    found = adjusted(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "bh")
+    np.testing.assert_allclose(found, [0.04, 0.16 / 3, 0.16 / 3, 0.5], rtol=1e-15)
+
+
+def test_without_a_method_p_values_stay():
+    p = np.array([0.2, np.nan])
+    np.testing.assert_array_equal(adjusted(p, np.zeros(2), None), p)
+
+
+def one_by_one(p: list[float]) -> list[float]:
+    """Holm's rule as it is told: reject the smallest, then test the rest among themselves."""
+    result = [0.0] * len(p)
+    reached = 0.0
+    for step, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        reached = max(reached, min(1.0, p[i] * (len(p) - step)))
+        result[i] = reached
+    return result
+
+
+@pytest.mark.parametrize(
+    ("method", "oracle"), [("holm", one_by_one), ("bh", false_discovery_control)]
+)
+def test_families_are_adjusted_apart_and_undefined_tests_do_not_count(method, oracle):
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 7, 60, 200):
+        p, family = rng.random(size) ** 2, rng.integers(0, 5, size)
+        p[rng.random(size) < 0.1] = np.nan
+        p[rng.random(size) < 0.2] = 0.25
+        found = adjusted(p, family, method)
+        assert (np.isnan(found) == np.isnan(p)).all()
+        for one in np.unique(family[~np.isnan(p)]):
+            own = (family == one) & ~np.isnan(p)
+            np.testing.assert_allclose(found[own], oracle(list(p[own])), rtol=1e-14)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(UnknownOptionError, match=r"^adjust='bonferroni'"):
+        check_adjust("bonferroni")
