@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rocframe.areas.placements import scattered
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -59,30 +61,62 @@ def partial_areas(walk: Walk, part: Part) -> tuple[NDArray[np.float64], ...]:
     return tuple(areas)
 
 
-def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
-    """Return the variance of the raw area, from the clipped placements of both classes."""
-    a, b = part.ends
-    low, high = _heights_at_ends(walk, part)
-    across, along = _sides(walk, part)
-    # An unscored row of the class along the axis ties at its very start, where the curve is 0,
-    # unless the range begins after it; one of the other class lies beyond its end.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.where(along.unscored / (2 * along.mass) < a, low, 0.0)
-    lost = np.array([np.zeros(len(start)), start])
+class Influence(NamedTuple):
+    """What each row adds to the area over a part, as a share of its class.
 
-    def influences(block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        step = _steps(walk, block, part)
+    `low` and `high` are the heights of each group's curve at the ends of the part, `lost` what an
+    unscored row of the class across, or along, the axis adds.
+    """
+
+    walk: Walk
+    part: Part
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    lost: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, walk: Walk, part: Part) -> Influence:
+        """Work out what the rows of all blocks need to know of their groups."""
+        low, high = _heights_at_ends(walk, part)
+        along = _sides(walk, part)[1]
+        # An unscored row of the class along the axis ties at its very start, where the curve is 0,
+        # unless the range begins after it; one of the other class lies beyond its end.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            start = np.where(along.unscored / (2 * along.mass) < part.ends[0], low, 0.0)
+        return cls(walk, part, low, high, np.array([np.zeros(len(start)), start]))
+
+    def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what a row of the class across, or along, the axis adds at each step."""
+        a, b = self.part.ends
+        step = _steps(self.walk, block, self.part)
         place = (step.x0 + step.x1) / 2
         inside = step.height(place)
-        inside = np.where(place < a, block.of_steps(low), inside)
-        inside = np.where(place > b, block.of_steps(high), inside)
+        inside = np.where(place < a, block.of_steps(self.low), inside)
+        inside = np.where(place > b, block.of_steps(self.high), inside)
         return b - np.clip(place, a, b), inside
+
+
+def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return what each row of the frame adds to the area over a part, as a share of its class.
+
+    The walk has to follow its rows.
+    """
+    influence = Influence.of(walk, part)
+    lost = _in_order(part, *influence.lost)
+    return scattered(walk, lambda block: _in_order(part, *influence.at(block)), lost)
+
+
+def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return the variance of the raw area, from the clipped placements of both classes."""
+    across, along = _sides(walk, part)
+    influence = Influence.of(walk, part)
+    lost = influence.lost
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
         masses = _in_order(part, block.pos, block.neg)
         return [
-            np.add.reduceat(mass * influence, block.starts[:-1])
-            for mass, influence in zip(masses, influences(block), strict=True)
+            np.add.reduceat(mass * values, block.starts[:-1])
+            for mass, values in zip(masses, influence.at(block), strict=True)
         ]
 
     unscored = np.array([across.unscored, along.unscored])
@@ -96,8 +130,8 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
         if block.pos_squares is not None:
             spreads = _in_order(part, block.pos_squares, block.neg_squares)
         return [
-            np.add.reduceat(spread * (influence - block.of_steps(mean)) ** 2, block.starts[:-1])
-            for spread, influence, mean in zip(spreads, influences(block), means, strict=True)
+            np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
         ]
 
     around = _added(walk, walk.each(squares, squares=True), 2)

@@ -35,6 +35,8 @@ class Block:
     `tp0` and `fp0` cases were predicted positive; after it `tp` and `fp`. They are whole
     numbers, or sums of weights. `codes` are the scores, for the codec to decode.
     `pos_squares` and `neg_squares` add up count times squared weight, where that is asked for.
+    `places` are the places of the sorted rows, and `sizes` the rows of each step, where rows are
+    followed.
     """
 
     groups: NDArray[np.int64]
@@ -46,6 +48,8 @@ class Block:
     fp: NDArray[Any]
     pos_squares: NDArray[np.float64] | None = None
     neg_squares: NDArray[np.float64] | None = None
+    places: Any = None
+    sizes: NDArray[np.int64] | None = None
 
     @property
     def pos(self) -> NDArray[Any]:
@@ -229,6 +233,8 @@ def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
         fp=fp,
         pos_squares=pos_squares,
         neg_squares=neg_squares,
+        places=None if rows.row is None else places,
+        sizes=None if rows.row is None else np.diff(steps, prepend=-1),
     )
 
 
