@@ -11,6 +11,9 @@ import polars as pl
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.charts.chart import chart
+from rocframe.comparisons.auc_covariance import auc_covariance
+from rocframe.comparisons.compare import compare
+from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 
@@ -58,6 +61,9 @@ class RocFrame:
 
     curve = verb(curve)
     auc = verb(auc)
+    compare = verb(compare)
+    contrast = verb(contrast)
+    auc_covariance = verb(auc_covariance)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

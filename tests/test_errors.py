@@ -26,6 +26,7 @@ BASES = {
     rf.ScoreError: ValueError,
     rf.MassError: ValueError,
     rf.MissingValuesError: ValueError,
+    rf.PairingError: ValueError,
     rf.BrokenCurveError: ValueError,
     rf.LazyFrameError: TypeError,
     rf.LogError: OSError,
