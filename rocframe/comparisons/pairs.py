@@ -139,9 +139,11 @@ def pair_notes(
     units: tuple[NDArray[np.int64], NDArray[np.int64]],
     variance: NDArray[np.float64] | None,
     unmatched: NDArray[np.int64],
+    redrawn: NDArray[np.int64] | None = None,
 ) -> NDArray[np.object_]:
     """Say of each group what keeps a pair from having all its numbers, or what was left out."""
     found = notes(*units, variance)
-    for i in np.flatnonzero(unmatched):
-        found[i] = found[i] or f"unmatched:{unmatched[i]}"
+    for name, rows in (("redrawn", redrawn), ("unmatched", unmatched)):
+        for i in np.flatnonzero(0 if rows is None else rows):
+            found[i] = found[i] or f"{name}:{rows[i]}"  # type: ignore[index]
     return found
