@@ -88,6 +88,7 @@ def comparison_table(
     for name in schema:
         if name not in made and name != "p_adjusted":
             made[name] = _joined([one.columns[name] for one in found])[order]
+    made["note"] = made["note"].tolist()
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
     made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
     return keys[group].with_columns(

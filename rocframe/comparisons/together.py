@@ -51,7 +51,7 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
             f"{measure.name}_b": area[:, b].ravel(),
             "covariance": matrix[:, a, b].ravel(),
             "correlation": correlations(matrix)[:, a, b].ravel(),
-            "note": np.repeat(notes, size**2),
+            "note": np.repeat(notes, size**2).tolist(),
         }
         parts.append(
             pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
@@ -121,7 +121,7 @@ def contrast_table(
         "p_value": p_value,
         "p_adjusted": adjusted(p_value, np.zeros(length, np.int64), adjust),
         "test": np.full(length, "delong", object),
-        "note": notes,
+        "note": notes.tolist(),
     }
     return groups.keys.with_columns(
         pl.Series(name, columns[name], dtype, nan_to_null=True)
