@@ -33,6 +33,17 @@ INTERVAL = {
 AUC = ("auc", "auc_pessimistic", "auc_optimistic")
 PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
+AUC_TEST = {
+    "auc": pl.Float64,
+    "null": pl.Float64,
+    "se": pl.Float64,
+    "statistic": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "test": pl.String,
+    "note": pl.String,
+}
+
 POINT = ("at", "value")
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
@@ -48,6 +59,11 @@ def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
     """Dtypes of an AUC table, right of its keys."""
     named = {**ROWS, **dict.fromkeys(areas, pl.Float64), **INTERVAL}
     return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def auc_test_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of tests of one area, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in {**ROWS, **AUC_TEST}.items()}
 
 
 def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:

@@ -103,11 +103,11 @@ def test_examples_run_and_show_a_result(function):
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "at", "area"):
+    for name in ("curve", "auc", "auc_test", "at", "area"):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc"]
+READ_PREDICTIONS = ["curve", "auc", "auc_test"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -168,6 +168,13 @@ def test_the_columns_of_auc_are_those_documented():
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         "zero_variance",
     ]
+
+
+def test_the_columns_of_auc_test_are_those_documented():
+    columns = names(rf.auc_test, 0)
+    tests = rf.auc_test(PREDICTIONS, "label", "score", by="model")
+    assert tests.columns == ["model", *columns]
+    assert names(rf.auc_test, 1) == names(rf.auc, 2)
 
 
 def test_the_columns_of_at_are_those_documented():
