@@ -34,6 +34,9 @@ from rocframe.errors import (
 )
 from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
 from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
+from rocframe.planning.detectable_difference import detectable_difference
+from rocframe.planning.power import power
+from rocframe.planning.sample_size import sample_size
 from rocframe.storage import about, read, scan, write
 
 __version__ = "0.1.0"
@@ -64,7 +67,10 @@ __all__ = [
     "chart",
     "curve",
     "datasets",
+    "detectable_difference",
+    "power",
     "read",
+    "sample_size",
     "scan",
     "write",
 ]

@@ -40,6 +40,7 @@ ROOMS = [
     "inference",
     "areas",
     "chance",
+    "planning",
     "expressions",
     "storage",
     "charts",

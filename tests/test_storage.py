@@ -159,6 +159,13 @@ def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
     assert shown(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
 
 
+def test_a_plan_has_neither_groups_nor_ties(tmp_path):
+    plan = rf.sample_size(auc=[0.7, 0.8])
+    assert shown(tmp_path, plan) == ("plan", None, [], None)
+    assert rf.about(tmp_path / "table.parquet")["rule"] is None
+    assert_frame_equal(rf.read(tmp_path / "table.parquet"), plan)
+
+
 def test_a_group_column_with_the_name_of_another_tables_column_confuses_nobody(tmp_path):
     table = rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc")
     assert shown(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from scipy.special import ndtr
 
 from rocframe.options import check_choice
 
@@ -22,6 +21,8 @@ def check_alternative(alternative: str) -> None:
 
 def normal(statistic: NDArray[np.float64], alternative: Alternative) -> NDArray[np.float64]:
     """Return how likely a standard normal number is to lie as far out."""
+    from scipy.special import ndtr
+
     if alternative == "two-sided":
         return 2 * ndtr(-np.abs(statistic))  # type: ignore[no-any-return]
     return ndtr(-statistic if alternative == "greater" else statistic)  # type: ignore[no-any-return]
