@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -46,3 +47,13 @@ def share(argument: str, value: object, wrong: str, todo: str) -> float:
     if number is None or not 0 < number < 1:
         raise OptionValueError.of(argument, value, wrong, todo)
     return number
+
+
+def whole(argument: str, value: object, *, least: int = 1) -> int:
+    """Return a whole number that is large enough."""
+    number = as_number(value)
+    if number is None or isinstance(value, bool) or not least <= number < inf or number % 1:
+        raise OptionValueError.of(
+            argument, value, f"it is no whole number from {least}", f"Give, say, {argument}=1000."
+        )
+    return int(number)

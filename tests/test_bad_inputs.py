@@ -30,6 +30,9 @@ VERBS = {
     "partial auc": lambda frame, **options: rf.auc(
         frame, "label", "score", fpr=(0, 0.5), **options
     ),
+    "auc test": lambda frame, **options: rf.auc_test(
+        frame, "label", "score", adjust=None, **options
+    ),
 }
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
@@ -742,6 +745,13 @@ RESERVED = {
         [
             *("n_pos", "n_neg", "n_missing", "auc", "auc_pessimistic", "auc_optimistic", "se"),
             *("lower", "upper", "ci_level", "ci_method", "note"),
+        ],
+    ),
+    "auc test": (
+        VERBS["auc test"],
+        [
+            *("n_pos", "n_neg", "n_missing", "auc", "null", "se", "statistic", "p_value"),
+            *("p_adjusted", "test", "note"),
         ],
     ),
 }

@@ -47,6 +47,7 @@ VERBS = {
     "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
     "auc": rf.auc,
+    "auc test": rf.auc_test,
 }
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),

@@ -45,7 +45,7 @@ class Plan:
     measure: Measure
     question: Question
     family: Family
-    n_boot: int
+    n_drawn: int
     seed: Seed
 
     @classmethod
@@ -63,6 +63,7 @@ class Plan:
         adjust: Adjust | None,
         family: Whole,
         n_boot: int,
+        n_perm: int,
         seed: int | None,
     ) -> Plan:
         """Check the options."""
@@ -73,7 +74,9 @@ class Plan:
             measure=Measure.of(fpr, tpr, standardize),
             question=Question.of(margin, alternative, level),
             family=Family.of(baseline, adjust, family),
-            n_boot=as_resamples(n_boot),
+            n_drawn=as_resamples("n_perm", n_perm)
+            if method in EXCHANGING
+            else as_resamples("n_boot", n_boot),
             seed=Seed.of(seed),
         )
 
@@ -160,7 +163,7 @@ def _by_method(
 ) -> list[Comparison]:
     if plan.method == "delong":
         return paired(instances, batch, pairs, plan.question, plan.measure)
-    draws = Draws(n_boot=plan.n_boot, seed=plan.seed, keys=stream_keys(keys))
+    draws = Draws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
     if plan.method == "bootstrap":
         return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
     curves = plan.method == "venkatraman"
