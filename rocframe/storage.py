@@ -35,6 +35,9 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
     ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
     ("plan", tuple(PLAN), None),
+    ("comparison", ("model_a", "model_b", "n_paired", "difference", "p_value"), ONE_HALF),
+    ("auc_covariance", ("model_a", "model_b", "covariance", "correlation"), ONE_HALF),
+    ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
     ("area", ("auc",), ONE_HALF),
     ("area", ("average_precision", "pr_auc"), ONE_ROW),
 )
