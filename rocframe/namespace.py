@@ -12,6 +12,9 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.comparisons.auc_covariance import auc_covariance
+from rocframe.comparisons.compare import compare
+from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 
@@ -59,6 +62,9 @@ class RocFrame:
 
     curve = verb(curve)
     auc = verb(auc)
+    compare = verb(compare)
+    contrast = verb(contrast)
+    auc_covariance = verb(auc_covariance)
     auc_test = verb(auc_test)
     at = verb(at)
     area = verb(area)

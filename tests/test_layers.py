@@ -39,6 +39,7 @@ ROOMS = [
     "curves",
     "inference",
     "areas",
+    "comparisons",
     "chance",
     "planning",
     "expressions",
@@ -55,8 +56,10 @@ ROOMS = [
 GUESTS = {
     "altair": {"charts", "report"},
     "pyarrow": {"storage", "logs"},
-    "scipy": {"curves", "inference", "areas"},
-    "numpy": {"cases", "counting", "curves", "inference", "areas", "chance", "charts"},
+    "scipy": {"curves", "inference", "areas", "comparisons"},
+    "numpy": {
+        *("cases", "counting", "curves", "inference", "areas", "comparisons", "chance", "charts")
+    },
     "cyclopts": {"cli", "command"},
     "rich": {"cli", "command"},
     "vl_convert": {"report"},

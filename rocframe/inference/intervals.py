@@ -39,6 +39,11 @@ class Interval(NamedTuple):
 def check_interval(ci: str | None, level: float) -> None:
     """Check the two options that every interval has."""
     check_choice("ci", ci, (*get_args(Method), None))
+    check_level(level)
+
+
+def check_level(level: float) -> None:
+    """Check the share of intervals that cover."""
     wrong = "the share of intervals that cover is a number between 0 and 1"
     share("level", level, wrong, "Give, say, level=0.95.")
 
