@@ -104,8 +104,8 @@ def compare(
     n_boot
         How many resamples, or exchanges, are drawn.
     seed
-        Whole number that fixes what is drawn, whatever the order of rows and groups; None draws
-        anew each time.
+        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
+        depends on the seed and its key only.
     cluster
         Column or expression saying which rows belong together, such as those of one user: the
         interval is that of independent clusters, whose rows need not be.

@@ -19,7 +19,7 @@ from rocframe.counting.arrange import Groups
 from rocframe.counting.draws import Seed, stream_keys
 from rocframe.counting.resample import Draws
 from rocframe.errors import OptionValueError
-from rocframe.inference.intervals import check_level
+from rocframe.inference.intervals import as_resamples, check_level
 from rocframe.options import check_choice
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Plan:
             measure=Measure.of(fpr, tpr, standardize),
             question=Question.of(margin, alternative, level),
             family=Family.of(baseline, adjust, family),
-            n_boot=n_boot,
+            n_boot=as_resamples(n_boot),
             seed=Seed.of(seed),
         )
 
