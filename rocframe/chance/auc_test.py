@@ -65,9 +65,9 @@ def auc_test(
     alternative
         `"two-sided"`: the true area is another; `"greater"`: it is above; `"less"`: it is below.
     adjust
-        How p-values are adjusted over all tests of a family: `"holm"`, so that one false
-        discovery at all is unlikely; `"bh"` (Benjamini, Hochberg), so that few of the discoveries
-        are false; None for not at all.
+        How p-values are adjusted for how many there are in a family: `"holm"`, the chance of any
+        false claim; `"bh"` (Benjamini and Hochberg), the share of false ones among the claims;
+        None for not at all.
     n_perm
         How many permutations are drawn. A group with no more of them than that has an exact
         p-value, from all; in any other the smallest p-value there can be is 1 / (1 + n_perm).
@@ -112,6 +112,12 @@ def auc_test(
     OptionValueError
         If `null` is no area, or not 1/2 where labels are dealt out; if they are, and rows have
         weights or `missing` is `"worst"`; if `n_perm` or `seed` is no whole number.
+
+    See Also
+    --------
+    auc : The areas, with intervals.
+    compare : Test the difference of two models.
+    power : Plan how likely such a test is to find what is there.
 
     Notes
     -----

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rocframe.comparisons.compared import Method
     from rocframe.comparisons.measure import Place
     from rocframe.comparisons.pairing import Unmatched
-    from rocframe.comparisons.pairs import Alternative
     from rocframe.comparisons.table import Whole
     from rocframe.frames import FrameT
     from rocframe.inference.adjust import Adjust
+    from rocframe.inference.p_values import Alternative
     from rocframe.predictions import By, Column, Count, Missing, Scores
 
 

@@ -11,7 +11,7 @@ from rocframe.comparisons.batches import batches
 from rocframe.comparisons.delong import Apart, paired, unpaired
 from rocframe.comparisons.instances import cases_of_models, read_instances
 from rocframe.comparisons.measure import Measure
-from rocframe.comparisons.pairs import Alternative, Question
+from rocframe.comparisons.pairs import Question
 from rocframe.comparisons.permuted import permuted
 from rocframe.comparisons.resampled import resampled
 from rocframe.comparisons.table import Family, comparison_table
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import BoundPairs
     from rocframe.comparisons.table import Comparison, Whole
     from rocframe.inference.adjust import Adjust
+    from rocframe.inference.p_values import Alternative
     from rocframe.predictions import Roles
 
 Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
