@@ -41,7 +41,7 @@ class Cases:
 
     `state` is None where every row is used, `count` where every row stands for itself, and
     `mass` (count times weight) where rows have no weights. `model` is the name of the model, where
-    several are compared side by side.
+    several are compared side by side. `cluster` numbers the clusters in the order of their names.
     """
 
     model: str | None
@@ -51,6 +51,7 @@ class Cases:
     state: NDArray[np.uint8] | None
     count: NDArray[np.int64] | None
     weight: NDArray[np.float64] | None
+    cluster: NDArray[np.uint32] | None = None
 
 
 def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
@@ -67,12 +68,14 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
     worst = bound.roles.missing == "worst"
 
     lost = positive.is_null()
-    for role, mass in (("label", positive), ("weight", weight), ("count", count)):
-        if mass is None or not mass.null_count():
+    cluster = columns.get("cluster")
+    needed = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
+    for role, values in needed.items():
+        if values is None or not values.null_count():
             continue
         if bound.roles.missing != "drop":
-            raise _missing(role, role, mass.is_null(), frame, bound)
-        lost |= mass.is_null()
+            raise _missing(role, role, values.is_null(), frame, bound)
+        lost |= values.is_null()
     absent = pl.Series([False]).new_from_index(0, frame.height)
     for mass in (weight, count):
         if mass is not None:
@@ -109,7 +112,16 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             # A row that does not say how many it stands for is left out as one.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
+            cluster=None if cluster is None else numbered(cluster.to_frame()),
         )
+
+
+def numbered(rows: pl.DataFrame) -> NDArray[np.uint32]:
+    """Return the place of each row among the distinct ones; null is a value like others."""
+    rows.columns = [str(i) for i in range(rows.width)]
+    known = rows.unique().sort(rows.columns).with_row_index("number")
+    found = rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found.get_column("number").to_numpy()
 
 
 def positives(label: pl.Series, positive: object, name: str) -> pl.Series:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SCORE = "Give a column name, an expression, or several: a list, a selector, {name: column}."
 
+SINGLE = "Say count=None with a table that has a row for each prediction."
+
 Missing = Literal["raise", "drop", "worst"]
 Column: TypeAlias = str | pl.Expr
 Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
@@ -53,10 +55,18 @@ class Roles:
     weight: Column | None = None
     count: Count = ...
     missing: Missing = "raise"
+    cluster: Column | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
             raise UnknownOptionError.of("missing", self.missing, get_args(Missing))
+        if self.cluster is not None and self.count is not None and self.count is not ...:
+            raise OptionValueError.of(
+                "count",
+                self.count,
+                "cluster= needs to know each row, and these are many in one",
+                SINGLE,
+            )
 
     @property
     def mass(self) -> pl.DataType:
@@ -104,6 +114,7 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
     given |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
     given |= {} if roles.weight is None else {"weight": ("weight", roles.weight)}
     given |= {} if count is None else {"count": ("count", count)}
+    given |= {} if roles.cluster is None else {"cluster": ("cluster", roles.cluster)}
 
     private = private_names(given, by)
     inputs, names, positive = [column(name) for name in by], {}, None
@@ -270,11 +281,17 @@ def _check_count(name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.of("count", name, dtype, todo)
 
 
+def _check_cluster(name: str, dtype: pl.DataType) -> None:
+    if dtype == pl.Object:
+        raise ColumnTypeError.of("cluster", name, dtype, "Clusters are sorted: cast them first.")
+
+
 TYPE_CHECKS = {
     "label": _check_label,
     "score": _check_score,
     "weight": _check_weight,
     "count": _check_count,
+    "cluster": _check_cluster,
 }
 
 

@@ -31,6 +31,7 @@ def auc(
     standardize: Literal["mcclish"] | None = None,
     ci: Method | None = "logit_delong",
     level: float = 0.95,
+    cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = ...,
@@ -67,6 +68,9 @@ def auc(
         None for no interval, which takes half the time.
     level
         Share of intervals that cover, between 0 and 1.
+    cluster
+        Column or expression saying which rows belong together, such as those of one user: the
+        interval is that of independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -151,6 +155,7 @@ def auc(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=cluster,
     )
 
     def make(cases: Cases) -> pl.DataFrame:

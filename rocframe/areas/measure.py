@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.areas.clusters import Clusters
 from rocframe.areas.exact import scaled
 from rocframe.areas.pairs import count_pairs, delong_variance
-from rocframe.areas.partial import partial_areas, partial_variance
+from rocframe.areas.partial import partial_areas, partial_placements, partial_variance
+from rocframe.areas.placements import doubled_placements
 from rocframe.counting.arrange import arrange
 from rocframe.counting.walk import Walk
 from rocframe.inference.intervals import area_interval, notes
@@ -29,10 +31,15 @@ def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -
     if cases.weight is not None:
         (weight,) = scaled(cases.weight)
         cases = replace(cases, weight=weight)
-    walk = Walk.of(arrange(cases))
+    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
     totals = walk.totals
     n_pos, n_neg = totals.pos_rows, totals.neg_rows
     raw, variance = _areas(walk, part, ci)
+    units = n_pos, n_neg
+    if cases.cluster is not None and ci:
+        clusters = Clusters.of(walk, cases.cluster)
+        variance = _clustered_variance(walk, part, clusters, cases.weight)
+        units = clusters.sizes[:2]
     shown = (lambda area: area) if part is None else part.shown
     columns: dict[str, Any] = {
         "n_pos": n_pos,
@@ -47,8 +54,8 @@ def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -
             level,
             raw[0],
             variance=variance,
-            n_pos=n_pos,
-            n_neg=n_neg,
+            n_pos=units[0],
+            n_neg=units[1],
             largest=largest,
             whole=part is None,
         )
@@ -59,7 +66,7 @@ def measured(cases: Cases, part: Part | None, ci: Method | None, level: float) -
             "ci_level": np.full(len(n_pos), level),
             "ci_method": list(found.method),
         }
-    columns["note"] = list(notes(n_pos, n_neg, variance))
+    columns["note"] = list(notes(*units, variance))
     schema = area_schema(AUC if part is None else PARTIAL_AUC)
     return walk.rows.keys.with_columns(
         pl.Series(name, columns.get(name, [None] * len(n_pos)), dtype, nan_to_null=True)
@@ -75,3 +82,13 @@ def _areas(
         return partial_areas(walk, part), partial_variance(walk, part) if ci else None
     pairs = count_pairs(walk)
     return pairs.areas, delong_variance(walk, pairs) if ci else None
+
+
+def _clustered_variance(
+    walk: Walk, part: Part | None, clusters: Clusters, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return Obuchowski's variance of each group's area."""
+    if part is not None:
+        return clusters.variance(partial_placements(walk, part), weight)
+    scales = 2 * walk.totals.neg, 2 * walk.totals.pos
+    return clusters.variance(doubled_placements(walk), weight, scales)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rocframe.areas.placements import scattered
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.part import Part
-    from rocframe.counting.walk import Block, Walk
+    from rocframe.counting.walk import Block, Walk, Walked
 
 
 class Steps(NamedTuple):
@@ -44,7 +46,7 @@ class Side(NamedTuple):
     unscored_squares: NDArray[Any]
 
 
-def partial_areas(walk: Walk, part: Part) -> tuple[NDArray[np.float64], ...]:
+def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
     """Return the area over the part, and with ties at their worst and at their best."""
     a, b = part.ends
 
@@ -59,30 +61,64 @@ def partial_areas(walk: Walk, part: Part) -> tuple[NDArray[np.float64], ...]:
     return tuple(areas)
 
 
-def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
-    """Return the variance of the raw area, from the clipped placements of both classes."""
-    a, b = part.ends
-    low, high = _heights_at_ends(walk, part)
-    across, along = _sides(walk, part)
-    # An unscored row of the class along the axis ties at its very start, where the curve is 0,
-    # unless the range begins after it; one of the other class lies beyond its end.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        start = np.where(along.unscored / (2 * along.mass) < a, low, 0.0)
-    lost = np.array([np.zeros(len(start)), start])
+class Influence(NamedTuple):
+    """What each row adds to the area over a part, as a share of its class.
 
-    def influences(block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        step = _steps(walk, block, part)
+    `low` and `high` are the heights of each group's curve at the ends of the part, `lost` what an
+    unscored row of the class across, or along, the axis adds.
+    """
+
+    walk: Walked
+    part: Part
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    lost: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, walk: Walked, part: Part) -> Influence:
+        """Work out what the rows of all blocks need to know of their groups."""
+        low, high = _heights_at_ends(walk, part)
+        totals = walk.totals
+        mass = _in_order(part, totals.pos, totals.neg)[1]
+        unscored = _in_order(part, totals.unscored_pos, totals.unscored_neg)[1]
+        # An unscored row of the class along the axis ties at its very start, where the curve is 0,
+        # unless the range begins after it; one of the other class lies beyond its end.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            start = np.where(unscored / (2 * mass) < part.ends[0], low, 0.0)
+        return cls(walk, part, low, high, np.array([np.zeros(len(start)), start]))
+
+    def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what a row of the class across, or along, the axis adds at each step."""
+        a, b = self.part.ends
+        step = _steps(self.walk, block, self.part)
         place = (step.x0 + step.x1) / 2
         inside = step.height(place)
-        inside = np.where(place < a, block.of_steps(low), inside)
-        inside = np.where(place > b, block.of_steps(high), inside)
+        inside = np.where(place < a, block.of_steps(self.low), inside)
+        inside = np.where(place > b, block.of_steps(self.high), inside)
         return b - np.clip(place, a, b), inside
+
+
+def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return what each row of the frame adds to the area over a part, as a share of its class.
+
+    The walk has to follow its rows.
+    """
+    influence = Influence.of(walk, part)
+    lost = _in_order(part, *influence.lost)
+    return scattered(walk, lambda block: _in_order(part, *influence.at(block)), lost)
+
+
+def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return the variance of the raw area, from the clipped placements of both classes."""
+    across, along = _sides(walk, part)
+    influence = Influence.of(walk, part)
+    lost = influence.lost
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
         masses = _in_order(part, block.pos, block.neg)
         return [
-            np.add.reduceat(mass * influence, block.starts[:-1])
-            for mass, influence in zip(masses, influences(block), strict=True)
+            np.add.reduceat(mass * values, block.starts[:-1])
+            for mass, values in zip(masses, influence.at(block), strict=True)
         ]
 
     unscored = np.array([across.unscored, along.unscored])
@@ -96,8 +132,8 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
         if block.pos_squares is not None:
             spreads = _in_order(part, block.pos_squares, block.neg_squares)
         return [
-            np.add.reduceat(spread * (influence - block.of_steps(mean)) ** 2, block.starts[:-1])
-            for spread, influence, mean in zip(spreads, influences(block), means, strict=True)
+            np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
         ]
 
     around = _added(walk, walk.each(squares, squares=True), 2)
@@ -117,7 +153,7 @@ def _in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
     return (pos, neg) if part.rate == "fpr" else (neg, pos)
 
 
-def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
+def _heights_at_ends(walk: Walked, part: Part) -> NDArray[np.float64]:
     """Return the height of each group's curve at both ends of the range, the better at a jump."""
     heights = np.zeros((2, len(walk.totals.pos)))
 
@@ -136,7 +172,9 @@ def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
     return heights
 
 
-def _added(walk: Walk, parts: list[list[NDArray[np.float64]]], columns: int) -> NDArray[np.float64]:
+def _added(
+    walk: Walked, parts: list[list[NDArray[np.float64]]], columns: int
+) -> NDArray[np.float64]:
     """Add up what the blocks found for their groups."""
     total = np.zeros((columns, len(walk.totals.pos)))
     for piece, part in zip(walk.pieces, parts, strict=True):
@@ -152,10 +190,10 @@ def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
     return _in_order(part, pos, neg)
 
 
-def _steps(walk: Walk, block: Block, part: Part) -> Steps:
+def _steps(walk: Walked, block: Block, part: Part) -> Steps:
     """Return the steps as rates: of the curve itself, or mirrored for a TPR range."""
     pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
-    unscored = block.of_steps(walk.rows.tails.neg_mass)
+    unscored = block.of_steps(walk.totals.unscored_neg)
     with np.errstate(divide="ignore", invalid="ignore"):
         x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
         y0, y1 = block.tp0 / pos, block.tp / pos

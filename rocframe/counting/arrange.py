@@ -14,6 +14,8 @@ from rocframe.counting.sort import sort_groups, sort_order
 from rocframe.counting.tails import Tails
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rocframe.cases import Cases
@@ -24,7 +26,8 @@ class Arranged:
     """Sorted cases of all groups, end to end.
 
     Group i has the rows `starts[i]` to `ends[i]`; from there to `starts[i + 1]` stand rows
-    that have no threshold. `masses` says how much each row counts, unless it is 1.
+    that have no threshold. `masses` says how much each row counts, unless it is 1. `row` says
+    where each row stands in the frame, where that is asked for.
     """
 
     codec: Codec
@@ -34,23 +37,67 @@ class Arranged:
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     tails: Tails
+    row: NDArray[np.int64] | None = None
 
 
-def arrange(cases: Cases) -> Arranged:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """Rows of a frame, group by group: their keys, where each starts, and the order of rows."""
+
+    keys: pl.DataFrame
+    starts: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: pl.DataFrame, length: int) -> Groups:
+        """Find the groups of `length` rows with these keys."""
+        found, starts, columns = _grouped(keys, {"codes": np.arange(length)})
+        return cls(keys=found, starts=starts, order=columns["codes"])
+
+
+def arrange(cases: Cases, *, follow: bool = False) -> Arranged:
     """Bring the rows of each group together and sort them by falling score."""
     codec, codes = encode(cases)
     riders = {"count": cases.count, "weight": cases.weight}
+    if follow:
+        riders["row"] = np.arange(len(codes))
     keys, starts, columns = _grouped(
         cases.keys, {"codes": codes} | {k: v for k, v in riders.items() if v is not None}
     )
-    codes = columns.pop("codes")
+    return _sorted(cases, codec, keys, starts, columns)
+
+
+def arrange_grouped(cases: Cases, groups: Groups) -> Arranged:
+    """Sort cases whose rows stand group by group already, and follow them."""
+    codec, codes = encode(cases)
+    columns: dict[str, NDArray[Any] | None] = {
+        "codes": codes,
+        "count": cases.count,
+        "weight": cases.weight,
+        "row": np.arange(len(codes)),
+    }
+    return _sorted(cases, codec, groups.keys, groups.starts, columns)
+
+
+def _sorted(
+    cases: Cases,
+    codec: Codec,
+    keys: pl.DataFrame,
+    starts: NDArray[np.int64],
+    columns: Mapping[str, NDArray[Any] | None],
+) -> Arranged:
+    """Sort the rows of each group by falling score, and what rides along with them."""
+    codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
+    assert codes is not None
     masses = None
-    if columns:
+    if count is None and weight is None and row is None:
+        sort_groups(codes, starts)
+    else:
         order = sort_order(codes, starts)
         codes = codes[order]
-        masses = Masses.of(codes, columns.get("count"), columns.get("weight"), order, starts)
-    else:
-        sort_groups(codes, starts)
+        row = None if row is None else row[order]
+        if count is not None or weight is not None:
+            masses = Masses.of(codes, count, weight, order, starts)
     tails = Tails.none(len(starts) - 1)
     if cases.state is not None:
         tails = Tails.find(codec, codes, masses, starts)
@@ -62,6 +109,7 @@ def arrange(cases: Cases) -> Arranged:
         starts=starts,
         ends=starts[1:] - tails.length,
         tails=tails,
+        row=row,
     )
 
 

@@ -46,8 +46,10 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
     A model that has a column of its own counts like a last key.
     """
-    last = () if model is None else (model,)
-    return [_words((*row, *last)) for row in keys.rows()]
+    columns = [column.to_list() for column in keys]
+    if model is not None:
+        columns.append([model] * keys.height)
+    return [_words(key) for key in zip(*columns, strict=True)] if columns else [_words(())]
 
 
 def _words(key: tuple[object, ...]) -> tuple[int, ...]:
