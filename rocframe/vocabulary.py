@@ -33,6 +33,19 @@ INTERVAL = {
 AUC = ("auc", "auc_pessimistic", "auc_optimistic")
 PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
+BAND = {
+    "fpr": pl.Float64,
+    "tpr": pl.Float64,
+    "fpr_lower": pl.Float64,
+    "fpr_upper": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "scope": pl.String,
+    "band": pl.String,
+    "note": pl.String,
+}
+
 POINT = ("at", "value")
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
@@ -48,6 +61,11 @@ def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
     """Dtypes of an AUC table, right of its keys."""
     named = {**ROWS, **dict.fromkeys(areas, pl.Float64), **INTERVAL}
     return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def band_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a band table, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in BAND.items()}
 
 
 def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:
