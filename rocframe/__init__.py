@@ -1,7 +1,7 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
-              └───▶ auc
+              └───▶ auc, band
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -10,6 +10,7 @@ Altair and pyarrow are loaded by the first call that needs them.
 from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.bands.band import band
 from rocframe.charts.chart import chart
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
@@ -59,6 +60,7 @@ __all__ = [
     "area",
     "at",
     "auc",
+    "band",
     "chart",
     "curve",
     "datasets",

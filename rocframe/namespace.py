@@ -10,6 +10,7 @@ import polars as pl
 
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.bands.band import band
 from rocframe.charts.chart import chart
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
@@ -58,6 +59,7 @@ class RocFrame:
 
     curve = verb(curve)
     auc = verb(auc)
+    band = verb(band)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

@@ -16,7 +16,7 @@ from rocframe.curves.kinds import kind_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import AUC, PARTIAL_AUC, POINT, ROWS, WALK
+from rocframe.vocabulary import AUC, BAND, PARTIAL_AUC, POINT, ROWS, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +33,7 @@ TABLES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("curve", WALK, ONE_ROW),
     ("auc", (*ROWS, *AUC), ONE_HALF),
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
+    ("band", tuple(BAND), ONE_ROW),
     ("area", ("auc",), ONE_HALF),
     ("area", ("average_precision", "pr_auc"), ONE_ROW),
 )
@@ -189,10 +190,10 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "auc", "partial_auc", "operating_points", "area" or "table"); `kind` of
-        curve; `by`, the group columns; `rule` for what is called positive; `ties`; `version` of
-        rocframe; `schema`, the version of these names; then what the writer said. What does not
-        apply is None.
+        `table` ("curve", "auc", "partial_auc", "operating_points", "band", "area" or "table");
+        `kind` of curve; `by`, the group columns; `rule` for what is called positive; `ties`;
+        `version` of rocframe; `schema`, the version of these names; then what the writer said.
+        What does not apply is None.
 
     Raises
     ------

@@ -103,11 +103,11 @@ def test_examples_run_and_show_a_result(function):
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "at", "area"):
+    for name in ("curve", "auc", "band", "at", "area"):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc"]
+READ_PREDICTIONS = ["curve", "auc", "band"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -167,6 +167,17 @@ def test_the_columns_of_auc_are_those_documented():
     assert notes == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         "zero_variance",
+    ]
+
+
+def test_the_columns_of_band_are_those_documented():
+    for method in ("binomial", "threshold"):
+        table = rf.band(PREDICTIONS, "label", "score", by="model", method=method)
+        assert table.columns == ["model", *names(rf.band, 0)]
+        assert set(table["scope"]) == {"pointwise"}
+    assert names(rf.band, -1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "no_solution"),
     ]
 
 

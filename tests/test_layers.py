@@ -39,6 +39,7 @@ ROOMS = [
     "curves",
     "inference",
     "areas",
+    "bands",
     "expressions",
     "storage",
     "charts",
@@ -53,8 +54,8 @@ ROOMS = [
 GUESTS = {
     "altair": {"charts", "report"},
     "pyarrow": {"storage", "logs"},
-    "scipy": {"curves", "inference", "areas"},
-    "numpy": {"cases", "counting", "curves", "inference", "areas", "charts"},
+    "scipy": {"curves", "inference", "areas", "bands"},
+    "numpy": {"cases", "counting", "curves", "inference", "areas", "bands", "charts"},
     "cyclopts": {"cli", "command"},
     "rich": {"cli", "command"},
     "vl_convert": {"report"},

@@ -37,6 +37,10 @@ def auc(frame, by=None, **options):
     return rf.auc(frame, "label", "score", by=by, **options)
 
 
+def band(frame, by=None, **options):
+    return rf.band(frame, "label", "score", by=by, **options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -48,6 +52,11 @@ VERBS = {
     "auc without interval": lambda frame, by: auc(frame, by, ci=None),
     "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
+    "band": lambda frame, by: band(frame, by, grid=5),
+    "band, at its points": lambda frame, by: band(frame, by, method="threshold", grid="curve"),
+    "band, weighted": lambda frame, by: band(
+        frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
+    ),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),

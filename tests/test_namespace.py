@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 
-VERBS = ["area", "at", "auc", "chart", "curve"]
+VERBS = ["area", "at", "auc", "band", "chart", "curve"]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 
 every_verb = pytest.mark.parametrize("verb", VERBS)
@@ -71,7 +71,7 @@ def test_one_accessor_answers_several_times(frame):
     assert accessor.curve("label", "score").lazy().collect().height == 3
 
 
-@pytest.mark.parametrize("verb", ["curve", "auc"])
+@pytest.mark.parametrize("verb", ["curve", "auc", "band"])
 def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
     rows = frame(PREDICTIONS)
     with pytest.raises(TypeError, match="positional argument"):
@@ -85,7 +85,7 @@ def test_what_is_not_ours_is_no_attribute(frame, name):
     with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
     assert str(caught.value).startswith(
-        f".roc.{name}: there is no such verb.\nThere are: area, at, auc, chart, curve."
+        f".roc.{name}: there is no such verb.\nThere are: area, at, auc, band, chart, curve."
     )
 
 

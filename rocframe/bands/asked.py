@@ -31,7 +31,7 @@ def at_rates(curves: Curves, grid: Sequence[float] | None) -> Asked:
     """Ask for the same rates of every group; or for those that its curve has, each once."""
     if grid is None:
         last = np.ones(len(curves.fpr), bool)
-        last[:-1] = curves.fpr[1:] != curves.fpr[:-1]
+        last[:-1] = ~(np.diff(curves.fpr) <= curves.slack)
         last[curves.starts[1:] - 1] = True
         return _own(curves, np.flatnonzero(last))
     group, fpr = _everywhere(curves, grid)

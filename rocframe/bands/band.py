@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rocframe.bands.grid import as_grid
-from rocframe.bands.methods import as_replicates, method_named
+from rocframe.bands.methods import Wanted, as_replicates, method_named
 from rocframe.frames import like
 from rocframe.options import share
 from rocframe.predictions import Roles
@@ -133,17 +134,29 @@ def band(
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
     >>> limits = rf.band(predictions, "label", "score", method="binomial", grid=[0, 0.5, 1])
     >>> limits.select("fpr", "tpr", "lower", "upper", "scope")
+    shape: (3, 5)
+    ┌─────┬──────┬──────────┬──────────┬───────────┐
+    │ fpr ┆ tpr  ┆ lower    ┆ upper    ┆ scope     │
+    │ --- ┆ ---  ┆ ---      ┆ ---      ┆ ---       │
+    │ f64 ┆ f64  ┆ f64      ┆ f64      ┆ str       │
+    ╞═════╪══════╪══════════╪══════════╪═══════════╡
+    │ 0.0 ┆ 0.5  ┆ 0.094531 ┆ 0.905469 ┆ pointwise │
+    │ 0.5 ┆ 0.75 ┆ 0.197867 ┆ 0.973323 ┆ pointwise │
+    │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
+    └─────┴──────┴──────────┴──────────┴───────────┘
     """
     # numpy loads with the first band, not with the package.
     from rocframe.bands.made import banded
     from rocframe.counting.draws import Seed
+    from rocframe.counting.resample import Draws
 
-    way = method_named(method, weight)
     wrong = "the share of intervals that cover is a number between 0 and 1"
-    share("level", level, wrong, "Give, say, level=0.95.")
-    points = as_grid(grid)
-    replicates = as_replicates(n_boot)
-    start = Seed.of(seed)
+    wanted = Wanted(
+        method=method_named(method, weight),
+        level=share("level", level, wrong, "Give, say, level=0.95."),
+        grid=as_grid(grid),
+    )
+    draws = partial(Draws, n_boot=as_replicates(n_boot), seed=Seed.of(seed))
     roles = Roles(
         label=label,
         score=score,
@@ -155,7 +168,7 @@ def band(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return banded(cases, way, level, points, replicates, start)
+        return banded(cases, wanted, draws)
 
     table = tabulated(predictions, roles, make, columns=band_schema(), anchor="band")
     return like(predictions, table)

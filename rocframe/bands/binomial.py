@@ -31,6 +31,4 @@ def threshold(curves: Curves, asked: Asked, level: float) -> Limits:
     tpr, fpr = (nothing + rate[asked.row] for rate in (curves.tpr, curves.fpr))
     lower, upper = wilson(tpr, curves.n_pos[asked.group], level)
     fpr_lower, fpr_upper = wilson(fpr, curves.n_neg[asked.group], level)
-    return Limits(
-        tpr=tpr, lower=lower, upper=upper, fpr_lower=fpr_lower, fpr_upper=fpr_upper
-    )
+    return Limits(tpr=tpr, lower=lower, upper=upper, fpr_lower=fpr_lower, fpr_upper=fpr_upper)

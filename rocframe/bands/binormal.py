@@ -186,7 +186,9 @@ class Climb:
         da, db = np.einsum("gij,gj,gkj,gk->ig", axes, 1 / size, axes, left)
         dx = p - np.repeat(da, lengths) * qa - np.repeat(db, lengths) * qb
         promise = total(slope * dx) + up_a * da + up_b * db
-        return Step(a=da, b=db, x=np.where(cutoff, dx, 0.0), promise=promise, information=information)
+        return Step(
+            a=da, b=db, x=np.where(cutoff, dx, 0.0), promise=promise, information=information
+        )
 
     def walk(self, step: Step) -> NDArray[np.bool_]:
         """Go as far as the likelihood rises; say which groups moved."""

@@ -18,6 +18,7 @@ class Curves:
     """The ROC curves of all groups, each from the point above all scores to the last.
 
     Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class that is absent are NaN.
+    Rates that lie no further than `slack` apart are the same: those of weighted rows are rounded.
     """
 
     starts: NDArray[np.int64]
@@ -26,6 +27,7 @@ class Curves:
     tpr: NDArray[np.float64]
     n_pos: NDArray[np.int64]
     n_neg: NDArray[np.int64]
+    slack: float = 0.0
 
     @classmethod
     def of(cls, trace: Trace) -> Curves:
@@ -41,6 +43,7 @@ class Curves:
             tpr=tpr,
             n_pos=totals.pos_rows,
             n_neg=totals.neg_rows,
+            slack=slack_of(tp),
         )
 
     @property
@@ -58,7 +61,9 @@ class Curves:
             open_ = low < high
             middle = np.minimum((low + high) // 2, len(self.fpr) - 1)
             rate = self.fpr[middle]
-            before = open_ & ((rate < x) if side == "left" else (rate <= x))
+            before = open_ & (
+                (rate < x - self.slack) if side == "left" else (rate <= x + self.slack)
+            )
             low = np.where(before, middle + 1, low)
             high = np.where(before | ~open_, high, middle)
         return low
@@ -84,9 +89,14 @@ class Curves:
             share = np.where(run > 0, (x - self.fpr[left]) / run, 0.0)
             height = self.tpr[left] + np.clip(share, 0, 1) * rise
         if jump == "worse":
-            exact = (at <= last) & (self.fpr[right] == x)
+            exact = (at <= last) & (self.fpr[right] <= x + self.slack)
             height = np.where(exact, self.tpr[right], height)
         height = np.where(at > last, self.tpr[last], height)
-        height = np.where(x < self.fpr[first], 0.0, height)
+        height = np.where(x < self.fpr[first] - self.slack, 0.0, height)
         height[~self.whole[group]] = np.nan
         return height
+
+
+def slack_of(counts: NDArray[Any]) -> float:
+    """Return how far apart equal rates may be: sums of weights depend on the order of rows."""
+    return 1e-12 if counts.dtype.kind == "f" else 0.0

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rocframe.bands.asked import Asked
     from rocframe.bands.curves import Curves
 
+TOUCH = 1e-9  # where a border just touches a jump rounding must not decide on which side it is
+
 
 def kolmogorov_smirnov(curves: Curves, asked: Asked, level: float) -> Limits:
     """Return the limits of the region that all these rectangles cover together."""
@@ -41,8 +43,8 @@ def displaced(
 ) -> Limits:
     """Return the limits that the curve draws when it is moved up and left, and down and right."""
     group, fpr = asked.group, asked.fpr
-    lower = curves.heights(group, fpr - left_right, jump="worse") - up_down
-    upper = curves.heights(group, fpr + left_right) + up_down
+    lower = curves.heights(group, fpr - left_right - TOUCH, jump="worse") - up_down
+    upper = curves.heights(group, fpr + left_right + TOUCH) + up_down
     return Limits(tpr=curves.heights(group, fpr), lower=within(lower), upper=within(upper))
 
 

@@ -16,20 +16,21 @@ from rocframe.bands.resampled import bootstrap, envelope, fixed_width
 from rocframe.bands.working_hotelling import working_hotelling
 from rocframe.counting.arrange import arrange
 from rocframe.counting.draws import stream_keys
-from rocframe.counting.resample import Draws
 from rocframe.counting.walk import Walk
 from rocframe.curves.trace import repeat_keys, traced_rows
 from rocframe.inference.intervals import notes
-from rocframe.vocabulary import BAND, as_instance
+from rocframe.vocabulary import band_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from rocframe.bands.asked import Asked
     from rocframe.bands.limits import Limits
-    from rocframe.bands.methods import Method
+    from rocframe.bands.methods import Wanted
     from rocframe.cases import Cases
-    from rocframe.counting.draws import Seed
+    from rocframe.counting.resample import Draws
 
 WORKED_OUT: dict[str, Callable[[Curves, Asked, float], Limits]] = {
     "kolmogorov_smirnov": kolmogorov_smirnov,
@@ -45,25 +46,19 @@ DRAWN: dict[str, Callable[[Curves, Asked, float, Redrawn], Limits]] = {
 }
 
 
-def banded(
-    cases: Cases,
-    method: Method,
-    level: float,
-    grid: Sequence[float] | None,
-    n_boot: int,
-    seed: Seed,
-) -> pl.DataFrame:
+def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
+    method, level = wanted.method, wanted.level
     walk = Walk.of(arrange(cases))
     curves = Curves.of(traced_rows(walk))
-    asked = (at_steps if method.name == "threshold" else at_rates)(curves, grid)
+    asked = (at_steps if method.name == "threshold" else at_rates)(curves, wanted.grid)
     if method.drawn:
-        draws = Draws(n_boot=n_boot, seed=seed, keys=stream_keys(walk.rows.keys, cases.model))
-        limits = DRAWN[method.name](curves, asked, level, Redrawn(walk=walk, draws=draws))
+        keys = stream_keys(walk.rows.keys, cases.model)
+        redrawn = Redrawn(walk=walk, draws=draws(keys=keys))
+        limits = DRAWN[method.name](curves, asked, level, redrawn)
     else:
         limits = WORKED_OUT[method.name](curves, asked, level)
-    said = np.full(len(curves.n_pos), None) if limits.notes is None else limits.notes
-    absent = np.where(curves.whole, None, notes(curves.n_pos, curves.n_neg, None))
+    height = len(asked.group)
     columns: dict[str, Any] = {
         "fpr": asked.fpr,
         "tpr": limits.tpr,
@@ -71,19 +66,24 @@ def banded(
         "fpr_upper": limits.fpr_upper,
         "lower": limits.lower,
         "upper": limits.upper,
-        "ci_level": np.full(len(asked.group), level),
+        "ci_level": np.full(height, level),
+        "note": list(_notes(curves, limits)[asked.group]),
     }
     words = {"scope": method.scope, "band": method.name}
-    note = np.where(curves.whole, said, absent)[asked.group]
-    keys = repeat_keys(walk.rows.keys, np.bincount(asked.group, minlength=len(curves.n_pos)))
-    height = len(asked.group)
-    return keys.with_columns(
-        *(
-            pl.Series(name, values, pl.Float64, nan_to_null=True)
-            if values is not None
-            else pl.Series(name, [None], pl.Float64).new_from_index(0, height)
-            for name, values in columns.items()
-        ),
-        *(pl.Series(name, [word]).new_from_index(0, height) for name, word in words.items()),
-        pl.Series("note", list(note), pl.String),
-    ).select(*keys.columns, *(pl.col(name).cast(as_instance(BAND[name])) for name in BAND))
+    table = repeat_keys(walk.rows.keys, np.bincount(asked.group, minlength=len(curves.n_pos)))
+    return table.with_columns(
+        pl.Series(name, [words[name]], dtype).new_from_index(0, height)
+        if name in words
+        else pl.Series(name, [None], dtype).new_from_index(0, height)
+        if columns[name] is None
+        else pl.Series(name, columns[name], dtype, nan_to_null=True)
+        for name, dtype in band_schema().items()
+    )
+
+
+def _notes(curves: Curves, limits: Limits) -> NDArray[np.object_]:
+    """Say of each group which class it lacks, or else what its method says."""
+    said = notes(curves.n_pos, curves.n_neg, None)
+    whole = curves.whole
+    said[whole] = None if limits.notes is None else limits.notes[whole]
+    return said

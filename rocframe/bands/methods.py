@@ -35,6 +35,15 @@ class Method:
     drawn: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the caller wants of a band; `grid` is None for the points of each curve."""
+
+    method: Method
+    level: float
+    grid: tuple[float, ...] | None
+
+
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rocframe.bands.curves import Curves
+from rocframe.bands.curves import Curves, slack_of
 from rocframe.counting.population import Population
 from rocframe.counting.resample import HELD, Urns
 from rocframe.counting.threads import spread
 from rocframe.counting.walk import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -98,4 +97,5 @@ def curves(sample: Sample) -> Curves:
         tpr=rates(block.tp, np.zeros(1), totals.pos),
         n_pos=totals.pos_rows,
         n_neg=totals.neg_rows,
+        slack=slack_of(totals.pos),
     )

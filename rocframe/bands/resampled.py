@@ -68,7 +68,9 @@ def fixed_width(curves: Curves, asked: Asked, level: float, redrawn: Redrawn) ->
 
     def apart(group: int, replicates: Curves) -> NDArray[np.float64]:
         base = bases[group]
-        return base.apart(_all_turned(curves, group, replicates), base.along, np.ones(len(base.along)))
+        return base.apart(
+            _all_turned(curves, group, replicates), base.along, np.ones(len(base.along))
+        )
 
     moved = np.full(len(said), np.nan)
     for group, parts in redrawn.each(varied, apart):
@@ -90,7 +92,8 @@ def envelope(curves: Curves, asked: Asked, level: float, redrawn: Redrawn) -> Li
     def squares(group: int, replicates: Curves) -> NDArray[np.float64]:
         base = bases[group]
         off = _all_turned(curves, group, replicates).all_at(_places(base)) - base.at(_places(base))
-        return np.sum(off * off, axis=0)
+        total: NDArray[np.float64] = np.sum(off * off, axis=0)
+        return total
 
     scales: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for group, parts in redrawn.each(varied, squares):

@@ -73,7 +73,8 @@ class Turned:
         theirs = np.abs(others.across - self.at(others.along))
         theirs /= np.interp(others.along, ways, scale)
         ours = np.abs(others.all_at(ways) - self.at(ways)) / scale
-        return np.maximum(theirs.max(axis=1), ours.max(axis=1))
+        apart: NDArray[np.float64] = np.maximum(theirs.max(axis=1), ours.max(axis=1))
+        return apart
 
     def limits(
         self, ways: NDArray[np.float64], reach: NDArray[np.float64], fpr: NDArray[np.float64]
