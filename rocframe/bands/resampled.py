@@ -40,6 +40,7 @@ def bootstrap(curves: Curves, asked: Asked, level: float, redrawn: Redrawn) -> L
     n_boot = redrawn.draws.n_boot
     widest = int(np.diff(edges).max(initial=0))
     points = max(1, NUMBERS // n_boot)
+    shares = [(1 - level) / 2, (1 + level) / 2]
     for first in range(0, widest, points):
         groups = varied[edges[varied] + first < edges[varied + 1]]
 
@@ -51,7 +52,7 @@ def bootstrap(curves: Curves, asked: Asked, level: float, redrawn: Redrawn) -> L
             return replicates.heights(place, np.tile(fpr, size)).reshape(size, -1)
 
         for group, parts in redrawn.each(groups, heights, held=min(widest, points)):
-            found = np.quantile(np.concatenate(parts), [(1 - level) / 2, (1 + level) / 2], axis=0)
+            found = np.quantile(np.concatenate(parts), shares, axis=0, method="weibull")
             a = edges[group] + first
             lower[a : a + found.shape[1]], upper[a : a + found.shape[1]] = found
     tpr = curves.heights(asked.group, asked.fpr)
