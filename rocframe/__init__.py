@@ -1,7 +1,7 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
-              └───▶ auc, band
+              └───▶ auc, band, compare
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -12,6 +12,9 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.bands.band import band
 from rocframe.charts.chart import chart
+from rocframe.comparisons.auc_covariance import auc_covariance
+from rocframe.comparisons.compare import compare
+from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 from rocframe.errors import (
@@ -25,6 +28,7 @@ from rocframe.errors import (
     MissingColumnError,
     MissingValuesError,
     OptionValueError,
+    PairingError,
     RepeatedNameError,
     ReservedColumnError,
     RocframeError,
@@ -49,6 +53,7 @@ __all__ = [
     "MissingColumnError",
     "MissingValuesError",
     "OptionValueError",
+    "PairingError",
     "RepeatedNameError",
     "ReservedColumnError",
     "RocframeError",
@@ -60,8 +65,11 @@ __all__ = [
     "area",
     "at",
     "auc",
+    "auc_covariance",
     "band",
     "chart",
+    "compare",
+    "contrast",
     "curve",
     "datasets",
     "read",

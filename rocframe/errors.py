@@ -12,6 +12,7 @@ RocframeError
 ├── ScoreError             scores that Float64 cannot hold exactly
 ├── MassError              weights or counts that are negative or not finite
 ├── MissingValuesError     null or NaN where `missing="raise"` wants none
+├── PairingError           rows of several models that do not pair up
 ├── BrokenCurveError       a table that is not a whole curve table
 ├── LazyFrameError         a lazy frame where a collected table is needed
 ├── LogError               a prediction log that cannot be read
@@ -41,6 +42,7 @@ __all__ = [
     "MissingColumnError",
     "MissingValuesError",
     "OptionValueError",
+    "PairingError",
     "RepeatedNameError",
     "ReservedColumnError",
     "RocframeError",
@@ -279,6 +281,15 @@ class MissingValuesError(RocframeError, ValueError):
             f"missing={given!r}: {argument} column {column!r} is null or NaN in {counted(rows)}"
             f"{where}.\n{todo}"
         )
+
+
+class PairingError(RocframeError, ValueError):
+    """Rows of several models that do not pair up."""
+
+    @classmethod
+    def of(cls, argument: str, value: object, wrong: str, todo: str) -> PairingError:
+        """Name the argument that pairs rows, what is wrong with them, and what to do."""
+        return cls(f"{argument}={shown(value)}: {wrong}.\n{todo}")
 
 
 class BrokenCurveError(RocframeError, ValueError):

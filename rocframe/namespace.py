@@ -12,6 +12,9 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.bands.band import band
 from rocframe.charts.chart import chart
+from rocframe.comparisons.auc_covariance import auc_covariance
+from rocframe.comparisons.compare import compare
+from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 
@@ -60,6 +63,9 @@ class RocFrame:
     curve = verb(curve)
     auc = verb(auc)
     band = verb(band)
+    compare = verb(compare)
+    contrast = verb(contrast)
+    auc_covariance = verb(auc_covariance)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

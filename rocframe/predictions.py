@@ -119,7 +119,7 @@ def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[st
     private = private_names(given, by)
     inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in given.items():
-        names[role], expr, dtype = _resolve(plan, schema, argument, source)
+        names[role], expr, dtype = resolved(plan, schema, argument, source)
         TYPE_CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
@@ -156,7 +156,7 @@ def _scores(
     for one in given:
         part, models = _scores(plan, roles, one, schema)
         every += part
-        names += models or [_resolve(plan, schema, "score", one)[0]]
+        names += models or [resolved(plan, schema, "score", one)[0]]
     return every, _distinct(names)
 
 
@@ -210,7 +210,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return models
 
 
-def _resolve(
+def resolved(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
     """Return name, expression and type of a column given by name or as an expression."""

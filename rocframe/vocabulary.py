@@ -51,6 +51,51 @@ MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.F
 
 MODEL = "model"
 
+TEST = {
+    "statistic": pl.Float64,
+    "df": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "test": pl.String,
+    "note": pl.String,
+}
+
+
+def comparison_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
+    """Dtypes of a table of comparisons, right of its keys; `area` is what is compared."""
+    named: dict[str, pl.DataType | type[pl.DataType]] = {
+        "model_a": model,
+        "model_b": model,
+        "n_paired": pl.Int64,
+        f"{area}_a": pl.Float64,
+        f"{area}_b": pl.Float64,
+        **dict.fromkeys(("difference", "se", "lower", "upper"), pl.Float64),
+        **TEST,
+    }
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def covariance_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
+    """Dtypes of a covariance matrix as a long table, right of its keys."""
+    named: dict[str, pl.DataType | type[pl.DataType]] = {
+        "model_a": model,
+        "model_b": model,
+        "n_pos": pl.Int64,
+        "n_neg": pl.Int64,
+        f"{area}_a": pl.Float64,
+        f"{area}_b": pl.Float64,
+        "covariance": pl.Float64,
+        "correlation": pl.Float64,
+        "note": pl.String,
+    }
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def contrast_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of contrasts, right of its keys."""
+    named = {"n_models": pl.Int64, "n_paired": pl.Int64, **TEST}
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
 
 def walk_schema(mass: pl.DataType | type[pl.DataType]) -> dict[str, pl.DataType]:
     """Dtypes of the five columns that every curve table has."""

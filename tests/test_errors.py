@@ -26,6 +26,7 @@ BASES = {
     rf.ScoreError: ValueError,
     rf.MassError: ValueError,
     rf.MissingValuesError: ValueError,
+    rf.PairingError: ValueError,
     rf.BrokenCurveError: ValueError,
     rf.LazyFrameError: TypeError,
     rf.LogError: OSError,
@@ -213,6 +214,10 @@ TEXTS = {
     "a broken curve": (
         rf.BrokenCurveError.of("curves: tp falls", "Name all group columns in by="),
         "curves: tp falls.\nName all group columns in by=",
+    ),
+    "rows that do not pair up": (
+        rf.PairingError.of("id", "user", "it is null in 2 rows", "Leave them out."),
+        "id='user': it is null in 2 rows.\nLeave them out.",
     ),
     "a lazy frame": (
         rf.LazyFrameError.of("chart"),

@@ -40,6 +40,7 @@ ROOMS = [
     "inference",
     "areas",
     "bands",
+    "comparisons",
     "expressions",
     "storage",
     "charts",
@@ -54,8 +55,10 @@ ROOMS = [
 GUESTS = {
     "altair": {"charts", "report"},
     "pyarrow": {"storage", "logs"},
-    "scipy": {"curves", "inference", "areas", "bands"},
-    "numpy": {"cases", "counting", "curves", "inference", "areas", "bands", "charts"},
+    "scipy": {"curves", "inference", "areas", "bands", "comparisons"},
+    "numpy": {
+        *("cases", "counting", "curves", "inference", "areas", "bands", "comparisons", "charts"),
+    },
     "cyclopts": {"cli", "command"},
     "rich": {"cli", "command"},
     "vl_convert": {"report"},

@@ -11,7 +11,9 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 
-VERBS = ["area", "at", "auc", "band", "chart", "curve"]
+VERBS = [
+    *("area", "at", "auc", "auc_covariance", "band", "chart", "compare", "contrast", "curve"),
+]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 
 every_verb = pytest.mark.parametrize("verb", VERBS)
@@ -85,7 +87,7 @@ def test_what_is_not_ours_is_no_attribute(frame, name):
     with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
     assert str(caught.value).startswith(
-        f".roc.{name}: there is no such verb.\nThere are: area, at, auc, band, chart, curve."
+        f".roc.{name}: there is no such verb.\nThere are: {', '.join(sorted(VERBS))}."
     )
 
 

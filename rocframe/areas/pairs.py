@@ -83,13 +83,16 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
         below[piece.groups] = below[piece.groups] + others
     m, n = pairs.pos, pairs.neg
     total = pairs.low + pairs.high
-    return _spread(m, n, above, total) + _spread(n, m, below, total)
+    return sample_variance(m, n, above, total) + sample_variance(n, m, below, total)
 
 
-def _spread(
+def sample_variance(
     own: NDArray[Any], other: NDArray[Any], squares: NDArray[Any], total: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return the sample variance of one class's placements over its size."""
+    """Return the sample variance of one class's placements over its size.
+
+    `squares` and `total` are sums of doubled placements, or of differences of such.
+    """
     # Variance of u/(2·other) over `own` rows: (own·Σu² − (Σu)²) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
     enough = (own > 1) & (other > 0)

@@ -79,8 +79,8 @@ class Influence(NamedTuple):
         """Work out what the rows of all blocks need to know of their groups."""
         low, high = _heights_at_ends(walk, part)
         totals = walk.totals
-        mass = _in_order(part, totals.pos, totals.neg)[1]
-        unscored = _in_order(part, totals.unscored_pos, totals.unscored_neg)[1]
+        mass = in_order(part, totals.pos, totals.neg)[1]
+        unscored = in_order(part, totals.unscored_pos, totals.unscored_neg)[1]
         # An unscored row of the class along the axis ties at its very start, where the curve is 0,
         # unless the range begins after it; one of the other class lies beyond its end.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,8 +104,8 @@ def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
     The walk has to follow its rows.
     """
     influence = Influence.of(walk, part)
-    lost = _in_order(part, *influence.lost)
-    return scattered(walk, lambda block: _in_order(part, *influence.at(block)), lost)
+    lost = in_order(part, *influence.lost)
+    return scattered(walk, lambda block: in_order(part, *influence.at(block)), lost)
 
 
 def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     lost = influence.lost
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
-        masses = _in_order(part, block.pos, block.neg)
+        masses = in_order(part, block.pos, block.neg)
         return [
             np.add.reduceat(mass * values, block.starts[:-1])
             for mass, values in zip(masses, influence.at(block), strict=True)
@@ -128,9 +128,9 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
 
     # Squares about the mean, in a second pass: their difference would hide a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
-        spreads = _in_order(part, block.pos, block.neg)
+        spreads = in_order(part, block.pos, block.neg)
         if block.pos_squares is not None:
-            spreads = _in_order(part, block.pos_squares, block.neg_squares)
+            spreads = in_order(part, block.pos_squares, block.neg_squares)
         return [
             np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
             for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
@@ -148,7 +148,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     return np.where((across.rows < 2) | (along.rows < 2), np.nan, variance)
 
 
-def _in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
+def in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
     """Return what belongs to the class across the axis, and to the one along it."""
     return (pos, neg) if part.rate == "fpr" else (neg, pos)
 
@@ -187,7 +187,7 @@ def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
     totals, tails = walk.totals, walk.rows.tails
     pos = Side(totals.pos_rows, totals.pos, tails.pos_mass, tails.pos_squares)
     neg = Side(totals.neg_rows, totals.neg, tails.neg_mass, tails.neg_squares)
-    return _in_order(part, pos, neg)
+    return in_order(part, pos, neg)
 
 
 def _steps(walk: Walked, block: Block, part: Part) -> Steps:

@@ -6,9 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocframe.bands.grid import as_grid
-from rocframe.bands.methods import Wanted, as_replicates, method_named
+from rocframe.bands.methods import Wanted, method_named
 from rocframe.frames import like
-from rocframe.options import share
 from rocframe.predictions import Roles
 from rocframe.tabulate import tabulated
 from rocframe.vocabulary import band_schema
@@ -73,9 +72,10 @@ def band(
         Where: a number of FPRs, evenly from 0 to 1; a list of them; or `"curve"`, those of the
         group's own curve. `"threshold"` takes the lowest threshold that keeps to each FPR.
     n_boot
-        Number of bootstrap replicates.
+        How many resamples the bootstrap draws.
     seed
-        Whole number that the replicates depend on; None draws others each time.
+        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
+        depends on the seed and its key only.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -149,14 +149,11 @@ def band(
     from rocframe.bands.made import banded
     from rocframe.counting.draws import Seed
     from rocframe.counting.resample import Draws
+    from rocframe.inference.intervals import as_resamples, check_level
 
-    wrong = "the share of intervals that cover is a number between 0 and 1"
-    wanted = Wanted(
-        method=method_named(method, weight),
-        level=share("level", level, wrong, "Give, say, level=0.95."),
-        grid=as_grid(grid),
-    )
-    draws = partial(Draws, n_boot=as_replicates(n_boot), seed=Seed.of(seed))
+    check_level(level)
+    wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
+    draws = partial(Draws, n_boot=as_resamples(n_boot), seed=Seed.of(seed))
     roles = Roles(
         label=label,
         score=score,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rocframe.errors import OptionValueError, UnknownOptionError, listed
-from rocframe.options import as_number, check_choice
+from rocframe.options import check_choice
 
 if TYPE_CHECKING:
     from rocframe.predictions import Column
@@ -73,12 +73,3 @@ def method_named(name: str, weight: Column | None) -> Method:
             f"Choose one of: {listed(drawn)}; or say count= if a row stands for several.",
         )
     return method
-
-
-def as_replicates(n_boot: object) -> int:
-    """Read the option `n_boot`."""
-    number = as_number(n_boot)
-    if number is None or isinstance(n_boot, bool) or not 1 <= number < 2**31 or number % 1:
-        wrong = "it is no whole number from 1"
-        raise OptionValueError.of("n_boot", n_boot, wrong, "Give, say, n_boot=2000.")
-    return int(number)

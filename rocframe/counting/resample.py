@@ -258,11 +258,18 @@ class Resampled:
     redrawn: list[int] = field(default_factory=list)
 
 
-def resampled(walk: Walk, asked: Sequence[Asked], draws: Draws) -> Iterator[Resampled]:
-    """Yield the replicates of each group that has both classes."""
-    for groups in _chunks(walk, draws.n_boot):
+def resampled(
+    walk: Walk,
+    asked: Sequence[Asked],
+    draws: Draws,
+    wanted: NDArray[np.bool_] | None = None,
+) -> Iterator[Resampled]:
+    """Yield the replicates of each group that is wanted and has both classes."""
+    both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
+    groups = np.flatnonzero(both if wanted is None else both & wanted)
+    for chunk in _chunks(walk, groups, draws.n_boot):
         urns = spread(
-            lambda group: Urns.of(Population.of(walk, group, draws.cluster)), groups.tolist()
+            lambda group: Urns.of(Population.of(walk, group, draws.cluster)), chunk.tolist()
         )
         tasks = [
             (urn, batch, min(urn.batch, draws.n_boot - first))
@@ -279,9 +286,8 @@ def resampled(walk: Walk, asked: Sequence[Asked], draws: Draws) -> Iterator[Resa
             )
 
 
-def _chunks(walk: Walk, n_boot: int) -> Iterator[NDArray[np.int64]]:
-    """Cut the groups that have both classes into shares that are held at a time."""
-    groups = np.flatnonzero((walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0))
+def _chunks(walk: Walk, groups: NDArray[np.int64], n_boot: int) -> Iterator[NDArray[np.int64]]:
+    """Cut groups into shares that are held at a time."""
     most = max(1, HELD // n_boot)
     rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK)
     fresh = np.flatnonzero(np.diff(rows, prepend=-1))

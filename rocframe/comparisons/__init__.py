@@ -1,0 +1,1 @@
+"""Predictions of several models → how their areas differ, group by group."""
