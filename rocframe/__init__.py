@@ -1,7 +1,7 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
-              └───▶ auc, auc_test, compare
+              └───▶ auc, auc_test, band, compare
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -10,6 +10,7 @@ Altair and pyarrow are loaded by the first call that needs them.
 from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -70,6 +71,7 @@ __all__ = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "band",
     "chart",
     "compare",
     "contrast",

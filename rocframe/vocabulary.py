@@ -63,6 +63,19 @@ PLAN = {
     "note": pl.String,
 }
 
+BAND = {
+    "fpr": pl.Float64,
+    "tpr": pl.Float64,
+    "fpr_lower": pl.Float64,
+    "fpr_upper": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "scope": pl.String,
+    "band": pl.String,
+    "note": pl.String,
+}
+
 POINT = ("at", "value")
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
@@ -133,6 +146,11 @@ def auc_test_schema() -> dict[str, pl.DataType]:
 def plan_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of plans."""
     return {name: as_instance(dtype) for name, dtype in PLAN.items()}
+
+
+def band_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a band table, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in BAND.items()}
 
 
 def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:

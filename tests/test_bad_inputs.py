@@ -33,6 +33,9 @@ VERBS = {
     "auc test": lambda frame, **options: rf.auc_test(
         frame, "label", "score", adjust=None, **options
     ),
+    "band": lambda frame, **options: rf.band(
+        frame, "label", "score", method="fixed_width", n_boot=5, seed=1, **options
+    ),
 }
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
@@ -996,8 +999,9 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
     return good, mixed
 
 
+# Resampling takes its time with ten thousand groups; bands have a test of their own for this.
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}], ids=["plain", "weighted"])
-@every_verb
+@pytest.mark.parametrize("verb", [verb for name, verb in VERBS.items() if name != "band"])
 def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(
     frame, good_and_bad, verb, options
 ):

@@ -106,11 +106,11 @@ PLAN = ["power", "sample_size", "detectable_difference"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "auc_test", "at", "area", *PLAN):
+    for name in ("curve", "auc", "auc_test", "band", "at", "area", *PLAN):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc", "auc_test"]
+READ_PREDICTIONS = ["curve", "auc", "auc_test", "band"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -195,6 +195,17 @@ def test_the_columns_of_plans_are_those_documented():
         "detectable_difference": {"n_pos": 10, "n_neg": 10},
     }.items():
         assert FUNCTIONS[name](**options).columns == names(FUNCTIONS[name], 0)
+
+
+def test_the_columns_of_band_are_those_documented():
+    for method in ("binomial", "threshold"):
+        table = rf.band(PREDICTIONS, "label", "score", by="model", method=method)
+        assert table.columns == ["model", *names(rf.band, 0)]
+        assert set(table["scope"]) == {"pointwise"}
+    assert names(rf.band, -1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "no_solution"),
+    ]
 
 
 def test_the_columns_of_at_are_those_documented():

@@ -37,6 +37,10 @@ def auc(frame, by=None, **options):
     return rf.auc(frame, "label", "score", by=by, **options)
 
 
+def band(frame, by=None, **options):
+    return rf.band(frame, "label", "score", by=by, **options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -50,6 +54,11 @@ VERBS = {
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
+    "band": lambda frame, by: band(frame, by, grid=5),
+    "band, at its points": lambda frame, by: band(frame, by, method="threshold", grid="curve"),
+    "band, weighted": lambda frame, by: band(
+        frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
+    ),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),

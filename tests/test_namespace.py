@@ -17,6 +17,7 @@ VERBS = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "band",
     "chart",
     "compare",
     "contrast",
@@ -81,7 +82,7 @@ def test_one_accessor_answers_several_times(frame):
     assert accessor.curve("label", "score").lazy().collect().height == 3
 
 
-@pytest.mark.parametrize("verb", ["curve", "auc", "auc_test"])
+@pytest.mark.parametrize("verb", ["curve", "auc", "auc_test", "band"])
 def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
     rows = frame(PREDICTIONS)
     with pytest.raises(TypeError, match="positional argument"):

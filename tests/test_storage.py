@@ -148,6 +148,8 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
     test = rf.auc_test(LOG, "label", "score", by="model")
     assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
+    band = rf.band(LOG, "label", "score", by="model", grid=3)
+    assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 
 
 def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
