@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -49,11 +48,10 @@ def share(argument: str, value: object, wrong: str, todo: str) -> float:
     return number
 
 
-def whole(argument: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number that is large enough."""
+def whole(argument: str, value: object, *, least: int = 1, most: int = 2**53) -> int:
+    """Return a whole number within limits."""
     number = as_number(value)
-    if number is None or isinstance(value, bool) or not least <= number < inf or number % 1:
-        raise OptionValueError.of(
-            argument, value, f"it is no whole number from {least}", f"Give, say, {argument}=1000."
-        )
+    if number is None or isinstance(value, bool) or not least <= number <= most or number % 1:
+        wrong = f"it is no whole number from {least} to {most}"
+        raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}=1000.")
     return int(number)

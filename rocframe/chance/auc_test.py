@@ -166,7 +166,7 @@ def auc_test(
         null=share("null", null, "an area is between 0 and 1", "Give, say, null=0.5."),
         method=method,
         alternative=alternative,
-        n_perm=whole("n_perm", n_perm),
+        n_perm=whole("n_perm", n_perm, most=10**9),
         seed=Seed.of(seed),
     )
     if method != "delong":

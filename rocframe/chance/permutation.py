@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.areas.pairs import Pairs
     from rocframe.chance.margins import Margins
     from rocframe.counting.draws import Seed
     from rocframe.inference.p_values import Alternative
@@ -52,6 +53,34 @@ class Permutation:
     sign: NDArray[np.int64]
     observed: NDArray[np.int64]
     alternative: Alternative
+
+    @classmethod
+    def of(
+        cls,
+        margins: Margins,
+        pairs: Pairs,
+        groups: NDArray[np.int64],
+        alternative: Alternative,
+    ) -> Permutation:
+        """Read what the labels of some groups are dealt out with."""
+        m, n = pairs.pos[groups], pairs.neg[groups]
+        rows = m + n
+        if len(rows) and rows.max() >= LARGEST:
+            raise OptionValueError.of(
+                "method",
+                "permutation",
+                f"a group has {rows.max()} rows, too many to deal out their labels",
+                'Say method="mann_whitney", the limit of the same test for many rows.',
+            )
+        return cls(
+            margins=margins,
+            groups=groups,
+            rows=rows,
+            drawn=np.minimum(m, n),
+            sign=np.where(m > n, -1, 1),
+            observed=(pairs.low[groups] + pairs.high[groups]).astype(np.int64) - m * n,
+            alternative=alternative,
+        )
 
     def p_values(
         self, n_perm: int, seed: Seed, keys: Sequence[tuple[int, ...]]
@@ -85,13 +114,6 @@ class Permutation:
         self, which: NDArray[np.int64], n_perm: int, seed: Seed, keys: Sequence[tuple[int, ...]]
     ) -> NDArray[np.int64]:
         """Count those that lie as far out among `n_perm` that are drawn."""
-        if len(which) and self.rows[which].max() >= LARGEST:
-            raise OptionValueError.of(
-                "method",
-                "permutation",
-                f"a group has {self.rows.max()} rows, too many to deal out their labels",
-                'Say method="mann_whitney", the limit of the same test for many rows.',
-            )
         dealings = {}
         tasks = []
         for i in which.tolist():

@@ -64,16 +64,7 @@ def tested(cases: Cases, question: Question) -> pl.DataFrame:
     test = np.full(len(p), question.method, object)
     if margins is not None and question.method == "permutation":
         which = np.flatnonzero(variance > 0)
-        won = pairs.low[which] + pairs.high[which] - pairs.pos[which] * pairs.neg[which]
-        permutation = Permutation(
-            margins=margins,
-            groups=which,
-            rows=(n_pos + n_neg)[which],
-            drawn=np.minimum(n_pos, n_neg)[which],
-            sign=np.where(n_pos > n_neg, -1, 1)[which],
-            observed=won.astype(np.int64),
-            alternative=question.alternative,
-        )
+        permutation = Permutation.of(margins, pairs, which, question.alternative)
         keys = stream_keys(walk.rows.keys, cases.model)
         p[which], exact = permutation.p_values(question.n_perm, question.seed, keys)
         test[which[exact]] = "permutation_exact"

@@ -401,17 +401,17 @@ def test_what_keeps_labels_from_being_dealt_out_is_refused(frame, method, option
         (
             {"n_perm": 0},
             rf.OptionValueError,
-            "n_perm=0: it is no whole number from 1.\nGive, say, n_perm=1000.",
+            "n_perm=0: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
         ),
         (
             {"n_perm": True},
             rf.OptionValueError,
-            "n_perm=True: it is no whole number from 1.\nGive, say, n_perm=1000.",
+            "n_perm=True: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
         ),
         (
             {"n_perm": 10.5},
             rf.OptionValueError,
-            "n_perm=10.5: it is no whole number from 1.\nGive, say, n_perm=1000.",
+            "n_perm=10.5: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
         ),
         (
             {"seed": -1},
@@ -425,11 +425,11 @@ def test_an_option_outside_its_range_is_refused(frame, options, error, text):
 
 
 def test_a_group_of_a_milliard_rows_is_not_permuted(frame):
-    rows = {"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "n": [10**9] * 4}
+    rows = {"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "n": [10**10] * 4}
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc_test(frame(rows), "label", "score", count="n", method="permutation").lazy().collect()
     assert str(caught.value) == (
-        "method='permutation': a group has 4000000000 rows, too many to deal out their labels.\n"
+        "method='permutation': a group has 40000000000 rows, too many to deal out their labels.\n"
         'Say method="mann_whitney", the limit of the same test for many rows.'
     )
     limit = rf.auc_test(frame(rows), "label", "score", count="n", method="mann_whitney")
