@@ -33,6 +33,7 @@ SIMULTANEOUS = ("kolmogorov_smirnov", "fixed_width", "envelope", "working_hotell
 POINTWISE = ("bootstrap", "binomial", "threshold")
 DRAWN = ("fixed_width", "envelope", "bootstrap")
 GRID = 101
+RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +46,15 @@ class Truth:
     name: str
     means: tuple[float, ...]
 
-    def samples(self, groups: int, n: int, seed: int) -> pl.DataFrame:
-        """Return groups of n positives and n negatives."""
+    def samples(self, groups: int, n: int, seed: int, negatives: int = 1) -> pl.DataFrame:
+        """Return groups of n positives and so many times as many negatives."""
         rng = np.random.default_rng([seed, n, round(1e6 * sum(self.means))])
-        means = rng.choice(self.means, (groups, n))
-        scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, n))])
+        means, more = rng.choice(self.means, (groups, n)), n * negatives
+        scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, more))])
         return pl.DataFrame(
             {
-                "sample": np.repeat(np.arange(groups), 2 * n),
-                "label": np.tile(np.repeat([True, False], n), groups),
+                "sample": np.repeat(np.arange(groups), n + more),
+                "label": np.tile(np.repeat([True, False], [n, more]), groups),
                 "score": scores.ravel(),
             }
         )
@@ -121,6 +122,38 @@ def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]
         yield ""
 
 
+def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often the limits at one false positive rate hold the true height."""
+    yield "`bootstrap`:\n"
+    yield "| | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
+    yield "| --- | --- |" + " --- |" * len(RATES)
+    options = {"by": "sample", "level": LEVEL, "n_boot": n_boot, "seed": seed, "grid": RATES}
+    for area in (0.7, 0.9, 0.97):
+        for rows in ROWS:
+            table = normal(area).samples(resampled, rows // 2, seed)
+            made = rf.band(table, "label", "score", method="bootstrap", **options)
+            yield f"| AUC {area:g} | {rows} | " + " | ".join(_per_rate(made, normal(area))) + " |"
+    yield "\n`binomial`, 50 positives, AUC 0.9:\n"
+    yield "| negatives | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
+    yield "| --- |" + " --- |" * len(RATES)
+    for negatives in (1, 10, 100):
+        table = normal(0.9).samples(samples, 50, seed, negatives)
+        made = rf.band(table, "label", "score", method="binomial", **options)
+        yield f"| {50 * negatives} | " + " | ".join(_per_rate(made, normal(0.9))) + " |"
+    yield ""
+
+
+def _per_rate(made: pl.DataFrame, truth: Truth) -> list[str]:
+    held = made.with_columns(inside=_inside(made, truth)).group_by("fpr").agg(pl.mean("inside"))
+    return [f"{100 * share:.1f}" for share in held.sort("fpr")["inside"]]
+
+
+def _inside(made: pl.DataFrame, truth: Truth) -> pl.Series:
+    # Limits of 0 and 1 come from rounding on either side.
+    low, high = made["lower"] - 1e-12, made["upper"] + 1e-12
+    return pl.Series(truth.curve(made["fpr"].to_numpy())).is_between(low, high)
+
+
 def _held(made: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
     """Say how often a band held the whole curve, and a point of it; its width; and nulls."""
     if made["band"][0] == "threshold":
@@ -133,10 +166,7 @@ def _held(made: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
             & pl.Series(fpr).is_between(made["fpr_lower"], made["fpr_upper"])
         )
     else:
-        tpr = truth.curve(made["fpr"].to_numpy())
-        # Limits of 0 and 1 come from rounding on either side.
-        low, high = made["lower"] - 1e-12, made["upper"] + 1e-12
-        made = made.with_columns(inside=pl.Series(tpr).is_between(low, high))
+        made = made.with_columns(inside=_inside(made, truth))
     without = made.filter(pl.col("lower").is_null())["sample"].n_unique()
     made = made.drop_nulls("lower")
     whole = made.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
@@ -158,6 +188,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
         # Whole curves take longer than areas.
         "Bands: whole curve / one point held, in percent (mean width)": (bands, 2),
+        "Pointwise bands: one point held, in percent": (points, 2),
     }
     for title, (part, share) in parts.items():
         begun = time.perf_counter()
