@@ -91,8 +91,16 @@ def comparison_table(
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
     made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
     return keys[group].with_columns(
-        pl.Series(name, made[name], dtype, nan_to_null=True) for name, dtype in schema.items()
+        as_column(name, made[name], dtype) for name, dtype in schema.items()
     )
+
+
+def as_column(name: str, values: Any, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+    """Make a column of an array, where NaN and None are null."""
+    # Of an array of objects, polars looks at the first alone.
+    objects = isinstance(values, np.ndarray) and values.dtype.kind == "O"
+    plain = values.tolist() if objects else values
+    return pl.Series(name, plain, dtype, nan_to_null=True)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

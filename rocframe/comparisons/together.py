@@ -12,6 +12,7 @@ from rocframe.comparisons.batches import batches
 from rocframe.comparisons.covariance import chi_squared, correlations, covariances
 from rocframe.comparisons.instances import read_instances
 from rocframe.comparisons.pairs import pair_notes
+from rocframe.comparisons.table import as_column
 from rocframe.counting.arrange import Groups
 from rocframe.errors import OptionValueError, listed
 from rocframe.inference.adjust import adjusted
@@ -55,12 +56,7 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
         }
         parts.append(
             pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
-                pl.Series(
-                    name,
-                    values,
-                    pl.Int64 if name.startswith("model") else schema[name],
-                    nan_to_null=True,
-                )
+                as_column(name, values, pl.Int64() if name.startswith("model") else schema[name])
                 for name, values in columns.items()
             )
         )
@@ -124,8 +120,7 @@ def contrast_table(
         "note": notes,
     }
     return groups.keys.with_columns(
-        pl.Series(name, columns[name], dtype, nan_to_null=True)
-        for name, dtype in contrast_schema().items()
+        as_column(name, columns[name], dtype) for name, dtype in contrast_schema().items()
     )
 
 
