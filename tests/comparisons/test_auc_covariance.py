@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.comparisons.exact import Exact, logs
-from tests.comparisons.test_compare import (
+from tests.comparisons.tables import (
     CLASSES,
     DELONG,
     MARKERS,

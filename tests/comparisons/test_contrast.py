@@ -11,7 +11,7 @@ from scipy import stats
 
 import rocframe as rf
 from tests.comparisons.exact import Exact, logs
-from tests.comparisons.test_compare import (
+from tests.comparisons.tables import (
     CLASSES,
     DELONG,
     MARKERS,
