@@ -215,6 +215,10 @@ TEXTS = {
         rf.BrokenCurveError.of("curves: tp falls", "Name all group columns in by="),
         "curves: tp falls.\nName all group columns in by=",
     ),
+    "rows that do not pair up": (
+        rf.PairingError.of("id", "user", "it is null in 2 rows", "Leave them out."),
+        "id='user': it is null in 2 rows.\nLeave them out.",
+    ),
     "a lazy frame": (
         rf.LazyFrameError.of("chart"),
         (

@@ -33,6 +33,18 @@ SHARE = "the share of intervals that cover is a number between 0 and 1.\nGive, s
 PREVALENCE = (
     "the share of positives is a number between 0 and 1.\nGive one, or None for that of the data."
 )
+METHODS = (
+    "Choose one of: 'logit_delong', 'delong', 'newcombe', 'hanley_mcneil', "
+    "'hanley_mcneil_exponential', 'bootstrap', 'bootstrap_basic', 'bootstrap_bca', None."
+)
+ALIKE = (
+    "Hanley and McNeil's variance is of rows that all weigh the same and stand for themselves.\n"
+    'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
+)
+RESAMPLES = (
+    "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
+)
+SEED = "it is no whole number from 0.\nGive one, say seed=1, or None."
 BETA = "it is no finite number above 0.\nGive, say, beta=2."
 EDGES = "it is no list of numbers.\nGive, say, thresholds=[0.1, 0.5]."
 PAIR = "it is not a pair of numbers.\nGive two ends, say fpr=(0, 0.1)."
@@ -52,17 +64,11 @@ WRONG = [
     (lambda: auc(level=nan), f"level=nan: {SHARE}"),
     (
         lambda: auc(ci="wald"),
-        (
-            "ci='wald': there is no such choice.\n"
-            "Choose one of: 'logit_delong', 'delong', 'newcombe', None."
-        ),
+        (f"ci='wald': there is no such choice.\n{METHODS}"),
     ),
     (
         lambda: auc(ci=["delong"]),
-        (
-            "ci=['delong']: there is no such choice.\n"
-            "Choose one of: 'logit_delong', 'delong', 'newcombe', None."
-        ),
+        (f"ci=['delong']: there is no such choice.\n{METHODS}"),
     ),
     (lambda: auc(fpr=0.1), f"fpr=0.1: {PAIR}"),
     (lambda: auc(fpr="01"), f"fpr='01': {PAIR}"),
@@ -83,9 +89,28 @@ WRONG = [
         lambda: auc(ci="newcombe", fpr=(0, 0.1)),
         (
             "ci='newcombe': Newcombe's interval is for whole areas.\n"
-            'Say ci="logit_delong" or ci="delong" with fpr= or tpr=.'
+            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
         ),
     ),
+    (
+        lambda: auc(ci="hanley_mcneil", tpr=(0.5, 1)),
+        (
+            "ci='hanley_mcneil': Hanley and McNeil's interval is for whole areas.\n"
+            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
+        ),
+    ),
+    (lambda: auc(ci="hanley_mcneil", weight="score"), f"ci='hanley_mcneil': {ALIKE} weight=."),
+    (
+        lambda: auc(ci="hanley_mcneil_exponential", cluster="score"),
+        f"ci='hanley_mcneil_exponential': {ALIKE} cluster=.",
+    ),
+    (lambda: auc(n_boot=1), f"n_boot=1: {RESAMPLES}"),
+    (lambda: auc(n_boot=99.5), f"n_boot=99.5: {RESAMPLES}"),
+    (lambda: auc(n_boot=True), f"n_boot=True: {RESAMPLES}"),
+    (lambda: auc(n_boot="many"), f"n_boot='many': {RESAMPLES}"),
+    (lambda: auc(n_boot=10**9), f"n_boot=1000000000: {RESAMPLES}"),
+    (lambda: auc(seed=-1), f"seed=-1: {SEED}"),
+    (lambda: auc(seed=0.5), f"seed=0.5: {SEED}"),
     (
         lambda: curve(kind="prc"),
         f"kind='prc': there is no such choice.\n{KINDS}\nDid you mean kind='pr'?",

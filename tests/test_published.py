@@ -146,6 +146,10 @@ def test_hanley_mcneil_1982_109_tomographies_in_five_ratings():
     assert row["se"] == pytest.approx(0.030724408379381115, rel=1e-13)  # Stata prints .0307
     assert row["lower"] == pytest.approx(0.83295232765817184, rel=1e-13)  # Stata: .83295
     assert row["upper"] == pytest.approx(0.9533897953979471, rel=1e-13)  # Stata: .95339
+    errors = {"hanley_mcneil": 0.03199040819430935, "hanley_mcneil_exponential": 0.0324865796073421}
+    for ci, se in errors.items():  # printed: .032
+        row = rf.auc(counted(rated), "label", "score", count="n", ci=ci).row(0, named=True)
+        assert row["se"] == pytest.approx(se, rel=1e-13)
 
 
 @pytest.mark.parametrize("way", ["models", "groups"])

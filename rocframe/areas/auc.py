@@ -31,6 +31,8 @@ def auc(
     standardize: Literal["mcclish"] | None = None,
     ci: Method | None = "logit_delong",
     level: float = 0.95,
+    n_boot: int = 2000,
+    seed: int | None = None,
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
@@ -64,10 +66,19 @@ def auc(
         `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
     ci
         Method of the interval: `"logit_delong"`, DeLong's variance on the logit scale;
-        `"delong"`, the same as a Wald interval, clipped to [0, 1]; `"newcombe"`, for whole areas;
-        None for no interval, which takes half the time.
+        `"delong"`, the same as a Wald interval, clipped to [0, 1]; for whole areas also
+        `"newcombe"`, `"hanley_mcneil"` (the Wald interval of their variance) and
+        `"hanley_mcneil_exponential"` (its shortcut, which knows nothing but the area); quantiles
+        of resamples, `"bootstrap"`, or these turned about the estimate, `"bootstrap_basic"`, or
+        corrected for bias and skewness, `"bootstrap_bca"`; None for no interval, which takes half
+        the time.
     level
         Share of intervals that cover, between 0 and 1.
+    n_boot
+        How many resamples the bootstrap draws.
+    seed
+        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
+        depends on the seed and its key only.
     cluster
         Column or expression saying which rows belong together, such as those of one user: the
         interval is that of independent clusters, whose rows need not be.
@@ -95,7 +106,8 @@ def auc(
         `se` where DeLong's variance is 0 or a class has one row. At an AUC of 0 or 1 the limits
         are Newcombe's, and `ci_method` says so. `note` (String) is null, or the first that
         applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`.
+        zero_variance, redrawn`; the last with a number, as in `redrawn:12`: so many resamples of
+        clusters lacked a class.
 
     Raises
     ------
@@ -105,6 +117,12 @@ def auc(
         do not say which class is positive, values are missing under `"raise"`, or a weight is
         negative or not finite.
 
+    Notes
+    -----
+    Resamples keep the sizes of both classes, or consist of whole clusters where rows have some.
+    The limits of n resamples are number p·(n + 1) of them in rising order, in proportion between
+    two neighbours. Skewness comes from the placements of the rows.
+
     References
     ----------
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
@@ -113,6 +131,12 @@ def auc(
 
     R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
     Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+
+    J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
+
+    B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
+    Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
 
     D. K. McClish (1989), "Analyzing a portion of the ROC curve", Medical Decision Making 9(3),
     190-195. doi:10.1177/0272989X8900900307
@@ -136,17 +160,26 @@ def auc(
     from rocframe.areas.measure import measured
     from rocframe.areas.part import Part
     from rocframe.errors import OptionValueError
-    from rocframe.inference.intervals import check_interval
+    from rocframe.inference.intervals import WHOLE, Confidence
 
-    check_interval(ci, level)
+    confidence = Confidence.of(ci, level, n_boot, seed)
     part = Part.of(fpr, tpr, standardize)
-    if part is not None and ci == "newcombe":
+    if ci in WHOLE and part is not None:
         raise OptionValueError.of(
             "ci",
             ci,
-            "Newcombe's interval is for whole areas",
-            'Say ci="logit_delong" or ci="delong" with fpr= or tpr=.',
+            f"{WHOLE[ci]}'s interval is for whole areas",
+            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
         )
+    for option, value in (("weight", weight), ("cluster", cluster)):
+        if str(ci).startswith("hanley_mcneil") and value is not None:
+            raise OptionValueError.of(
+                "ci",
+                ci,
+                "Hanley and McNeil's variance is of rows that all weigh the same and stand for "
+                "themselves",
+                f'Say ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
+            )
     roles = Roles(
         label=label,
         score=score,
@@ -159,7 +192,7 @@ def auc(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return measured(cases, part, ci, level)
+        return measured(cases, part, confidence)
 
     areas = AUC if part is None else PARTIAL_AUC
     table = tabulated(predictions, roles, make, columns=area_schema(areas), anchor="n_pos")

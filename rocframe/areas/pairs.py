@@ -24,7 +24,7 @@ from rocframe.areas.exact import LARGEST, product, quotient, sums
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.counting.walk import Block, Walk
+    from rocframe.counting.walk import Block, Walk, Walked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ class Pairs:
         return areas  # type: ignore[return-value]
 
 
-def count_pairs(walk: Walk) -> Pairs:
+def count_pairs(walk: Walked) -> Pairs:
     """Count the pairs of each group that are in order, and those that tie."""
     kind = _kind(walk, 1)
     low, high = (np.zeros(len(walk.totals.pos), kind) for _ in range(2))
@@ -67,7 +67,7 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     if walk.totals.pos.dtype.kind == "f":
         return _weighted_variance(walk, pairs)
     kind = _kind(walk, 2)
-    scored_neg = pairs.neg - walk.rows.tails.neg_mass
+    scored_neg = pairs.neg - walk.totals.unscored_neg
     above, below = (np.zeros(len(pairs.pos), kind) for _ in range(2))
 
     def one(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -110,7 +110,7 @@ def _weighted_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     """Return the variance where rows are weighted: squared weights, row counts for degrees."""
     auc = pairs.areas[0]
     m, n = walk.totals.pos_rows, walk.totals.neg_rows
-    scored_neg = pairs.neg - walk.rows.tails.neg_mass
+    scored_neg = pairs.neg - walk.totals.unscored_neg
     above = walk.rows.tails.pos_squares * auc**2
     below = walk.rows.tails.neg_squares * auc**2
 
@@ -139,7 +139,7 @@ def _weighted_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     return np.where((m > 1) & (n > 1), variance, np.nan)
 
 
-def _kind(walk: Walk, power: int) -> Any:
+def _kind(walk: Walked, power: int) -> Any:
     """Return the type that holds the sums over placements to this power."""
     pos, neg = walk.totals.pos, walk.totals.neg
     if pos.dtype.kind == "f":

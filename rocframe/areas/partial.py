@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.part import Part
-    from rocframe.counting.walk import Block, Walk
+    from rocframe.counting.walk import Block, Walk, Walked
 
 
 class Steps(NamedTuple):
@@ -46,7 +46,7 @@ class Side(NamedTuple):
     unscored_squares: NDArray[Any]
 
 
-def partial_areas(walk: Walk, part: Part) -> tuple[NDArray[np.float64], ...]:
+def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
     """Return the area over the part, and with ties at their worst and at their best."""
     a, b = part.ends
 
@@ -68,21 +68,23 @@ class Influence(NamedTuple):
     unscored row of the class across, or along, the axis adds.
     """
 
-    walk: Walk
+    walk: Walked
     part: Part
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     lost: NDArray[np.float64]
 
     @classmethod
-    def of(cls, walk: Walk, part: Part) -> Influence:
+    def of(cls, walk: Walked, part: Part) -> Influence:
         """Work out what the rows of all blocks need to know of their groups."""
         low, high = _heights_at_ends(walk, part)
-        along = _sides(walk, part)[1]
+        totals = walk.totals
+        mass = in_order(part, totals.pos, totals.neg)[1]
+        unscored = in_order(part, totals.unscored_pos, totals.unscored_neg)[1]
         # An unscored row of the class along the axis ties at its very start, where the curve is 0,
         # unless the range begins after it; one of the other class lies beyond its end.
         with np.errstate(divide="ignore", invalid="ignore"):
-            start = np.where(along.unscored / (2 * along.mass) < part.ends[0], low, 0.0)
+            start = np.where(unscored / (2 * mass) < part.ends[0], low, 0.0)
         return cls(walk, part, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -102,8 +104,8 @@ def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
     The walk has to follow its rows.
     """
     influence = Influence.of(walk, part)
-    lost = _in_order(part, *influence.lost)
-    return scattered(walk, lambda block: _in_order(part, *influence.at(block)), lost)
+    lost = in_order(part, *influence.lost)
+    return scattered(walk, lambda block: in_order(part, *influence.at(block)), lost)
 
 
 def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
@@ -113,7 +115,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     lost = influence.lost
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
-        masses = _in_order(part, block.pos, block.neg)
+        masses = in_order(part, block.pos, block.neg)
         return [
             np.add.reduceat(mass * values, block.starts[:-1])
             for mass, values in zip(masses, influence.at(block), strict=True)
@@ -126,9 +128,9 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
 
     # Squares about the mean, in a second pass: their difference would hide a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
-        spreads = _in_order(part, block.pos, block.neg)
+        spreads = in_order(part, block.pos, block.neg)
         if block.pos_squares is not None:
-            spreads = _in_order(part, block.pos_squares, block.neg_squares)
+            spreads = in_order(part, block.pos_squares, block.neg_squares)
         return [
             np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
             for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
@@ -146,12 +148,12 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     return np.where((across.rows < 2) | (along.rows < 2), np.nan, variance)
 
 
-def _in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
+def in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
     """Return what belongs to the class across the axis, and to the one along it."""
     return (pos, neg) if part.rate == "fpr" else (neg, pos)
 
 
-def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
+def _heights_at_ends(walk: Walked, part: Part) -> NDArray[np.float64]:
     """Return the height of each group's curve at both ends of the range, the better at a jump."""
     heights = np.zeros((2, len(walk.totals.pos)))
 
@@ -170,7 +172,9 @@ def _heights_at_ends(walk: Walk, part: Part) -> NDArray[np.float64]:
     return heights
 
 
-def _added(walk: Walk, parts: list[list[NDArray[np.float64]]], columns: int) -> NDArray[np.float64]:
+def _added(
+    walk: Walked, parts: list[list[NDArray[np.float64]]], columns: int
+) -> NDArray[np.float64]:
     """Add up what the blocks found for their groups."""
     total = np.zeros((columns, len(walk.totals.pos)))
     for piece, part in zip(walk.pieces, parts, strict=True):
@@ -183,13 +187,13 @@ def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
     totals, tails = walk.totals, walk.rows.tails
     pos = Side(totals.pos_rows, totals.pos, tails.pos_mass, tails.pos_squares)
     neg = Side(totals.neg_rows, totals.neg, tails.neg_mass, tails.neg_squares)
-    return _in_order(part, pos, neg)
+    return in_order(part, pos, neg)
 
 
-def _steps(walk: Walk, block: Block, part: Part) -> Steps:
+def _steps(walk: Walked, block: Block, part: Part) -> Steps:
     """Return the steps as rates: of the curve itself, or mirrored for a TPR range."""
     pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
-    unscored = block.of_steps(walk.rows.tails.neg_mass)
+    unscored = block.of_steps(walk.totals.unscored_neg)
     with np.errstate(divide="ignore", invalid="ignore"):
         x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
         y0, y1 = block.tp0 / pos, block.tp / pos

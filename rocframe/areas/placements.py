@@ -31,7 +31,7 @@ def doubled_placements(walk: Walk) -> NDArray[Any]:
 
     The walk has to follow its rows.
     """
-    scored_neg = walk.totals.neg - walk.rows.tails.neg_mass
+    scored_neg = walk.totals.neg - walk.totals.unscored_neg
 
     def place(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp

@@ -11,20 +11,27 @@ from rocframe.comparisons.batches import batches
 from rocframe.comparisons.delong import Apart, paired, unpaired
 from rocframe.comparisons.instances import cases_of_models, read_instances
 from rocframe.comparisons.measure import Measure
-from rocframe.comparisons.pairs import Alternative, Question
-from rocframe.comparisons.permuted import Exchanges, permuted
+from rocframe.comparisons.pairs import Question
+from rocframe.comparisons.permuted import permuted
+from rocframe.comparisons.resampled import resampled
 from rocframe.comparisons.table import Family, comparison_table
 from rocframe.counting.arrange import Groups
 from rocframe.counting.draws import Seed, stream_keys
+from rocframe.counting.resample import Draws
 from rocframe.errors import OptionValueError
-from rocframe.inference.intervals import check_level
+from rocframe.inference.intervals import as_resamples, check_level
 from rocframe.options import check_choice
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.comparisons.batches import Batch
+    from rocframe.comparisons.instances import Instances
     from rocframe.comparisons.measure import Place
     from rocframe.comparisons.pairing import BoundPairs
     from rocframe.comparisons.table import Comparison, Whole
     from rocframe.inference.adjust import Adjust
+    from rocframe.inference.p_values import Alternative
     from rocframe.predictions import Roles
 
 Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
@@ -39,7 +46,7 @@ class Plan:
     measure: Measure
     question: Question
     family: Family
-    n_boot: int
+    n_drawn: int
     seed: Seed
 
     @classmethod
@@ -57,6 +64,7 @@ class Plan:
         adjust: Adjust | None,
         family: Whole,
         n_boot: int,
+        n_perm: int,
         seed: int | None,
     ) -> Plan:
         """Check the options."""
@@ -67,7 +75,9 @@ class Plan:
             measure=Measure.of(fpr, tpr, standardize),
             question=Question.of(margin, alternative, level),
             family=Family.of(baseline, adjust, family),
-            n_boot=n_boot,
+            n_drawn=as_resamples("n_perm", n_perm)
+            if method in EXCHANGING
+            else as_resamples("n_boot", n_boot),
             seed=Seed.of(seed),
         )
 
@@ -141,17 +151,24 @@ def _paired(
         some = plan.family.pairs(batch.models, instances.models)
         if not some:
             continue
-        if plan.method == "delong":
-            found += paired(instances, batch, some, plan.question, plan.measure)
-        else:
-            exchanges = Exchanges(
-                n_perm=plan.n_boot,
-                seed=plan.seed,
-                keys=stream_keys(groups.keys),
-                curves=plan.method == "venkatraman",
-            )
-            found += permuted(instances, batch, some, plan.question, exchanges)
+        found += _by_method(instances, batch, some, plan, groups.keys)
     return instances.models, groups.keys, found
+
+
+def _by_method(
+    instances: Instances,
+    batch: Batch,
+    pairs: Sequence[tuple[int, int]],
+    plan: Plan,
+    keys: pl.DataFrame,
+) -> list[Comparison]:
+    if plan.method == "delong":
+        return paired(instances, batch, pairs, plan.question, plan.measure)
+    draws = Draws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
+    if plan.method == "bootstrap":
+        return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
+    curves = plan.method == "venkatraman"
+    return permuted(instances, batch, pairs, plan.question, draws, curves=curves)
 
 
 def _unpaired(

@@ -36,20 +36,10 @@ if TYPE_CHECKING:
     from rocframe.comparisons.batches import Batch
     from rocframe.comparisons.instances import Instances
     from rocframe.comparisons.pairs import Question
-    from rocframe.counting.draws import Seed
+    from rocframe.counting.resample import Draws
     from rocframe.counting.walk import Block, Walk
 
 ROUNDING = 1e-9  # of sums of differences of curves, relative to the sum
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Exchanges:
-    """How many exchanges are tried, and where their randomness comes from."""
-
-    n_perm: int
-    seed: Seed
-    keys: list[tuple[int, ...]]
-    curves: bool
 
 
 def permuted(
@@ -57,7 +47,9 @@ def permuted(
     batch: Batch,
     pairs: Sequence[tuple[int, int]],
     question: Question,
-    exchanges: Exchanges,
+    draws: Draws,
+    *,
+    curves: bool,
 ) -> list[Comparison]:
     """Compare the models of a batch by exchanging their ranks."""
     ranks = [doubled_ranks(walk) for walk in walks(instances, batch)]
@@ -81,10 +73,11 @@ def permuted(
                     n_pos=int(middle - start),
                     unit=_numbered(None if cluster is None else cluster[rows], len(rows)),
                     alternative=question.alternative,
-                    key=exchanges.keys[group],
+                    key=draws.keys[group],
+                    curves=curves,
                 )
             )
-    found = iter(spread(lambda test: test.run(exchanges), tests))
+    found = iter(spread(lambda test: test.run(draws), tests))
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)
     made = []
@@ -146,8 +139,9 @@ class _Test:
     unit: NDArray[np.int64]
     alternative: str
     key: tuple[int, ...]
+    curves: bool
 
-    def run(self, exchanges: Exchanges) -> tuple[float, float, float, float]:
+    def run(self, draws: Draws) -> tuple[float, float, float, float]:
         """Return both areas, the statistic and its p-value; NaN without one of the classes."""
         rows, units = len(self.a), int(self.unit.max(initial=-1)) + 1
         pairs = self.n_pos * (rows - self.n_pos)
@@ -155,29 +149,29 @@ class _Test:
             return (np.nan,) * 4
         won = self._won(self.a[None, :])[0], self._won(self.b[None, :])[0]
         area_a, area_b = (int(one) / (2 * pairs) for one in won)
-        statistic = self._statistics(self.a[None, :], self.b[None, :], exchanges.curves)[0]
+        statistic = self._statistics(self.a[None, :], self.b[None, :])[0]
         hits = tried = 0
-        every = units < 31 and 1 << units <= exchanges.n_perm
-        wanted = 1 << units if every else exchanges.n_perm
+        every = units < 31 and 1 << units <= draws.n_boot
+        wanted = 1 << units if every else draws.n_boot
         size = max(1, BLOCK // rows)
         for batch, first in enumerate(range(0, wanted, size)):
             some = min(size, wanted - first)
             if every:
                 bits = (np.arange(first, first + some)[:, None] >> np.arange(units)) & 1 == 1
             else:
-                bits = exchanges.seed.stream(self.key, batch).integers(0, 2, (some, units)) == 1
+                bits = draws.seed.stream(self.key, batch).integers(0, 2, (some, units)) == 1
             exchanged = bits[:, self.unit]
             a = np.where(exchanged, self.b, self.a)
             b = np.where(exchanged, self.a, self.b)
-            hits += self._beyond(self._statistics(a, b, exchanges.curves), statistic, exchanges)
+            hits += self._beyond(self._statistics(a, b), statistic)
             tried += some
         p_value = hits / tried if every else (1 + hits) / (1 + tried)
-        shown = float(statistic) if exchanges.curves else area_a - area_b
+        shown = float(statistic) if self.curves else area_a - area_b
         return area_a, area_b, shown, p_value
 
-    def _beyond(self, found: NDArray[Any], observed: Any, exchanges: Exchanges) -> int:
+    def _beyond(self, found: NDArray[Any], observed: Any) -> int:
         """Count exchanges that are at least as far from no difference as what was seen."""
-        if exchanges.curves:
+        if self.curves:
             return int((found >= observed * (1 - ROUNDING)).sum())
         if self.alternative == "two-sided":
             return int((np.abs(found) >= abs(observed)).sum())
@@ -185,8 +179,8 @@ class _Test:
             (found >= observed if self.alternative == "greater" else found <= observed).sum()
         )
 
-    def _statistics(self, a: NDArray[np.int64], b: NDArray[np.int64], curves: bool) -> NDArray[Any]:
-        if not curves:
+    def _statistics(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[Any]:
+        if not self.curves:
             return self._won(a) - self._won(b)
         # The errors at a rank are the positives after it and the negatives up to it, so two
         # curves' errors differ by twice what their true positives do.

@@ -92,19 +92,12 @@ def comparison_table(
     for name in schema:
         if name not in made and name != "p_adjusted":
             made[name] = _joined([one.columns[name] for one in found])[order]
+    made["note"] = made["note"].tolist()
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
     made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
     return keys[group].with_columns(
-        as_column(name, made[name], dtype) for name, dtype in schema.items()
+        pl.Series(name, made[name], dtype, nan_to_null=True) for name, dtype in schema.items()
     )
-
-
-def as_column(name: str, values: Any, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-    """Make a column of an array, where NaN and None are null."""
-    # Of an array of objects, polars looks at the first alone.
-    objects = isinstance(values, np.ndarray) and values.dtype.kind == "O"
-    plain = values.tolist() if objects else values
-    return pl.Series(name, plain, dtype, nan_to_null=True)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

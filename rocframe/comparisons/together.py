@@ -12,7 +12,6 @@ from rocframe.comparisons.batches import batches
 from rocframe.comparisons.covariance import chi_squared, correlations, covariances
 from rocframe.comparisons.instances import read_instances
 from rocframe.comparisons.pairs import pair_notes
-from rocframe.comparisons.table import as_column
 from rocframe.counting.arrange import Groups
 from rocframe.errors import OptionValueError, listed
 from rocframe.inference.adjust import adjusted
@@ -52,11 +51,16 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
             f"{measure.name}_b": area[:, b].ravel(),
             "covariance": matrix[:, a, b].ravel(),
             "correlation": correlations(matrix)[:, a, b].ravel(),
-            "note": np.repeat(notes, size**2),
+            "note": np.repeat(notes, size**2).tolist(),
         }
         parts.append(
             pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
-                as_column(name, values, pl.Int64() if name.startswith("model") else schema[name])
+                pl.Series(
+                    name,
+                    values,
+                    pl.Int64 if name.startswith("model") else schema[name],
+                    nan_to_null=True,
+                )
                 for name, values in columns.items()
             )
         )
@@ -117,10 +121,11 @@ def contrast_table(
         "p_value": p_value,
         "p_adjusted": adjusted(p_value, np.zeros(length, np.int64), adjust),
         "test": np.full(length, "delong", object),
-        "note": notes,
+        "note": notes.tolist(),
     }
     return groups.keys.with_columns(
-        as_column(name, columns[name], dtype) for name, dtype in contrast_schema().items()
+        pl.Series(name, columns[name], dtype, nan_to_null=True)
+        for name, dtype in contrast_schema().items()
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from rocframe.counting.threads import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,12 +84,32 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Totals:
-    """Positives and negatives of each group, with the unscored: as rows, and as mass."""
+    """Positives and negatives of each group, with the unscored: as rows, and as mass.
+
+    `unscored_pos` and `unscored_neg` are the mass of the unscored among them.
+    """
 
     pos_rows: NDArray[np.int64]
     neg_rows: NDArray[np.int64]
     pos: NDArray[Any]
     neg: NDArray[Any]
+    unscored_pos: NDArray[Any]
+    unscored_neg: NDArray[Any]
+
+
+class Walked(Protocol):
+    """What statistics ask of a walk: of the data, or of resamples of one group of it."""
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """Which groups each block is of."""
+
+    @property
+    def totals(self) -> Totals:
+        """What all steps of a group add up to."""
+
+    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Run `function` on every block; results in the order of the pieces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,10 +142,19 @@ class Walk:
             pos_mass, neg_mass = rows.tails.pos_mass.astype(kind), rows.tails.neg_mass.astype(kind)
             pos_mass[some] += rows.masses.tp[rows.ends[some] - 1]
             neg_mass[some] += rows.masses.fp[rows.ends[some] - 1]
-        totals = Totals(pos_rows=pos_rows, neg_rows=neg_rows, pos=pos_mass, neg=neg_mass)
+        totals = Totals(
+            pos_rows=pos_rows,
+            neg_rows=neg_rows,
+            pos=pos_mass,
+            neg=neg_mass,
+            unscored_pos=rows.tails.pos_mass,
+            unscored_neg=rows.tails.neg_mass,
+        )
         return cls(rows=rows, pieces=placed, totals=totals)
 
-    def each(self, function: Callable[[Block], Result], *, squares: bool = False) -> list[Result]:
+    def each(
+        self, function: Callable[[Block], Result], /, *, squares: bool = False
+    ) -> list[Result]:
         """Run `function` on every block; results in the order of the walk."""
         return spread(lambda piece: function(_block(self.rows, piece, squares)), self.pieces)
 

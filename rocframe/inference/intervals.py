@@ -12,18 +12,40 @@ Oxford University Press, section 5.2 (the logit scale).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.options import check_choice, share
+from rocframe.counting.draws import Seed
+from rocframe.errors import OptionValueError
+from rocframe.options import as_number, check_choice, share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-Method = Literal["logit_delong", "delong", "newcombe"]
+Method = Literal[
+    "logit_delong",
+    "delong",
+    "newcombe",
+    "hanley_mcneil",
+    "hanley_mcneil_exponential",
+    "bootstrap",
+    "bootstrap_basic",
+    "bootstrap_bca",
+]
 
+# Whose methods are for whole areas only.
+WHOLE = {
+    "newcombe": "Newcombe",
+    "hanley_mcneil": "Hanley and McNeil",
+    "hanley_mcneil_exponential": "Hanley and McNeil",
+}
+
+MOST = 10**8  # resamples: their numbers take a gigabyte
 HALVINGS = 60  # of [0, 1]: more than Float64 resolves
 
 
@@ -36,10 +58,28 @@ class Interval(NamedTuple):
     method: NDArray[np.object_]
 
 
-def check_interval(ci: str | None, level: float) -> None:
-    """Check the two options that every interval has."""
-    check_choice("ci", ci, (*get_args(Method), None))
-    check_level(level)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """Method and level of intervals, and what those that draw resamples go by."""
+
+    ci: str | None
+    level: float
+    n_boot: int
+    seed: Seed
+
+    @classmethod
+    def of(
+        cls,
+        ci: str | None,
+        level: float,
+        n_boot: int,
+        seed: int | None,
+        methods: Sequence[str] = get_args(Method),
+    ) -> Confidence:
+        """Check the options that every interval has."""
+        check_choice("ci", ci, (*methods, None))
+        check_level(level)
+        return cls(ci=ci, level=level, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
 
 
 def check_level(level: float) -> None:
@@ -48,48 +88,75 @@ def check_level(level: float) -> None:
     share("level", level, wrong, "Give, say, level=0.95.")
 
 
+def as_resamples(argument: str, given: object) -> int:
+    """Read how many resamples are drawn."""
+    number = as_number(given)
+    if number is None or isinstance(given, bool) or not 2 <= number <= MOST or number % 1:
+        wrong = f"the number of resamples is a whole number from 2 to {MOST}"
+        raise OptionValueError.of(argument, given, wrong, f"Give, say, {argument}=2000.")
+    return int(number)
+
+
 def quantile(level: float) -> float:
     """Return how many standard errors the limits of this level lie from the estimate."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def area_interval(
-    ci: Method,
+    ci: str,
     level: float,
     area: NDArray[np.float64],
     *,
     variance: NDArray[np.float64],
     n_pos: NDArray[np.int64],
     n_neg: NDArray[np.int64],
+    own: NDArray[np.float64] | None = None,
     largest: float = 1.0,
     whole: bool = True,
 ) -> Interval:
     """Return the limits of areas between 0 and `largest`.
 
-    At a whole area of 0 or 1, where the sample shows no spread, the limits are Newcombe's.
+    `own` is the method's own variance, where that is not DeLong's.
     """
     z = quantile(level)
-    some = variance > 0
-    se = np.sqrt(np.where(some, variance, np.nan))
     if ci == "newcombe":
-        se = np.sqrt(_newcombe_variance(area, n_pos, n_neg))
-        se[~(se > 0)] = np.nan
+        own = _newcombe_variance(area, n_pos, n_neg)
+    some = variance if own is None else own
+    se = np.sqrt(np.where(some > 0, some, np.nan))
+    if ci == "newcombe":
         lower, upper = newcombe(area, n_pos, n_neg, z)
-    elif ci == "delong":
-        lower, upper = wald(area, se, z, largest)
-    else:
+    elif ci == "logit_delong":
         lower, upper = logit(area, se, z, largest)
-    # Without any spread in the sample, at an area in between, all scores are the same.
+    else:
+        lower, upper = wald(area, se, z, largest)
+    found = Interval(se, lower, upper, np.full(len(area), ci, object))
+    return with_ends(found, level, area, variance=variance, n_pos=n_pos, n_neg=n_neg, whole=whole)
+
+
+def with_ends(
+    found: Interval,
+    level: float,
+    area: NDArray[np.float64],
+    *,
+    variance: NDArray[np.float64],
+    n_pos: NDArray[np.int64],
+    n_neg: NDArray[np.int64],
+    whole: bool,
+) -> Interval:
+    """Take limits back where the sample shows no spread.
+
+    At a whole area of 0 or 1 they are Newcombe's; in between all scores are the same.
+    """
+    se, lower, upper, method = found
     for part in (se, lower, upper):
         part[variance == 0] = np.nan
-    method = np.full(len(area), ci, object)
     method[np.isnan(lower)] = None
     edge = whole & ~(variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
     if edge.any():
         at = np.round(area[edge])
-        lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], z)
+        lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], quantile(level))
         method[edge] = "newcombe"
-    return Interval(se, lower, upper, method)
+    return found
 
 
 def wald(
@@ -148,11 +215,19 @@ def _newcombe_variance(
 
 
 def notes(
-    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], variance: NDArray[np.float64] | None
+    n_pos: NDArray[np.int64],
+    n_neg: NDArray[np.int64],
+    variance: NDArray[np.float64] | None,
+    lost: NDArray[np.int64] | None = None,
 ) -> NDArray[np.object_]:
-    """Say of each group the first thing that keeps it from having all its numbers."""
+    """Say of each group the first thing that keeps it from having all its numbers.
+
+    `lost` are the resamples that had to be drawn again, or were left out.
+    """
     flat = np.zeros(len(n_pos), bool) if variance is None else variance == 0
     found = np.full(len(n_pos), None, object)
+    for group in () if lost is None else np.flatnonzero(lost):
+        found[group] = f"redrawn:{lost[group]}"  # type: ignore[index]
     # The last to be written is the first that applies.
     found[flat] = "zero_variance"
     found[n_neg == 1] = "one_negative"

@@ -20,7 +20,7 @@ VERBS = {
     "contrast": rf.contrast,
     "auc_covariance": rf.auc_covariance,
 }
-METHODS = ["delong", "delong_unpaired", "permutation", "venkatraman"]
+METHODS = ["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
 
 # How a formula is asked for, and what of a table it then reads.
 PARTS = {

@@ -28,7 +28,9 @@ COLUMNS = [
 
 @pytest.mark.parametrize("method", METHODS)
 def test_columns_their_types_and_their_order_are_those_promised(frame, method):
-    table = rf.compare(frame(simulated(3)), "label", ["a", "b"], method=method, seed=1, n_boot=9)
+    table = rf.compare(
+        frame(simulated(3)), "label", ["a", "b"], method=method, seed=1, n_boot=9, n_perm=9
+    )
     kinds = dict.fromkeys(COLUMNS, pl.Float64)
     kinds |= dict.fromkeys(["model_a", "model_b", "test", "note"], pl.String)
     kinds["n_paired"] = pl.Int64
@@ -125,9 +127,13 @@ def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(method):
         {"method": "delong_unpaired"},
         {"cluster": "user"},
         {"cluster": "user", "tpr": (0.5, 1)},
-        {"method": "permutation", "seed": 2, "n_boot": 40},
-        {"method": "venkatraman", "seed": 2, "n_boot": 40},
-        {"method": "permutation", "cluster": "user", "seed": 2, "n_boot": 40},
+        {"method": "bootstrap", "seed": 2, "n_boot": 40},
+        {"method": "bootstrap", "seed": 2, "n_boot": 40, "cluster": "user"},
+        {"method": "bootstrap", "seed": 2, "n_boot": 40, "fpr": (0, 0.3)},
+        {"method": "bootstrap", "seed": 2, "n_boot": 40, "tpr": 0.8},
+        {"method": "permutation", "seed": 2, "n_perm": 40},
+        {"method": "venkatraman", "seed": 2, "n_perm": 40},
+        {"method": "permutation", "cluster": "user", "seed": 2, "n_perm": 40},
     ],
     ids=str,
 )

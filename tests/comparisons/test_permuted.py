@@ -115,7 +115,7 @@ def test_three_rows_by_hand():
 @given(table=logs(max_size=6))
 def test_p_is_the_share_of_all_exchanges_that_are_as_far_apart(method, table):
     seen, every = every_exchange(table, method)
-    found = compared(table, method, n_boot=64)
+    found = compared(table, method, n_perm=64)
     assert found["statistic"] == pytest.approx(float(seen), abs=1e-12)
     assert found["p_value"] == sum(abs(one) >= abs(seen) for one in every) / len(every)
     assert [found[name] for name in ("se", "lower", "upper", "df")] == [None] * 4
@@ -127,7 +127,7 @@ def test_p_is_the_share_of_all_exchanges_that_are_as_far_apart(method, table):
 def test_one_sided_p_values_are_shares_of_one_side(alternative, table):
     seen, every = every_exchange(table, "permutation")
     sign = 1 if alternative == "greater" else -1
-    found = compared(table, "permutation", alternative=alternative, n_boot=64)
+    found = compared(table, "permutation", alternative=alternative, n_perm=64)
     assert found["p_value"] == sum(sign * one >= sign * seen for one in every) / len(every)
 
 
@@ -136,7 +136,7 @@ def test_one_sided_p_values_are_shares_of_one_side(alternative, table):
 @given(table=logs("user", max_size=7))
 def test_the_rows_of_a_cluster_are_exchanged_together(method, table):
     seen, every = every_exchange(table, method, "user")
-    found = compared(table, method, cluster="user", n_boot=64)
+    found = compared(table, method, cluster="user", n_perm=64)
     assert found["p_value"] == sum(abs(one) >= abs(seen) for one in every) / len(every)
 
 
@@ -145,7 +145,7 @@ def test_the_rows_of_a_cluster_are_exchanged_together(method, table):
 @given(table=logs(max_size=6, missing=True))
 def test_unscored_rows_rank_where_they_are_wrong(method, table):
     seen, every = every_exchange(table, method)
-    found = compared(table, method, missing="worst", n_boot=64)
+    found = compared(table, method, missing="worst", n_perm=64)
     assert found["statistic"] == pytest.approx(float(seen), abs=1e-12)
     assert found["p_value"] == sum(abs(one) >= abs(seen) for one in every) / len(every)
 
@@ -154,16 +154,16 @@ def test_unscored_rows_rank_where_they_are_wrong(method, table):
 def test_only_ranks_are_exchanged_so_scales_need_not_be_the_same(method):
     table = simulated(1)
     scaled = table.with_columns(pl.col("a").exp(), pl.col("b") * 1000 - 7)
-    for options in ({"n_boot": 2**14}, {"n_boot": 99, "seed": 3}):
+    for options in ({"n_perm": 2**14}, {"n_perm": 99, "seed": 3}):
         assert compared(scaled, method, **options) == compared(table, method, **options)
 
 
 @every_method
 def test_drawn_exchanges_are_near_all_of_them(method):
     table = simulated(2)
-    whole = compared(table, method, n_boot=2**14)
+    whole = compared(table, method, n_perm=2**14)
     for seed in range(3):
-        drawn = compared(table, method, n_boot=2000, seed=seed)
+        drawn = compared(table, method, n_perm=2000, seed=seed)
         assert drawn["statistic"] == whole["statistic"]
         p = whole["p_value"]
         assert abs(drawn["p_value"] - p) < 4 * sqrt(p * (1 - p) / 2000) + 1 / 2001
@@ -177,12 +177,12 @@ def test_all_exchanges_are_tried_if_they_are_no_more_than_asked_for(method, clus
     table = simulated(3, rows=8)
     units = 8 if cluster is None else 5
     whole = [
-        compared(table, method, n_boot=n, seed=seed, cluster=cluster)
+        compared(table, method, n_perm=n, seed=seed, cluster=cluster)
         for n in (2**units, 10_000)
         for seed in (1, None)
     ]
     assert all(one == whole[0] for one in whole)
-    drawn = compared(table, method, n_boot=2**units - 1, seed=1, cluster=cluster)
+    drawn = compared(table, method, n_perm=2**units - 1, seed=1, cluster=cluster)
     assert drawn["p_value"] * 2**units == round(drawn["p_value"] * 2**units)
 
 
@@ -192,7 +192,7 @@ def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
     whole = compared(table, method)
     monkeypatch.setattr(permuted, "BLOCK", 50)
     assert compared(table, method) == whole
-    drawn = compared(table, method, n_boot=200, seed=1)
+    drawn = compared(table, method, n_perm=200, seed=1)
     p = whole["p_value"]
     assert abs(drawn["p_value"] - p) < 4 * sqrt(p * (1 - p) / 200) + 1 / 201
 
@@ -201,7 +201,7 @@ def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_a_seed_gives_the_same_in_any_order_of_rows_and_groups_and_either_shape(method, cluster):
     table = simulated(5, groups=4)
-    options = {"by": "g", "method": method, "seed": 7, "n_boot": 60, "cluster": cluster}
+    options = {"by": "g", "method": method, "seed": 7, "n_perm": 60, "cluster": cluster}
     expected = rf.compare(table, "label", ["a", "b", "c"], **options)
     rows = table.unpivot(["a", "b", "c"], index=["id", "g", "label", "user"], variable_name="model")
     for seed in range(3):
@@ -216,7 +216,7 @@ def test_a_seed_gives_the_same_in_any_order_of_rows_and_groups_and_either_shape(
 @every_method
 def test_what_a_pair_draws_depends_on_no_other_group_or_model(method):
     table = simulated(6, groups=3)
-    options = {"method": method, "seed": 7, "n_boot": 60, "adjust": None}
+    options = {"method": method, "seed": 7, "n_perm": 60, "adjust": None}
     among = rf.compare(table, "label", ["a", "b", "c"], by="g", **options)
     for g in range(3):
         own = table.filter(g=g)
@@ -233,11 +233,11 @@ def test_what_a_pair_draws_depends_on_no_other_group_or_model(method):
 @every_method
 def test_seeds_and_groups_draw_differently(method):
     table = simulated(7, rows=20)
-    found = {compared(table, method, seed=seed, n_boot=300)["p_value"] for seed in range(8)}
+    found = {compared(table, method, seed=seed, n_perm=300)["p_value"] for seed in range(8)}
     assert len(found) > 4
-    assert len({compared(table, method, n_boot=300)["p_value"] for _ in range(8)}) > 4
+    assert len({compared(table, method, n_perm=300)["p_value"] for _ in range(8)}) > 4
     same = pl.concat(table.with_columns(g=pl.lit(g)) for g in range(8))
-    groups = rf.compare(same, "label", ["a", "b"], by="g", method=method, seed=1, n_boot=300)
+    groups = rf.compare(same, "label", ["a", "b"], by="g", method=method, seed=1, n_perm=300)
     assert groups["p_value"].n_unique() > 4
     assert groups["statistic"].n_unique() == 1
 
@@ -246,7 +246,7 @@ def test_seeds_and_groups_draw_differently(method):
 def test_the_areas_are_those_of_other_methods(method):
     table = simulated(8, groups=2)
     columns = ["g", "model_a", "model_b", "n_paired", "auc_a", "auc_b", "difference"]
-    found = rf.compare(table, "label", ["a", "b", "c"], by="g", method=method, n_boot=9)
+    found = rf.compare(table, "label", ["a", "b", "c"], by="g", method=method, n_perm=9)
     expected = rf.compare(table, "label", ["a", "b", "c"], by="g")
     assert_frame_equal(found.select(columns), expected.select(columns), check_exact=True)
 
@@ -266,7 +266,7 @@ def test_curves_that_cross_differ_though_their_areas_do_not():
 def test_a_true_null_is_rejected_as_often_as_it_says(method):
     groups = 300
     table = simulated(9, rows=40, groups=groups).with_columns(pl.col("b").exp())
-    found = rf.compare(table, "label", ["a", "b"], by="g", method=method, seed=1, n_boot=99)
+    found = rf.compare(table, "label", ["a", "b"], by="g", method=method, seed=1, n_perm=99)
     for level in (0.1, 0.5):
         share = (found["p_value"] <= level).mean()
         assert abs(share - level) < 4 * sqrt(level * (1 - level) / groups) + 0.01

@@ -37,7 +37,7 @@ def test_a_model_absent_from_a_group_is_not_compared_there():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_baseline_is_a_in_every_pair(method):
     table = simulated(12, groups=2)
-    options = {"by": "g", "method": method, "seed": 3, "n_boot": 50, "adjust": None}
+    options = {"by": "g", "method": method, "seed": 3, "n_boot": 50, "n_perm": 50, "adjust": None}
     every = rf.compare(table, "label", ["a", "b", "c"], **options)
     found = rf.compare(table, "label", ["a", "b", "c"], baseline="b", **options)
     assert found.select("g", "model_a", "model_b").rows() == [

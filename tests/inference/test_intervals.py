@@ -15,7 +15,8 @@ import rocframe as rf
 from tests import oracles
 from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, few, tables
 
-METHODS = ["logit_delong", "delong", "newcombe"]
+METHODS = ["logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential"]
+BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 every_method = pytest.mark.parametrize("ci", METHODS)
 
 LIMITS = ["lower", "upper"]
@@ -124,7 +125,7 @@ def test_the_hand_made_example_in_all_three():
     assert found["newcombe"]["se"] == pytest.approx(math.sqrt(variance), rel=1e-14)
 
 
-@pytest.mark.parametrize("ci", ["logit_delong", "delong", "newcombe"])
+@pytest.mark.parametrize("ci", [*METHODS, *BOOTSTRAPS])
 @pytest.mark.parametrize(("labels", "auc"), [([0, 0, 1, 1, 1], 1.0), ([1, 1, 1, 0, 0], 0.0)])
 def test_at_the_ends_the_limits_are_newcombes_and_the_method_says_so(ci, labels, auc):
     table = pl.DataFrame({"label": labels, "score": [1, 2, 3, 4, 5]})
@@ -140,14 +141,14 @@ def test_at_the_ends_the_limits_are_newcombes_and_the_method_says_so(ci, labels,
     )
 
 
-@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+@pytest.mark.parametrize("ci", [*METHODS, *BOOTSTRAPS])
 def test_constant_scores_have_no_limits(ci):
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [3, 3, 3, 3]})
     row = rf.auc(table, "label", "score", ci=ci).row(0)
     assert row == (2, 2, 0, 0.5, 0.0, 1.0, None, None, None, 0.95, None, "zero_variance")
 
 
-@pytest.mark.parametrize("ci", ["logit_delong", "delong"])
+@pytest.mark.parametrize("ci", ["logit_delong", "delong", *BOOTSTRAPS])
 def test_constant_scores_have_no_limits_when_weighted_either(ci):
     table = pl.DataFrame(
         {"label": [0, 0, 1, 1, 1], "score": [3] * 5, "w": [0.1, 0.7, 0.3, 1.1, 2.3]}

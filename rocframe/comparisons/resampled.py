@@ -1,0 +1,231 @@
+"""Pairs of models → bootstrap tests: the same resamples of the rows for both models.
+
+Rows are drawn within each class, or in whole clusters. A fixed rate is found anew in every
+resample, as the point of the curve moves too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.partial import partial_areas
+from rocframe.comparisons.areas import settled, walks
+from rocframe.comparisons.delong import answered
+from rocframe.comparisons.pairs import pair_notes
+from rocframe.comparisons.table import Comparison
+from rocframe.counting.population import Population
+from rocframe.counting.resample import Batch as Replicates
+from rocframe.counting.resample import Urn
+from rocframe.counting.threads import spread
+from rocframe.counting.walk import BLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.batches import Batch
+    from rocframe.comparisons.instances import Instances
+    from rocframe.comparisons.measure import Measure
+    from rocframe.comparisons.pairs import Question
+    from rocframe.counting.resample import Draws, Sample
+    from rocframe.counting.walk import Block
+
+SAME = 1e-12  # what two ways of adding up the same numbers may differ by
+
+
+def resampled(
+    instances: Instances,
+    batch: Batch,
+    pairs: Sequence[tuple[int, int]],
+    question: Question,
+    measure: Measure,
+    *,
+    draws: Draws,
+) -> list[Comparison]:
+    """Compare the models of a batch by the spread of their difference over resamples."""
+    batch = settled(instances, batch)
+    size = len(batch.groups)
+    values = np.full((len(batch.models), size), np.nan)
+    variance = np.full((len(pairs), size), np.nan)
+    n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
+    place = {model: i for i, model in enumerate(batch.models)}
+    for own in _groups(instances, batch):
+        group = own.group
+        n_paired[group] = own.rows.sum()
+        n_pos[group], n_neg[group] = own.units
+        if not (n_pos[group] and n_neg[group]):
+            continue
+        drawn = _drawn(own, measure, draws)
+        values[:, group], redrawn[group] = drawn.values, drawn.redrawn
+        if n_pos[group] == 1 or n_neg[group] == 1:  # one row that is drawn over and over
+            continue
+        for i, (a, b) in enumerate(pairs):
+            apart = drawn.replicates[place[a]] - drawn.replicates[place[b]]
+            variance[i, group] = _variance(apart[~np.isnan(apart)])
+    return [
+        Comparison(
+            a=a,
+            b=b,
+            groups=batch.groups,
+            columns={
+                "n_paired": n_paired,
+                **answered(question, measure, (values[place[a]], values[place[b]]), variance[i]),
+                "note": pair_notes((n_pos, n_neg), variance[i], batch.unmatched, redrawn),
+            },
+        )
+        for i, (a, b) in enumerate(pairs)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """One group: its rows, positives first, and how each model orders them.
+
+    `rows` says how many rows each stands for, `cluster` which cluster it is in.
+    """
+
+    group: int
+    name: int
+    populations: list[Population]
+    n_pos: int
+    rows: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """How many rows, or clusters, of each class are drawn from."""
+        own = slice(self.n_pos), slice(self.n_pos, None)
+        if self.cluster is None:
+            pos, neg = (int(self.rows[part].sum()) for part in own)
+        else:
+            pos, neg = (len(np.unique(self.cluster[part])) for part in own)
+        return pos, neg
+
+
+def _groups(instances: Instances, batch: Batch) -> Iterator[_Group]:
+    every = list(walks(instances, batch))
+    place = np.arange(len(batch.rows))
+    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
+    for group, (start, middle, end) in enumerate(ends):
+        rows = batch.rows[start:end]
+        count, cluster = instances.count, None
+        if instances.cluster is not None:
+            cluster = np.unique(instances.cluster[rows], return_inverse=True)[1]
+        yield _Group(
+            group=group,
+            name=int(batch.groups[group]),
+            # Each row is a cluster of its own here, so that models share what is drawn.
+            populations=[Population.of(walk, group, place) for walk in every],
+            n_pos=int(middle - start),
+            rows=np.ones(len(rows), np.int64) if count is None else count[rows],
+            cluster=cluster,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Drawn:
+    """What is compared, for each model of a group: in the data, and in each replicate."""
+
+    values: NDArray[np.float64]
+    replicates: NDArray[np.float64]
+    redrawn: int
+
+
+def _drawn(own: _Group, measure: Measure, draws: Draws) -> _Drawn:
+    """Draw a group's resamples and measure all models in each."""
+    size = max(1, BLOCK // len(own.rows))
+
+    def measured(times: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = []
+        for population in own.populations:
+            pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
+            sample = Replicates(population=population, pos=pos, neg=neg).walk(corners=True)
+            found.append(value_of(sample, measure))
+        return np.array(found)
+
+    def one(batch: int) -> tuple[NDArray[np.float64], int]:
+        stream = draws.seed.stream(draws.keys[own.name], batch)
+        some = min(size, draws.n_boot - batch * size)
+        times, redrawn = _times(own, stream, some)
+        return measured(times), redrawn
+
+    parts = spread(one, range(-(-draws.n_boot // size)))
+    return _Drawn(
+        values=measured(own.rows[None, :])[:, 0],
+        replicates=np.concatenate([part for part, _ in parts], axis=1),
+        redrawn=sum(redrawn for _, redrawn in parts),
+    )
+
+
+def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
+    """Draw how often each row is in each replicate; and how many replicates lost a class."""
+    if own.cluster is None:
+        sides = own.rows[: own.n_pos], own.rows[own.n_pos :]
+        parts = [Urn.of(side).draw(stream, np.full(size, side.sum())) for side in sides]
+        return np.concatenate(parts, axis=1), 0
+    clusters = int(own.cluster.max()) + 1
+    urn = Urn.of(np.ones(clusters, np.int64))
+    times = np.zeros((size, len(own.rows)), np.int64)
+    wanted, redrawn = np.arange(size), 0
+    while len(wanted):
+        times[wanted] = urn.draw(stream, np.full(len(wanted), clusters))[:, own.cluster]
+        both = [
+            times[wanted][:, part].any(axis=1)
+            for part in (slice(own.n_pos), slice(own.n_pos, None))
+        ]
+        wanted = wanted[~(both[0] & both[1])]
+        redrawn += len(wanted)
+    return times, redrawn
+
+
+def value_of(sample: Sample, measure: Measure) -> NDArray[np.float64]:
+    """Return what is compared, in each replicate of a sample."""
+    if measure.at is not None:
+        return _rate(sample, *measure.at)
+    if measure.part is not None:
+        return partial_areas(sample, measure.part)[0]
+    return count_pairs(sample).areas[0]
+
+
+def _rate(sample: Sample, fixed: str, value: float) -> NDArray[np.float64]:
+    """Return the other rate at the point that the operating points of a curve have there.
+
+    The lowest threshold whose FPR does not exceed the value, or the highest that reaches the TPR.
+    """
+    totals = sample.totals
+    size = len(totals.pos)
+
+    def counted(block: Block) -> tuple[NDArray[Any], ...]:
+        return block.tp.reshape(size, -1), block.fp.reshape(size, -1)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = totals.unscored_neg / totals.neg
+        last = (totals.pos - totals.unscored_pos) / totals.pos
+    if not sample.pieces:
+        return np.where(first <= value, 0.0, np.nan) if fixed == "fpr" else np.full(size, np.nan)
+    ((tp, fp),) = sample.each(counted)
+    pos, neg, unscored = (of[:, None] for of in (totals.pos, totals.neg, totals.unscored_neg))
+    each = np.arange(size)
+    if fixed == "fpr":
+        inside = ((fp + unscored) / neg <= value).sum(axis=1)
+        best = np.where(inside > 0, tp[each, np.maximum(inside - 1, 0)], 0) / totals.pos
+        return np.where(first <= value, best, np.nan)
+    before = (tp / pos < value).sum(axis=1)
+    at = np.minimum(before, tp.shape[1] - 1)
+    rate: NDArray[np.float64] = (fp[each, at] + totals.unscored_neg) / totals.neg
+    rate = np.where(value > 0, rate, first)
+    return np.where(last >= value, rate, np.nan)
+
+
+def _variance(values: NDArray[np.float64]) -> float:
+    """Return the variance of replicates, 0 where they differ by rounding at most."""
+    if len(values) < 2:
+        return np.nan
+    if np.ptp(values) <= SAME:
+        return 0.0
+    return float(values.var(ddof=1))

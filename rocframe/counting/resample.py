@@ -1,0 +1,314 @@
+"""Populations → batches of replicates, which are walked like groups.
+
+A replicate is a resample of a group's rows: a walk down the same scores with other numbers of
+positives and negatives. What works out a statistic from the blocks of a walk works it out of
+replicates, many at a time. Where every row stands for itself the same rows are drawn whatever is
+asked of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rocframe.counting.population import Population
+from rocframe.counting.threads import spread
+from rocframe.counting.walk import BLOCK, Block, Piece, Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.counting.draws import Seed
+    from rocframe.counting.population import Side
+    from rocframe.counting.walk import Result, Walk
+
+MANY = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
+HELD = 1 << 21  # replicates that are held at a time, of all groups
+
+Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """Replicates of one group as a walk: its groups are the replicates."""
+
+    totals: Totals
+    pieces: Sequence[Piece]
+    block: Block
+
+    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Run `function` on the block of all replicates, if the group has any score."""
+        return [function(self.block)] if self.pieces else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """How often each kind of row is in each of some replicates."""
+
+    population: Population
+    pos: Counts
+    neg: Counts
+    redrawn: int = 0
+
+    @classmethod
+    def data(cls, population: Population) -> Batch:
+        """Return the group itself, as its only replicate."""
+        return cls(
+            population=population,
+            pos=population.pos.rows[None, :],
+            neg=population.neg.rows[None, :],
+        )
+
+    def walk(self, *, corners: bool) -> Sample:
+        """Return the replicates at all steps, or only where their ROC curves can turn."""
+        population = self.population
+        steps = population.corners if corners else None
+        tp0, tp, pos = _running(population.pos, self.pos, steps)
+        fp0, fp, neg = _running(population.neg, self.neg, steps)
+        size, length = tp.shape
+        groups = np.arange(size)
+        codes = population.codes if steps is None else population.codes[steps]
+        block = Block(
+            groups=groups,
+            starts=np.arange(size + 1) * length,
+            codes=codes if size == 1 else np.tile(codes, size),
+            tp0=tp0.ravel(),
+            fp0=fp0.ravel(),
+            tp=tp.ravel(),
+            fp=fp.ravel(),
+        )
+        totals = Totals(
+            pos_rows=self.pos.sum(axis=1),
+            neg_rows=self.neg.sum(axis=1),
+            pos=pos,
+            neg=neg,
+            unscored_pos=pos - tp[:, -1] if length else pos,
+            unscored_neg=neg - fp[:, -1] if length else neg,
+        )
+        pieces = [Piece(groups=groups, a=0, b=0)] if length else []
+        return Sample(totals=totals, pieces=pieces, block=block)
+
+
+def _running(
+    side: Side, counts: Counts, steps: NDArray[np.int64] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the mass of a class before and after each step of each replicate, and all of it."""
+    mass = counts if side.weight is None else counts * side.weight
+    sums = np.zeros((len(mass), mass.shape[1] + 1), mass.dtype)
+    np.cumsum(mass, axis=1, out=sums[:, 1:])
+    upto = np.append(0, side.upto if steps is None else side.upto[steps])
+    walked = np.take(sums, upto, axis=1)
+    return walked[:, :-1], walked[:, 1:], sums[:, -1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Urn:
+    """Draws with replacement from kinds of which there are so many rows each."""
+
+    rows: NDArray[np.int64]
+    total: int
+    kind: NDArray[np.int64] | None
+    chances: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64]) -> Urn:
+        """Choose the quicker way: by row, or for each kind its number of rows."""
+        total, kinds = int(rows.sum()), len(rows)
+        if total > MANY * kinds:
+            return cls(rows=rows, total=total, kind=None, chances=rows / total)
+        kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
+        return cls(rows=rows, total=total, kind=kind, chances=None)
+
+    @property
+    def size(self) -> int:
+        """How much work it is to draw as many rows as there are."""
+        return len(self.rows) if self.chances is not None else self.total
+
+    def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> Counts:
+        """Draw so many rows for each replicate; how many of each kind."""
+        if self.chances is not None:
+            return stream.multinomial(sizes, self.chances)
+        kinds, drawn = len(self.rows), int(sizes.sum())
+        if drawn <= 2 * BLOCK:
+            return self._pick(stream, drawn, sizes).reshape(-1, kinds)
+        counts = np.zeros((len(sizes), kinds), np.int64)
+        for i, size in enumerate(sizes.tolist()):
+            for first in range(0, size, BLOCK):
+                counts[i] += self._pick(stream, min(BLOCK, size - first))
+        return counts
+
+    def _pick(
+        self, stream: np.random.Generator, drawn: int, sizes: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        picked = stream.integers(0, self.total, drawn)
+        if self.kind is not None:
+            picked = self.kind[picked]
+        kinds, replicates = len(self.rows), 1 if sizes is None else len(sizes)
+        if sizes is not None and replicates > 1:
+            picked += np.repeat(np.arange(replicates) * kinds, sizes)
+        return np.bincount(picked, minlength=replicates * kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Urns:
+    """What the replicates of one group are drawn from."""
+
+    population: Population
+    pos: Urn
+    neg: Urn
+
+    @classmethod
+    def of(cls, population: Population) -> Urns:
+        """Fill the urns of both classes."""
+        pos, neg = (Urn.of(side.rows) for side in (population.pos, population.neg))
+        return cls(population=population, pos=pos, neg=neg)
+
+    @property
+    def batch(self) -> int:
+        """How many replicates make a batch: as many as fit into a block."""
+        population = self.population
+        size = max(self.pos.size + self.neg.size, len(population.codes))
+        if population.clusters is not None:
+            size = max(len(population.pos.rows) + len(population.neg.rows), population.clusters)
+        return max(1, BLOCK // size)
+
+    def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> Batch:
+        """Draw a batch of replicates.
+
+        The classes keep their sizes, unless rows are drawn whatever their class (`mixed`) or come
+        in clusters. A replicate without one of the classes is drawn again.
+        """
+        if self.population.clusters is not None:
+            return self._clusters(stream, size, self.population.clusters)
+        n_pos, n_neg = self.pos.total, self.neg.total
+        drawn, redrawn = np.full(size, n_pos), 0
+        if mixed:
+            drawn, redrawn = _sizes(stream, n_pos, n_pos + n_neg, size)
+        return Batch(
+            population=self.population,
+            pos=self.pos.draw(stream, drawn),
+            neg=self.neg.draw(stream, n_pos + n_neg - drawn),
+            redrawn=redrawn,
+        )
+
+    def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> Batch:
+        """Draw whole clusters, as many as there are."""
+        urn = Urn.of(np.ones(clusters, np.int64))
+        sides = self.population.pos, self.population.neg
+        pos, neg = (np.zeros((size, len(side.rows)), np.int64) for side in sides)
+        wanted, redrawn = np.arange(size), 0
+        while len(wanted):
+            times = urn.draw(stream, np.full(len(wanted), clusters))
+            for counts, side in zip((pos, neg), sides, strict=True):
+                counts[wanted] = times[:, side.cluster] * side.rows
+            wanted = wanted[~(pos[wanted].any(axis=1) & neg[wanted].any(axis=1))]
+            redrawn += len(wanted)
+        return Batch(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
+
+
+def _sizes(
+    stream: np.random.Generator, n_pos: int, n: int, size: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return how many of `n` rows drawn are positive, neither none nor all, and what it took."""
+    drawn = np.zeros(size, np.int64)
+    wanted, redrawn = np.arange(size), 0
+    while len(wanted):
+        drawn[wanted] = stream.binomial(n, n_pos / n, len(wanted))
+        wanted = wanted[(drawn[wanted] == 0) | (drawn[wanted] == n)]
+        redrawn += len(wanted)
+    return drawn, redrawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A statistic: an array that has a row for each replicate of a sample.
+
+    `mixed` says whether it depends on how many positives there are per negative, `corners` whether
+    it needs no more than the points where a ROC curve turns.
+    """
+
+    function: Callable[[Sample], NDArray[Any]]
+    mixed: bool = False
+    corners: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draws:
+    """How many replicates, from which seed; the keys of all groups, and the clusters of rows."""
+
+    n_boot: int
+    seed: Seed
+    keys: list[tuple[int, ...]]
+    cluster: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resampled:
+    """Statistics of the replicates of one group, and how many replicates were drawn again.
+
+    There is one array, and one number, for each statistic asked for.
+    """
+
+    population: Population
+    values: list[NDArray[Any]] = field(default_factory=list)
+    redrawn: list[int] = field(default_factory=list)
+
+
+def resampled(
+    walk: Walk,
+    asked: Sequence[Asked],
+    draws: Draws,
+    wanted: NDArray[np.bool_] | None = None,
+) -> Iterator[Resampled]:
+    """Yield the replicates of each group that is wanted and has both classes."""
+    both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
+    groups = np.flatnonzero(both if wanted is None else both & wanted)
+    for chunk in _chunks(walk, groups, draws.n_boot):
+        urns = spread(
+            lambda group: Urns.of(Population.of(walk, group, draws.cluster)), chunk.tolist()
+        )
+        tasks = [
+            (urn, batch, min(urn.batch, draws.n_boot - first))
+            for urn in urns
+            for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
+        ]
+        done = iter(spread(lambda task: _batch(asked, draws, *task), tasks))
+        for urn in urns:
+            parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
+            yield Resampled(
+                population=urn.population,
+                values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
+                redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
+            )
+
+
+def _chunks(walk: Walk, groups: NDArray[np.int64], n_boot: int) -> Iterator[NDArray[np.int64]]:
+    """Cut groups into shares that are held at a time."""
+    most = max(1, HELD // n_boot)
+    rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK)
+    fresh = np.flatnonzero(np.diff(rows, prepend=-1))
+    for share in np.split(groups, fresh[1:]):
+        for first in range(0, len(share), most):
+            yield share[first : first + most]
+
+
+def _batch(
+    asked: Sequence[Asked], draws: Draws, urns: Urns, batch: int, size: int
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """Work out all statistics of one batch, drawn from the batch's own stream."""
+    key = draws.keys[urns.population.group]
+    drawn: dict[bool, Batch] = {}
+    walks: dict[tuple[bool, bool], Sample] = {}
+    for one in asked:
+        mixed = one.mixed and draws.cluster is None
+        if mixed not in drawn:
+            drawn[mixed] = urns.draw(draws.seed.stream(key, batch), size, mixed=mixed)
+        if (mixed, one.corners) not in walks:
+            walks[mixed, one.corners] = drawn[mixed].walk(corners=one.corners)
+    found = [(one.mixed and draws.cluster is None, one) for one in asked]
+    values = [one.function(walks[mixed, one.corners]) for mixed, one in found]
+    return values, [drawn[mixed].redrawn for mixed, _ in found]

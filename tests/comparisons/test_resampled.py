@@ -1,0 +1,243 @@
+"""Bootstrap comparisons against all resamples there are, written down one by one."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from statistics import pvariance
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.counting import threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = tuple[bool, float, float]
+
+ROWS: list[Row] = [
+    (True, 0.9, 0.4),
+    (True, 0.5, 0.9),
+    (True, 0.4, 0.6),
+    (False, 0.5, 0.5),
+    (False, 0.1, 0.4),
+    (False, 0.3, 0.8),
+]
+
+
+def area(rows: list[tuple[bool, float]]) -> float:
+    pos = [score for label, score in rows if label]
+    neg = [score for label, score in rows if not label]
+    return sum((x > y) + (x == y) / 2 for x in pos for y in neg) / (len(pos) * len(neg))
+
+
+def points(rows: list[tuple[bool, float]]) -> list[tuple[float, float]]:
+    """FPR and TPR from the top down, one threshold at a time."""
+    pos = [score for label, score in rows if label]
+    neg = [score for label, score in rows if not label]
+    tops = [math.inf, *sorted({score for _, score in rows}, reverse=True)]
+    return [
+        (sum(y >= t for y in neg) / len(neg), sum(x >= t for x in pos) / len(pos)) for t in tops
+    ]
+
+
+def tpr_at(value: float) -> Callable[[list[tuple[bool, float]]], float]:
+    return lambda rows: [tpr for fpr, tpr in points(rows) if fpr <= value][-1]
+
+
+def fpr_at(value: float) -> Callable[[list[tuple[bool, float]]], float]:
+    return lambda rows: next(fpr for fpr, tpr in points(rows) if tpr >= value)
+
+
+def differences(
+    resamples: list[list[Row]], measure: Callable[[list[tuple[bool, float]]], float]
+) -> list[float]:
+    return [
+        measure([(label, a) for label, a, _ in rows])
+        - measure([(label, b) for label, _, b in rows])
+        for rows in resamples
+    ]
+
+
+def stratified() -> list[list[Row]]:
+    """All resamples of 3 + 3 rows."""
+    pos, neg = ROWS[:3], ROWS[3:]
+    return [[*p, *n] for p in product(pos, repeat=3) for n in product(neg, repeat=3)]
+
+
+def frame(rows: list[Row] = ROWS) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["label", "a", "b"], orient="row")
+
+
+def is_the_variance(found: float, values: list[float], n_boot: int) -> bool:
+    """Within four Monte Carlo standard errors of a variance over `n_boot` draws."""
+    expected = pvariance(values)
+    middle = sum(values) / len(values)
+    fourth = sum((value - middle) ** 4 for value in values) / len(values)
+    return abs(found**2 - expected) < 4 * math.sqrt((fourth - expected**2) / n_boot)
+
+
+@pytest.mark.parametrize(
+    ("options", "measure"),
+    [
+        ({}, area),
+        ({"fpr": 0.3}, tpr_at(0.3)),
+        ({"fpr": 0}, tpr_at(0)),
+        ({"tpr": 0.5}, fpr_at(0.5)),
+        ({"tpr": 0}, fpr_at(0)),
+        ({"tpr": 1}, fpr_at(1)),
+    ],
+    ids=["area", "fpr 0.3", "fpr 0", "tpr 0.5", "tpr 0", "tpr 1"],
+)
+def test_the_standard_error_is_that_of_all_resamples(options, measure):
+    found = rf.compare(
+        frame(), "label", ["a", "b"], method="bootstrap", seed=1, n_boot=20_000, **options
+    ).row(0, named=True)
+    name = {"": "auc", "fpr": "tpr", "tpr": "fpr"}[next(iter(options), "")]
+    assert found[f"{name}_a"] == pytest.approx(measure([row[:2] for row in ROWS]), abs=1e-15)
+    values = differences(stratified(), measure)
+    if pvariance(values):
+        assert is_the_variance(found["se"], values, 20_000)
+        assert found["statistic"] == pytest.approx(found["difference"] / found["se"])
+    else:
+        assert found["se"] is None
+        assert found["p_value"] == 1
+
+
+def test_clusters_are_drawn_whole_and_again_where_a_class_is_lost():
+    cluster = ["u", "v", "w", "u", "v", "v"]
+    named = {
+        name: [row for row, own in zip(ROWS, cluster, strict=True) if own == name] for name in "uvw"
+    }
+    every = [[row for name in some for row in named[name]] for some in product("uvw", repeat=3)]
+    both = [rows for rows in every if {row[0] for row in rows} == {True, False}]
+    predictions = frame().with_columns(user=pl.Series(cluster))
+    found = rf.compare(
+        predictions,
+        "label",
+        ["a", "b"],
+        method="bootstrap",
+        cluster="user",
+        seed=1,
+        n_boot=20_000,
+    ).row(0, named=True)
+    assert is_the_variance(found["se"], differences(both, area), 20_000)
+    lost = int(found["note"].removeprefix("redrawn:"))
+    chance = 1 - len(both) / len(every)
+    expected = 20_000 * chance / (1 - chance)
+    assert abs(lost - expected) < 4 * math.sqrt(expected / (1 - chance))
+
+
+def test_a_count_is_as_many_rows():
+    predictions = frame().with_columns(count=pl.Series([2, 1, 1, 1, 3, 1]))
+    many = predictions.select(pl.exclude("count").repeat_by("count").explode())
+    options = {"method": "bootstrap", "seed": 2, "n_boot": 20_000}
+    once = rf.compare(predictions, "label", ["a", "b"], count="count", **options)
+    all_rows = rf.compare(many, "label", ["a", "b"], count=None, **options)
+    exact = ["n_paired", "auc_a", "auc_b", "difference"]
+    assert_frame_equal(once.select(exact), all_rows.select(exact), abs_tol=1e-15)
+    # Each of the two has a Monte Carlo error of about 1 / sqrt(2 n_boot).
+    assert once["se"].item() == pytest.approx(all_rows["se"].item(), rel=4 / math.sqrt(20_000))
+
+
+def test_weights_scale_nothing_and_a_weight_of_one_is_none():
+    options = {"method": "bootstrap", "seed": 3, "n_boot": 500}
+    plain = rf.compare(frame(), "label", ["a", "b"], **options)
+    for weight in (1.0, 4.0):
+        weighted = rf.compare(
+            frame().with_columns(w=pl.lit(weight)), "label", ["a", "b"], weight="w", **options
+        )
+        assert_frame_equal(weighted, plain, abs_tol=1e-12)
+
+
+def log(seed: int, size: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "label": rng.random(size) < 0.5,
+            "a": rng.integers(0, 9, size),
+            "b": rng.random(size),
+            "g": rng.integers(0, 3, size),
+        }
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"fpr": (0, 0.4)}, {"fpr": 0.2}], ids=str)
+def test_a_seed_fixes_what_is_drawn_whatever_the_order_of_rows(options):
+    predictions = log(1)
+    options = options | {"method": "bootstrap", "by": "g", "n_boot": 200, "seed": 4}
+    expected = rf.compare(predictions, "label", ["a", "b"], **options)
+    for seed in range(3):
+        mixed = predictions.sample(fraction=1, shuffle=True, seed=seed)
+        assert_frame_equal(
+            rf.compare(mixed, "label", ["a", "b"], **options), expected, check_exact=True
+        )
+    lazy = rf.compare(predictions.lazy(), "label", ["a", "b"], **options)
+    assert_frame_equal(lazy.collect(), expected, check_exact=True)
+    alone = rf.compare(predictions.filter(g=1), "label", ["a", "b"], **options)
+    assert_frame_equal(alone, expected.filter(g=1).with_columns(alone["p_adjusted"]))
+    other = rf.compare(predictions, "label", ["a", "b"], **options | {"seed": 5})
+    assert not other["se"].equals(expected["se"])
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    predictions = log(2, size=400)
+    options = {"method": "bootstrap", "n_boot": 1000, "seed": 4}
+    expected = rf.compare(predictions, "label", ["a", "b"], **options)
+    monkeypatch.setattr(threads, "workers", lambda: 1)
+    assert_frame_equal(
+        rf.compare(predictions, "label", ["a", "b"], **options), expected, check_exact=True
+    )
+
+
+def test_equal_groups_of_other_names_draw_other_rows():
+    twice = pl.concat([log(3).with_columns(g=pl.lit(name)) for name in "xy"])
+    found = rf.compare(twice, "label", ["a", "b"], by="g", method="bootstrap", seed=1, n_boot=100)
+    assert found["difference"].n_unique() == 1
+    assert found["se"].n_unique() == 2
+
+
+def test_models_one_below_the_other_draw_what_they_draw_side_by_side():
+    wide = log(4).with_row_index("id")
+    long = wide.unpivot(
+        ["a", "b"], index=["id", "label", "g"], variable_name="model", value_name="score"
+    )
+    options = {"by": "g", "method": "bootstrap", "seed": 1, "n_boot": 100}
+    assert_frame_equal(
+        rf.compare(long.sample(fraction=1, shuffle=True), "label", "score", id="id", **options),
+        rf.compare(wide, "label", ["a", "b"], **options),
+        check_exact=True,
+    )
+
+
+def test_models_that_are_the_same_do_not_differ():
+    found = rf.compare(log(5), "label", {"a": "a", "b": "a"}, method="bootstrap", n_boot=50)
+    row = found.row(0, named=True)
+    assert (row["difference"], row["se"], row["statistic"], row["p_value"]) == (0, None, 0, 1)
+    assert row["note"] == "zero_variance"
+
+
+def test_a_group_without_both_classes_is_null_and_costs_the_others_nothing():
+    predictions = log(6)
+    one = predictions.with_columns(label=pl.col("label") & (pl.col("g") != 1))
+    options = {"by": "g", "method": "bootstrap", "seed": 1, "n_boot": 100}
+    found = rf.compare(one, "label", ["a", "b"], **options)
+    bad = found.row(1, named=True)
+    assert bad["note"] == "no_positives"
+    assert [bad[name] for name in ("auc_a", "difference", "se", "p_value")] == [None] * 4
+    expected = rf.compare(predictions, "label", ["a", "b"], **options)
+    assert_frame_equal(found.filter(pl.col("g") != 1), expected.filter(pl.col("g") != 1))
+
+
+def test_rates_are_compared_by_bootstrap_only():
+    with pytest.raises(
+        rf.OptionValueError, match=r"^fpr=0\.1: method='delong' compares areas, not rates\.\nSay "
+    ):
+        rf.compare(frame(), "label", ["a", "b"], fpr=0.1)
+    with pytest.raises(rf.OptionValueError, match=r"^tpr=1\.5: it is no rate between 0 and 1\."):
+        rf.compare(frame(), "label", ["a", "b"], tpr=1.5, method="bootstrap")
