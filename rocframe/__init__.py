@@ -36,6 +36,7 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
+from rocframe.metrics.intervals import intervals
 from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
 from rocframe.storage import about, read, scan, write
 
@@ -70,6 +71,7 @@ __all__ = [
     "contrast",
     "curve",
     "datasets",
+    "intervals",
     "read",
     "scan",
     "write",

@@ -16,6 +16,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
+from rocframe.metrics.intervals import intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,7 @@ class RocFrame:
     compare = verb(compare)
     contrast = verb(contrast)
     auc_covariance = verb(auc_covariance)
+    intervals = verb(intervals)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

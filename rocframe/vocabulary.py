@@ -95,6 +95,20 @@ def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
     return {name: as_instance(dtype) for name, dtype in named.items()}
 
 
+def metrics_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of metrics with intervals, right of its keys."""
+    named = {
+        "metric": pl.String,
+        "at": pl.String,
+        "value": pl.Float64,
+        THRESHOLD: pl.Float64,
+        **ROWS,
+        "estimate": pl.Float64,
+        **INTERVAL,
+    }
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
 def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:
     """Return a dtype as an object, whichever way it was written."""
     return dtype() if isinstance(dtype, type) else dtype
