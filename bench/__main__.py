@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty]`.
 
 Each line says how long the best of some runs took, and how many times as long as one
 single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
@@ -17,10 +17,12 @@ import numpy as np
 
 from bench.cases import every
 from bench.data import predictions
+from bench.uncertainty import every as every_uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TIMED = "{what:36} {table:28} {seconds:>9} {goal:>7} {proc:>7}"
 LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
 
 
@@ -42,7 +44,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("rows", nargs="?", type=int, default=10_000_000)
     parser.add_argument("--no-peers", action="store_true", help="measure this package alone")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument(
+        "--uncertainty", action="store_true", help="measure intervals and tests alone"
+    )
     options = parser.parse_args(arguments)
+    if options.uncertainty:
+        uncertainty(options.repeat)
+        return
 
     scores = predictions(options.rows)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), max(3, options.repeat))
@@ -62,10 +70,28 @@ def main(arguments: list[str] | None = None) -> None:
                 flush=True,
             )
     print()
+    uncertainty(options.repeat)
+    print()
     for what in ("auc", "curve"):
         for groups in (1, 1_000):
             memory(what, options.rows, groups)
     imports(options.repeat)
+
+
+def uncertainty(repeat: int) -> None:
+    """Print how long intervals and tests take, in seconds."""
+    print(TIMED.format(what="what", table="table", seconds="seconds", goal="goal", proc="pROC"))
+    for one in every_uncertainty():
+        print(
+            TIMED.format(
+                what=one.what,
+                table=one.table,
+                seconds=f"{best(one.work, repeat):.3f}",
+                goal=f"≤ {one.goal:g}",
+                proc="" if one.proc is None else f"{one.proc:g}",
+            ),
+            flush=True,
+        )
 
 
 def memory(what: str, rows: int, groups: int) -> None:

@@ -1,7 +1,7 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
-              └───▶ auc, compare
+              └───▶ auc, auc_test, band, compare
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -10,6 +10,8 @@ Altair and pyarrow are loaded by the first call that needs them.
 from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.bands.band import band
+from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
@@ -38,6 +40,9 @@ from rocframe.errors import (
 from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
 from rocframe.metrics.intervals import intervals
 from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
+from rocframe.planning.detectable_difference import detectable_difference
+from rocframe.planning.power import power
+from rocframe.planning.sample_size import sample_size
 from rocframe.storage import about, read, scan, write
 
 __version__ = "0.1.0"
@@ -66,13 +71,18 @@ __all__ = [
     "at",
     "auc",
     "auc_covariance",
+    "auc_test",
+    "band",
     "chart",
     "compare",
     "contrast",
     "curve",
     "datasets",
+    "detectable_difference",
     "intervals",
+    "power",
     "read",
+    "sample_size",
     "scan",
     "write",
 ]

@@ -10,6 +10,8 @@ import polars as pl
 
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.bands.band import band
+from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
@@ -62,9 +64,11 @@ class RocFrame:
 
     curve = verb(curve)
     auc = verb(auc)
+    band = verb(band)
     compare = verb(compare)
     contrast = verb(contrast)
     auc_covariance = verb(auc_covariance)
+    auc_test = verb(auc_test)
     intervals = verb(intervals)
     at = verb(at)
     area = verb(area)

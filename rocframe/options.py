@@ -46,3 +46,12 @@ def share(argument: str, value: object, wrong: str, todo: str) -> float:
     if number is None or not 0 < number < 1:
         raise OptionValueError.of(argument, value, wrong, todo)
     return number
+
+
+def whole(argument: str, value: object, *, least: int = 1, most: int = 2**53) -> int:
+    """Return a whole number within limits."""
+    number = as_number(value)
+    if number is None or isinstance(value, bool) or not least <= number <= most or number % 1:
+        wrong = f"it is no whole number from {least} to {most}"
+        raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}=1000.")
+    return int(number)

@@ -16,7 +16,7 @@ from rocframe.curves.kinds import kind_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import AUC, PARTIAL_AUC, POINT, ROWS, WALK
+from rocframe.vocabulary import AUC, AUC_TEST, BAND, PARTIAL_AUC, PLAN, POINT, ROWS, THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,11 +28,18 @@ ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
 
 # What the columns right of the groups are, in the order in which to look for them: a table of
 # operating points has the columns of a curve too.
-TABLES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("operating_points", (*POINT, *WALK), ONE_ROW),
+    ("intervals", ("metric", *POINT, THRESHOLD, *ROWS, "estimate"), ONE_ROW),
     ("curve", WALK, ONE_ROW),
     ("auc", (*ROWS, *AUC), ONE_HALF),
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
+    ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
+    ("plan", tuple(PLAN), None),
+    ("comparison", ("model_a", "model_b", "n_paired", "difference", "p_value"), ONE_HALF),
+    ("auc_covariance", ("model_a", "model_b", "covariance", "correlation"), ONE_HALF),
+    ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
+    ("band", tuple(BAND), ONE_ROW),
     ("area", ("auc",), ONE_HALF),
     ("area", ("average_precision", "pr_auc"), ONE_ROW),
 )
@@ -189,10 +196,11 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "auc", "partial_auc", "operating_points", "area" or "table"); `kind` of
-        curve; `by`, the group columns; `rule` for what is called positive; `ties`; `version` of
-        rocframe; `schema`, the version of these names; then what the writer said. What does not
-        apply is None.
+        `table` ("curve", "auc", "partial_auc", "auc_test", "comparison", "contrast",
+        "auc_covariance", "band", "plan", "operating_points", "area" or "table"); `kind` of curve;
+        `by`, the group columns; `rule` for what is called positive; `ties`; `version` of rocframe;
+        `schema`, the version of these names; then what the writer said. What does not apply is
+        None.
 
     Raises
     ------

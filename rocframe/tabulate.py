@@ -30,20 +30,27 @@ def tabulated(
     columns: Mapping[str, pl.DataType],
     more: Sequence[str] = (),
     anchor: str,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
 ) -> pl.LazyFrame:
     """Plan the table that `make` makes of the cases of each model.
 
     `make` returns the key columns of the cases, then `columns`, sorted by key. `more` names
-    columns that native steps will add. `anchor` names a column that is never null.
+    columns that native steps will add. `anchor` names a column that is never null. `finish`
+    changes the whole table, the groups of which then depend on each other: filters on group
+    columns stay behind it.
     """
+
+    def run(frame: pl.DataFrame, bound: Bound) -> pl.DataFrame:
+        table = _all_models(frame, bound, make)
+        return table if finish is None else finish(table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind(plan, schema, roles, (*columns, *more))
         return through_node(
             plan.select(bound.inputs),
-            lambda frame: _all_models(frame, bound, make),
+            lambda frame: run(frame, bound),
             schema={**bound.keys_made, **columns},
-            by=bound.by,
+            by=bound.by if finish is None else (),
             anchor=anchor,
         )
 

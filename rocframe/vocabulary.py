@@ -33,6 +33,49 @@ INTERVAL = {
 AUC = ("auc", "auc_pessimistic", "auc_optimistic")
 PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
+AUC_TEST = {
+    "auc": pl.Float64,
+    "null": pl.Float64,
+    "se": pl.Float64,
+    "statistic": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "test": pl.String,
+    "note": pl.String,
+}
+
+PLAN = {
+    "auc": pl.Float64,
+    "null": pl.Float64,
+    "auc_b": pl.Float64,
+    "correlation": pl.Float64,
+    "difference": pl.Float64,
+    "n_pos": pl.Int64,
+    "n_neg": pl.Int64,
+    "ratio": pl.Float64,
+    "alpha": pl.Float64,
+    "alternative": pl.String,
+    "variance": pl.String,
+    "se_null": pl.Float64,
+    "se": pl.Float64,
+    "target": pl.Float64,
+    "power": pl.Float64,
+    "note": pl.String,
+}
+
+BAND = {
+    "fpr": pl.Float64,
+    "tpr": pl.Float64,
+    "fpr_lower": pl.Float64,
+    "fpr_upper": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "scope": pl.String,
+    "band": pl.String,
+    "note": pl.String,
+}
+
 POINT = ("at", "value")
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
@@ -107,6 +150,21 @@ def metrics_schema() -> dict[str, pl.DataType]:
         **INTERVAL,
     }
     return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def auc_test_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of tests of one area, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in {**ROWS, **AUC_TEST}.items()}
+
+
+def plan_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of plans."""
+    return {name: as_instance(dtype) for name, dtype in PLAN.items()}
+
+
+def band_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a band table, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in BAND.items()}
 
 
 def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench import uncertainty
 from bench.cases import every
 
 
@@ -14,6 +15,13 @@ def test_every_benchmark_of_this_package_runs():
             assert case.work() is not None
             names.add(case.what)
     assert {"auc", "curve", "curve, weights", "auc, expression"} <= names
+
+
+def test_every_benchmark_of_intervals_and_tests_runs():
+    measured = list(uncertainty.every(0.005))
+    assert len(measured) == len({one.what + one.table for one in measured})
+    for one in measured:
+        assert one.work().height > 0
 
 
 def test_the_peers_find_the_same_areas():

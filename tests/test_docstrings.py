@@ -102,12 +102,15 @@ def test_examples_run_and_show_a_result(function):
     assert re.search(r"^(?!>>>|\.\.\.)\S", examples, flags=re.MULTILINE)
 
 
+PLAN = ["power", "sample_size", "detectable_difference"]
+
+
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "at", "area"):
+    for name in ("curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc"]
+READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -117,6 +120,14 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
     assert shared >= {"by"}
     for parameter in shared - {"fpr", "tpr"}:
         assert len({documented(FUNCTIONS[name])[parameter] for name in family}) == 1, parameter
+
+
+def test_functions_that_plan_explain_their_parameters_in_the_same_words():
+    every = [documented(FUNCTIONS[name]) for name in PLAN]
+    for parameter in set.union(*map(set, every)):
+        assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
+    alternative = {words["alternative"] for words in (*every, documented(rf.auc_test))}
+    assert len(alternative) == 1
 
 
 def test_shared_parameters_are_explained_in_the_same_words_everywhere():
@@ -167,6 +178,42 @@ def test_the_columns_of_auc_are_those_documented():
     assert notes == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         *("zero_variance", "redrawn"),
+    ]
+
+
+def test_the_columns_of_auc_test_are_those_documented():
+    columns = names(rf.auc_test, 0)
+    tests = rf.auc_test(PREDICTIONS, "label", "score", by="model")
+    assert tests.columns == ["model", *columns]
+    assert [*names(rf.auc_test, 1), "redrawn"] == names(rf.auc, 2)
+
+
+def test_the_columns_of_plans_are_those_documented():
+    for name, options in {
+        "power": {"auc": 0.7, "n_pos": 10, "n_neg": 10},
+        "sample_size": {"auc": 0.7},
+        "detectable_difference": {"n_pos": 10, "n_neg": 10},
+    }.items():
+        assert FUNCTIONS[name](**options).columns == names(FUNCTIONS[name], 0)
+
+
+def test_the_columns_of_band_are_those_documented():
+    for method in ("binomial", "threshold"):
+        table = rf.band(PREDICTIONS, "label", "score", by="model", method=method)
+        assert table.columns == ["model", *names(rf.band, 0)]
+        assert set(table["scope"]) == {"pointwise"}
+    assert names(rf.band, -1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "no_solution"),
+    ]
+
+
+def test_the_columns_of_intervals_are_those_documented():
+    made = rf.intervals(PREDICTIONS, "label", "score", metrics="auc", by="model", ci=None)
+    assert made.columns == ["model", *names(rf.intervals, 0)]
+    assert names(rf.intervals, 1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "no_solution", "redrawn"),
     ]
 
 

@@ -37,6 +37,10 @@ def auc(frame, by=None, **options):
     return rf.auc(frame, "label", "score", by=by, **options)
 
 
+def band(frame, by=None, **options):
+    return rf.band(frame, "label", "score", by=by, **options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -48,13 +52,23 @@ VERBS = {
     "auc without interval": lambda frame, by: auc(frame, by, ci=None),
     "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
+    "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
+    "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
+    "band": lambda frame, by: band(frame, by, grid=5),
+    "band, at its points": lambda frame, by: band(frame, by, method="threshold", grid="curve"),
+    "band, weighted": lambda frame, by: band(
+        frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
+    ),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
     "area": lambda frame, by: curve(frame, by).roc.area(),
     "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
 }
+# p-values are adjusted over all groups, so none of them may be left out before.
+BY_GROUP = {name: verb for name, verb in VERBS.items() if "test" not in name}
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+every_verb_by_group = pytest.mark.parametrize("verb", BY_GROUP.values(), ids=BY_GROUP)
 every_by = pytest.mark.parametrize("by", [None, "g", ["g", "h"]], ids=["one", "groups", "two keys"])
 both_engines = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 
@@ -145,7 +159,7 @@ ON_GROUPS = {
 }
 
 
-@every_verb
+@every_verb_by_group
 @pytest.mark.parametrize("where", ON_GROUPS.values(), ids=ON_GROUPS)
 def test_a_filter_on_groups_reaches_the_scan_from_before_and_from_after(scan, verb, where):
     before, after = verb(scan.filter(where), "g"), verb(scan, "g").filter(where)
@@ -154,7 +168,7 @@ def test_a_filter_on_groups_reaches_the_scan_from_before_and_from_after(scan, ve
         assert_frame_equal(plan.collect(), verb(PREDICTIONS, "g").filter(where))
 
 
-@every_verb
+@every_verb_by_group
 def test_a_filter_on_one_of_two_keys_reaches_the_scan(scan, verb):
     plan = verb(scan, ["g", "h"]).filter(h=2)
     assert "SELECTION" in plan.explain()

@@ -47,6 +47,8 @@ VERBS = {
     "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
     "auc": rf.auc,
+    "auc test": rf.auc_test,
+    "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
 }
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
@@ -219,6 +221,7 @@ TABLES = {
     "curve of another kind": (rf.curve, {"kind": "gain"}, ["alert_rate"]),
     "auc": (rf.auc, {}, ["n_pos", "n_missing", "auc", "auc_optimistic", "se", "ci_level", "note"]),
     "partial auc": (rf.auc, {"fpr": (0, 1)}, ["partial_auc", "partial_auc_pessimistic"]),
+    "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
 }
 
 

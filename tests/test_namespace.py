@@ -11,7 +11,19 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 
-VERBS = ["area", "at", "auc", "auc_covariance", "chart", "compare", "contrast", "curve"]
+VERBS = [
+    "area",
+    "at",
+    "auc",
+    "auc_covariance",
+    "auc_test",
+    "band",
+    "chart",
+    "compare",
+    "contrast",
+    "curve",
+    "intervals",
+]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 
 every_verb = pytest.mark.parametrize("verb", VERBS)
@@ -71,7 +83,7 @@ def test_one_accessor_answers_several_times(frame):
     assert accessor.curve("label", "score").lazy().collect().height == 3
 
 
-@pytest.mark.parametrize("verb", ["curve", "auc"])
+@pytest.mark.parametrize("verb", ["curve", "auc", "auc_test", "band"])
 def test_label_and_score_are_the_only_arguments_by_position(frame, verb):
     rows = frame(PREDICTIONS)
     with pytest.raises(TypeError, match="positional argument"):

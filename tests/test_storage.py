@@ -146,6 +146,15 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, whole) == ("auc", None, ["model"], "a tie counts one half")
     part = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
     assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
+    test = rf.auc_test(LOG, "label", "score", by="model")
+    assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
+    band = rf.band(LOG, "label", "score", by="model", grid=3)
+    assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
+
+
+def test_metrics_with_intervals_are_told_from_operating_points(tmp_path):
+    made = rf.intervals(LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None)
+    assert shown(tmp_path, made) == ("intervals", None, ["model"], "a tie is one row")
 
 
 def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
@@ -155,6 +164,13 @@ def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
     assert shown(tmp_path, area) == ("area", None, ["model"], "a tie counts one half")
     area = rf.area(curve(), kind="precision_recall")
     assert shown(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
+
+
+def test_a_plan_has_neither_groups_nor_ties(tmp_path):
+    plan = rf.sample_size(auc=[0.7, 0.8])
+    assert shown(tmp_path, plan) == ("plan", None, [], None)
+    assert rf.about(tmp_path / "table.parquet")["rule"] is None
+    assert_frame_equal(rf.read(tmp_path / "table.parquet"), plan)
 
 
 def test_a_group_column_with_the_name_of_another_tables_column_confuses_nobody(tmp_path):

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from rocframe.comparisons.compared import Method
     from rocframe.comparisons.measure import Place
     from rocframe.comparisons.pairing import Unmatched
-    from rocframe.comparisons.pairs import Alternative
     from rocframe.comparisons.table import Whole
     from rocframe.frames import FrameT
     from rocframe.inference.adjust import Adjust
+    from rocframe.inference.p_values import Alternative
     from rocframe.predictions import By, Column, Count, Missing, Scores
 
 
@@ -41,6 +41,7 @@ def compare(
     family: Whole = "group",
     unmatched: Unmatched = "raise",
     n_boot: int = 2000,
+    n_perm: int = 2000,
     seed: int | None = None,
     cluster: Column | None = None,
     positive: object = None,
@@ -102,7 +103,10 @@ def compare(
         What becomes of rows that only one of two models has: `"raise"` an error, or `"drop"` them
         and count them in `note`.
     n_boot
-        How many resamples, or exchanges, are drawn.
+        How many resamples the bootstrap draws.
+    n_perm
+        How many exchanges of ranks are drawn. A group with no more of them than that has an exact
+        p-value, from all; in any other the smallest p-value there can be is 1 / (1 + n_perm).
     seed
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
@@ -217,6 +221,7 @@ def compare(
         adjust=adjust,
         family=family,
         n_boot=n_boot,
+        n_perm=n_perm,
         seed=seed,
     )
     plan.check(roles)

@@ -11,7 +11,7 @@ from rocframe.comparisons.batches import batches
 from rocframe.comparisons.delong import Apart, paired, unpaired
 from rocframe.comparisons.instances import cases_of_models, read_instances
 from rocframe.comparisons.measure import Measure
-from rocframe.comparisons.pairs import Alternative, Question
+from rocframe.comparisons.pairs import Question
 from rocframe.comparisons.permuted import permuted
 from rocframe.comparisons.resampled import resampled
 from rocframe.comparisons.table import Family, comparison_table
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import BoundPairs
     from rocframe.comparisons.table import Comparison, Whole
     from rocframe.inference.adjust import Adjust
+    from rocframe.inference.p_values import Alternative
     from rocframe.predictions import Roles
 
 Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
@@ -45,7 +46,7 @@ class Plan:
     measure: Measure
     question: Question
     family: Family
-    n_boot: int
+    n_drawn: int
     seed: Seed
 
     @classmethod
@@ -63,6 +64,7 @@ class Plan:
         adjust: Adjust | None,
         family: Whole,
         n_boot: int,
+        n_perm: int,
         seed: int | None,
     ) -> Plan:
         """Check the options."""
@@ -73,7 +75,9 @@ class Plan:
             measure=Measure.of(fpr, tpr, standardize),
             question=Question.of(margin, alternative, level),
             family=Family.of(baseline, adjust, family),
-            n_boot=as_resamples(n_boot),
+            n_drawn=as_resamples("n_perm", n_perm)
+            if method in EXCHANGING
+            else as_resamples("n_boot", n_boot),
             seed=Seed.of(seed),
         )
 
@@ -160,7 +164,7 @@ def _by_method(
 ) -> list[Comparison]:
     if plan.method == "delong":
         return paired(instances, batch, pairs, plan.question, plan.measure)
-    draws = Draws(n_boot=plan.n_boot, seed=plan.seed, keys=stream_keys(keys))
+    draws = Draws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
     if plan.method == "bootstrap":
         return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
     curves = plan.method == "venkatraman"

@@ -9,18 +9,19 @@ variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.intervals import notes, quantile
-from rocframe.options import as_number, check_choice
+from rocframe.inference.p_values import check_alternative
+from rocframe.options import as_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Alternative = Literal["two-sided", "greater", "less"]
+    from rocframe.inference.p_values import Alternative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class Question:
     @classmethod
     def of(cls, margin: float | None, alternative: Alternative, level: float) -> Question:
         """Check the options that say so; a margin is a one-sided question."""
-        check_choice("alternative", alternative, get_args(Alternative))
+        check_alternative(alternative)
         if margin is None:
             return cls(margin=None, alternative=alternative, level=level)
         size = as_number(margin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,31 @@ if TYPE_CHECKING:
     from rocframe.counting.walk import Block
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """The rows of a curve table, as arrays: group i has the rows `starts[i]` to `starts[i + 1]`."""
+
+    walk: Walk
+    starts: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    counts: dict[str, NDArray[Any]]
+
+
 def traced(cases: Cases) -> pl.DataFrame:
     """Return the confusion matrix at every distinct score of each group.
 
     The groups' columns come first, under the names they have in `cases`.
     """
-    rows = arrange(cases)
-    walk = Walk.of(rows)
+    trace = traced_rows(Walk.of(arrange(cases)))
+    columns = {THRESHOLD: trace.threshold, **trace.counts}
+    return repeat_keys(trace.walk.rows.keys, np.diff(trace.starts)).with_columns(
+        pl.Series(name, values) for name, values in columns.items()
+    )
+
+
+def traced_rows(walk: Walk) -> Trace:
+    """Return the same without the groups' columns."""
+    rows = walk.rows
     kind = walk.totals.pos.dtype
 
     def steps(block: Block) -> tuple[Block, NDArray[np.float64]]:
@@ -37,7 +56,8 @@ def traced(cases: Cases) -> pl.DataFrame:
     for block, _ in parts:
         offsets.append(lengths[block.groups])
         lengths[block.groups] += np.diff(block.starts)
-    firsts = np.cumsum(lengths) - lengths
+    starts = np.append(0, np.cumsum(lengths))
+    firsts = starts[:-1]
     table = {name: np.empty(int(lengths.sum()), kind) for name in ("tp", "fp", "fn", "tn")}
     threshold = np.empty(int(lengths.sum()), np.float64)
 
@@ -66,9 +86,7 @@ def traced(cases: Cases) -> pl.DataFrame:
     table["fp"][firsts] = unscored
     table["fn"][firsts] = totals.pos
     table["tn"][firsts] = totals.neg - unscored
-    return repeat_keys(rows.keys, lengths).with_columns(
-        pl.Series(name, values) for name, values in {THRESHOLD: threshold, **table}.items()
-    )
+    return Trace(walk=walk, starts=starts, threshold=threshold, counts=table)
 
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:

@@ -79,7 +79,7 @@ class Confidence:
         """Check the options that every interval has."""
         check_choice("ci", ci, (*methods, None))
         check_level(level)
-        return cls(ci=ci, level=level, n_boot=as_resamples(n_boot), seed=Seed.of(seed))
+        return cls(ci=ci, level=level, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
 
 
 def check_level(level: float) -> None:
@@ -88,12 +88,12 @@ def check_level(level: float) -> None:
     share("level", level, wrong, "Give, say, level=0.95.")
 
 
-def as_resamples(n_boot: int) -> int:
+def as_resamples(argument: str, given: object) -> int:
     """Read how many resamples are drawn."""
-    number = as_number(n_boot)
-    if number is None or isinstance(n_boot, bool) or not 2 <= number <= MOST or number % 1:
+    number = as_number(given)
+    if number is None or isinstance(given, bool) or not 2 <= number <= MOST or number % 1:
         wrong = f"the number of resamples is a whole number from 2 to {MOST}"
-        raise OptionValueError.of("n_boot", n_boot, wrong, "Give, say, n_boot=2000.")
+        raise OptionValueError.of(argument, given, wrong, f"Give, say, {argument}=2000.")
     return int(number)
 
 

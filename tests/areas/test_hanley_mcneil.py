@@ -29,7 +29,10 @@ def both_outrank(firsts: Sequence[Case], others: Sequence[Case], sign: int) -> F
     for one, two, other in product(firsts, firsts, others):
         if None in {one.score, two.score, other.score}:
             continue
-        a, b = (sign * (case.score - other.score) for case in (one, two))
+        # Compared, not subtracted: two infinite scores are a tie.
+        a, b = (
+            sign * ((case.score > other.score) - (case.score < other.score)) for case in (one, two)
+        )
         ties = (a == 0) + (b == 0)
         won += Fraction(a >= 0 and b >= 0) / (1, 2, 3)[ties]
     return won / (len(firsts) ** 2 * len(others))

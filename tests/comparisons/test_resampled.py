@@ -92,7 +92,7 @@ def is_the_variance(found: float, values: list[float], n_boot: int) -> bool:
         ({"tpr": 0}, fpr_at(0)),
         ({"tpr": 1}, fpr_at(1)),
     ],
-    ids=str,
+    ids=["area", "fpr 0.3", "fpr 0", "tpr 0.5", "tpr 0", "tpr 1"],
 )
 def test_the_standard_error_is_that_of_all_resamples(options, measure):
     found = rf.compare(

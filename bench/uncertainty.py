@@ -1,0 +1,103 @@
+"""Speed goals of intervals and tests, in seconds, beside what pROC 1.18 was measured to take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+import rocframe as rf
+from bench.data import predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Timed(NamedTuple):
+    """One measurement: what, on which table, the goal and pROC's figure in seconds, the work."""
+
+    what: str
+    table: str
+    goal: float
+    proc: float | None
+    work: Callable[[], object]
+
+
+def every(scale: float = 1.0) -> Iterator[Timed]:
+    """Yield what is measured; a smaller scale has fewer rows, and draws less."""
+    yield from _intervals(scale)
+    yield from _comparisons(scale)
+    yield from _permutations(scale)
+
+
+def _intervals(scale: float) -> Iterator[Timed]:
+    rows, draws = _sized(100_000, scale), _sized(2_000, scale)
+    some = predictions(rows)
+    yield Timed(
+        f"auc, bootstrap × {draws:,}",
+        f"{rows:,} rows",
+        2.0,
+        110.0,
+        lambda: rf.auc(some, "label", "score", ci="bootstrap", n_boot=draws, seed=1),
+    )
+    rows = _sized(1_000_000, scale)
+    many = predictions(rows)
+    yield Timed("auc, DeLong", f"{rows:,} rows", 1.55, 1.55, lambda: rf.auc(many, "label", "score"))
+
+
+def _comparisons(scale: float) -> Iterator[Timed]:
+    rows = _sized(1_000_000, scale)
+    two = _models(rows, models=2)
+    yield Timed(
+        "compare, two models",
+        f"{rows:,} rows",
+        0.76,
+        0.76,
+        lambda: rf.compare(two, "label", ["m0", "m1"]),
+    )
+    groups = _sized(1_000, scale)
+    twenty = _models(groups * 1_000, models=20).with_columns(group=pl.int_range(pl.len()) // 1_000)
+    names = [f"m{i}" for i in range(20)]
+    yield Timed(
+        "compare, all pairs of 20 models",
+        f"{groups:,} groups of 1,000 rows",
+        5.0,
+        None,
+        lambda: rf.compare(twenty, "label", names, by="group"),
+    )
+
+
+def _permutations(scale: float) -> Iterator[Timed]:
+    options = {"method": "permutation", "seed": 1}
+    groups, draws = _sized(1_000, scale), _sized(1_000, scale)
+    grouped = predictions(groups * 1_000, groups=groups)
+    yield Timed(
+        f"auc_test, permutation × {draws:,}",
+        f"{groups:,} groups of 1,000 rows",
+        10.0,
+        None,
+        lambda: rf.auc_test(grouped, "label", "score", by="group", n_perm=draws, **options),
+    )
+    rows, more = _sized(100_000, scale), _sized(2_000, scale)
+    one = predictions(rows)
+    yield Timed(
+        f"auc_test, permutation × {more:,}",
+        f"{rows:,} rows",
+        3.0,
+        None,
+        lambda: rf.auc_test(one, "label", "score", n_perm=more, **options),
+    )
+
+
+def _sized(full: int, scale: float) -> int:
+    return max(10, round(full * scale))
+
+
+def _models(rows: int, *, models: int) -> pl.DataFrame:
+    """Return labels, and scores of several models side by side that are right on the same rows."""
+    rng = np.random.default_rng(rows + models)
+    label = rng.random(rows) < 0.3
+    shared = rng.normal(np.where(label, 0.5, -0.5))
+    scores = {f"m{i}": shared + 0.5 * rng.normal(size=rows) for i in range(models)}
+    return pl.DataFrame({"label": label, **scores})

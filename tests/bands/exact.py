@@ -1,0 +1,60 @@
+"""What bands are by definition: slow, in plain Python, in exact fractions.
+
+Nothing here shares code with the package.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Point = tuple[Fraction, Fraction]
+
+
+def points(labels: Sequence[bool], scores: Sequence[float]) -> list[Point]:
+    """Every distinct point of the ROC curve, from (0, 0) to (1, 1)."""
+    n_pos = sum(labels)
+    n_neg = len(labels) - n_pos
+    rows = list(zip(labels, scores, strict=True))
+    found = [(Fraction(0), Fraction(0))]
+    for threshold in sorted(set(scores), reverse=True):
+        called = [label for label, score in rows if score >= threshold]
+        tp = sum(called)
+        found.append((Fraction(len(called) - tp, n_neg), Fraction(tp, n_pos)))
+    return found
+
+
+def heights(curve: Sequence[Point], x: Fraction) -> list[Fraction]:
+    """The lowest and the highest point of a curve above `x`."""
+    if x < 0 or x > 1:
+        return [Fraction(x > 1)] * 2
+    found = [y for at, y in curve if at == x]
+    for (x0, y0), (x1, y1) in pairwise(curve):
+        if x0 < x < x1:
+            found.append(y0 + (x - x0) / (x1 - x0) * (y1 - y0))
+    return [min(found), max(found)]
+
+
+def moved(curve: Sequence[Point], x: Fraction, right: Fraction, up: Fraction) -> list[Fraction]:
+    """The limits at `x` if the curve is moved left and up, and right and down."""
+    lower = heights(curve, x - right)[0] - up
+    upper = heights(curve, x + right)[1] + up
+    return [max(lower, Fraction(0)), min(upper, Fraction(1))]
+
+
+def inside(curve: Sequence[Point], other: Sequence[Point], right: float, up: float) -> bool:
+    """Whether another rising curve stays between the two moved ones."""
+    at, height = Fraction(right), Fraction(up)
+    within = all(
+        heights(curve, x - at)[0] - height <= y <= heights(curve, x + at)[1] + height
+        for x, y in other
+    )
+    # Nor does it pass a corner of theirs.
+    return within and all(
+        heights(other, x - at)[0] <= y + height and heights(other, x + at)[1] >= y - height
+        for x, y in curve
+    )

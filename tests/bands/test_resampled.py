@@ -1,0 +1,175 @@
+"""Bands from resampling: what they are by definition, and whether they hold."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+import rocframe as rf
+from rocframe.bands.turned import Turned
+from tests.bands import exact
+from tests.bands.binormal_samples import held, samples
+from tests.strategies import ranked, tables
+
+SMALL = pl.DataFrame(
+    {"label": [True, True, False, True, False, False], "score": [6, 5, 4, 3, 2, 1]}
+)
+
+
+def every_resample() -> dict[tuple[exact.Point, ...], Fraction]:
+    """The curve of each stratified resample of the small table, and how likely it is."""
+    pos, neg = (SMALL.filter(label=side)["score"].to_list() for side in (True, False))
+    found: dict[tuple[exact.Point, ...], Fraction] = {}
+    for drawn_pos in combinations_with_replacement(pos, 3):
+        for drawn_neg in combinations_with_replacement(neg, 3):
+            labels = [True] * 3 + [False] * 3
+            curve = tuple(exact.points(labels, [*drawn_pos, *drawn_neg]))
+            ways = math.prod(
+                Fraction(6, math.prod(math.factorial(drawn.count(one)) for one in set(drawn)))
+                for drawn in (drawn_pos, drawn_neg)
+            )
+            found[curve] = found.get(curve, Fraction(0)) + ways / 27**2
+    assert sum(found.values()) == 1
+    return found
+
+
+def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
+    grid = [0, 0.2, 1 / 3, 0.5, 0.9]
+    made = rf.band(
+        SMALL, "label", "score", method="bootstrap", level=0.7, grid=grid, n_boot=20_000, seed=1
+    )
+    for row in made.iter_rows(named=True):
+        x = Fraction(row["fpr"]).limit_denominator(100)
+        chances: dict[Fraction, Fraction] = {}
+        for curve, chance in every_resample().items():
+            height = exact.heights(curve, x)[1]
+            chances[height] = chances.get(height, Fraction(0)) + chance
+        for name, share in (("lower", 0.15), ("upper", 0.85)):
+            below = sum(p for height, p in chances.items() if height < row[name] - 1e-9)
+            upto = sum(p for height, p in chances.items() if height <= row[name] + 1e-9)
+            error = 4 * math.sqrt(share * (1 - share) / 20_000)
+            assert below - error <= share <= upto + error
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_a_fixed_width_band_holds_that_share_of_all_resamples(level):
+    made = rf.band(
+        SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=20_000, seed=1
+    )
+    # At FPR 1 the lower limit is 1 less what the curve moves down, until it leaves the top.
+    base = exact.points(SMALL["label"].to_list(), SMALL["score"].to_list())
+    for extra, held_share in ((1e-6, "enough"), (-1e-6, "too few")):
+        move = 1 - made["lower"].item() + extra
+        chance = float(
+            sum(p for curve, p in every_resample().items() if exact.inside(base, curve, move, move))
+        )
+        error = 4 * math.sqrt(level * (1 - level) / 20_000)
+        if held_share == "enough":
+            assert chance >= level - error
+        else:
+            assert chance <= level + error
+
+
+@settings(max_examples=20)
+@given(table=tables(min_size=6, max_size=14), other=tables(min_size=6, max_size=14))
+def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, other):
+    rates = []
+    for one in (table, other):
+        labels = one["label"].to_list()
+        if len(set(labels)) < 2:
+            return
+        rates.append(exact.points(labels, ranked(one["score"]).to_list()))
+    n_pos, n_neg = 4, 9
+    turned = [
+        Turned.of(*np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=n_pos, n_neg=n_neg)
+        for curve in rates
+    ]
+    several = Turned(
+        wide=3.0, high=2.0, along=turned[1].along[None, :], across=turned[1].across[None, :]
+    )
+    ways = turned[0].along
+    (apart,) = turned[0].apart(several, ways, np.ones(len(ways))) / 2
+    move = [(apart + extra) / math.sqrt(n) for extra in (1e-9, -1e-9) for n in (n_neg, n_pos)]
+    assert exact.inside(*rates, *move[:2])
+    assert apart < 1e-8 or not exact.inside(*rates, *move[2:])
+
+
+@settings(max_examples=20)
+@given(table=tables(min_size=6, max_size=14), moved=st.floats(0.01, 0.9))
+def test_limits_of_the_same_reach_everywhere_are_those_of_the_moved_curve(table, moved):
+    labels = table["label"].to_list()
+    if len(set(labels)) < 2:
+        return
+    curve = exact.points(labels, ranked(table["score"]).to_list())
+    fpr = np.arange(14) / 13 * 0.999 + 0.0005  # at no jump, moved or not
+    turned = Turned.of(*np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9)
+    reach = np.full(len(turned.along), 2 * moved)
+    found = turned.limits(turned.along, reach, fpr)
+    up, right = Fraction(moved / 2), Fraction(moved / 3)
+    expected = [exact.moved(curve, Fraction(x), right, up) for x in fpr]
+    for place, limits in enumerate(zip(*found, strict=True)):
+        # Rounding moves a jump by 1e-15, and the limits at it by its height.
+        near = [exact.moved(curve, Fraction(fpr[place] + e), right, up) for e in (-1e-9, 1e-9)]
+        for i in (0, 1):
+            ends = [float(row[i]) for row in (*near, expected[place])]
+            assert min(ends) - 1e-7 <= limits[i] <= max(ends) + 1e-7
+
+
+def test_an_envelope_is_wider_where_resamples_vary_more():
+    frame, _ = samples(300, 1, a=2.0, b=1.0)
+    fixed, shaped = (
+        rf.band(frame, "label", "score", method=method, n_boot=300, seed=2)
+        for method in ("fixed_width", "envelope")
+    )
+    width = [made["upper"] - made["lower"] for made in (fixed, shaped)]
+    assert width[1].sum() < width[0].sum()
+    assert width[1][5] > width[1][80]
+
+
+def test_the_points_of_long_curves_are_worked_out_share_by_share(monkeypatch):
+    frame, _ = samples(30, 2, a=1.0, b=1.0)
+    options = {"by": "sample", "method": "bootstrap", "grid": "curve", "n_boot": 50, "seed": 3}
+    whole = rf.band(frame, "label", "score", **options)
+    monkeypatch.setattr("rocframe.bands.resampled.NUMBERS", 200)
+    assert rf.band(frame, "label", "score", **options).equals(whole)
+
+
+@pytest.mark.parametrize("method", ["fixed_width", "envelope"])
+def test_the_whole_true_curve_lies_inside_as_often_as_said(method):
+    frame, true = samples(40, 300, a=1.2, b=0.8)
+    made = rf.band(
+        frame, "label", "score", by="sample", method=method, level=0.8, n_boot=200, seed=4
+    )
+    # Four standard errors below; and not so wide that they hold always.
+    assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(made, true).mean() < 0.95
+
+
+def test_a_pointwise_band_holds_the_true_height_at_a_point_but_seldom_the_whole_curve():
+    frame, true = samples(100, 300, a=0.8, b=1.0)
+    options = {"by": "sample", "method": "bootstrap", "level": 0.8, "n_boot": 200, "seed": 5}
+    made = rf.band(frame, "label", "score", **options)
+    middle = made.filter(pl.col("fpr") == 0.3)
+    assert held(middle, true).mean() == pytest.approx(0.8, abs=0.1)
+    assert held(made, true).mean() < 0.3
+
+
+def test_pointwise_limits_at_a_threshold_hold_both_rates():
+    frame, _ = samples(100, 300, a=0.8, b=1.0)
+    made = rf.band(frame, "label", "score", by="sample", method="threshold", level=0.8, grid=[0.3])
+    thresholds = rf.curve(frame, "label", "score", by="sample")
+    at = made.join(thresholds, on=["sample", "fpr", "tpr"], how="left")
+    t = at["threshold"].to_numpy()
+    for rate, (lower, upper) in (
+        (ndtr(0.8 - t), ("lower", "upper")),
+        (ndtr(-t), ("fpr_lower", "fpr_upper")),
+    ):
+        inside = (at[lower].to_numpy() <= rate) & (rate <= at[upper].to_numpy())
+        assert inside.mean() == pytest.approx(0.8, abs=0.1)

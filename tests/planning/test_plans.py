@@ -1,0 +1,428 @@
+"""Plans of tests: by hand, as published, as simulated, and what they owe each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+import rocframe as rf
+
+VARIANCES = ["hanley_mcneil_exponential", "obuchowski"]
+ALTERNATIVES = ["two-sided", "greater", "less"]
+SCHEMA = {
+    **dict.fromkeys(["auc", "null", "auc_b", "correlation", "difference"], pl.Float64),
+    **dict.fromkeys(["n_pos", "n_neg"], pl.Int64),
+    **dict.fromkeys(["ratio", "alpha"], pl.Float64),
+    **dict.fromkeys(["alternative", "variance"], pl.String),
+    **dict.fromkeys(["se_null", "se", "target", "power"], pl.Float64),
+    "note": pl.String,
+}
+
+
+def one(table: pl.DataFrame, name: str = "power") -> float:
+    return table[name].item()
+
+
+# By hand
+
+
+def test_a_plan_has_what_was_given_and_what_follows():
+    table = rf.power(auc=0.8, n_pos=10, n_neg=20)
+    # By chance the variance is (10 + 20 + 1) / (12·10·20); else from the chances that a positive
+    # beats two negatives, 1.28 / 1.8, and that two positives beat a negative, 0.8 / 1.2.
+    se_null = math.sqrt(31 / 2400)
+    se = math.sqrt((0.16 + 9 * (0.8 / 1.2 - 0.64) + 19 * (1.28 / 1.8 - 0.64)) / 200)
+    least = norm.ppf(0.975) * se_null
+    power = norm.sf((least - 0.3) / se) + norm.cdf((-least - 0.3) / se)
+    row = (0.8, 0.5, None, None, 0.3, 10, 20, 2.0, 0.05, "two-sided", VARIANCES[0], se_null, se)
+    expected = pl.DataFrame([(*row, None, power, None)], schema=SCHEMA, orient="row")
+    assert_frame_equal(table, expected, rel_tol=1e-12)
+
+
+def test_two_models_share_the_second_ones_area_under_the_null_hypothesis():
+    table = rf.power(auc=0.85, auc_b=0.8, correlation=0.4, n_pos=80, n_neg=90, alternative="less")
+    alone = {area: one(rf.power(auc=area, n_pos=80, n_neg=90), "se") for area in (0.8, 0.85)}
+    a, b = alone[0.85], alone[0.8]
+    assert one(table, "null") is None
+    assert one(table, "difference") == pytest.approx(0.05, rel=1e-14)
+    assert one(table, "se_null") == pytest.approx(b * math.sqrt(2 * 0.6), rel=1e-12)
+    assert one(table, "se") == pytest.approx(math.sqrt(a * a + b * b - 0.8 * a * b), rel=1e-12)
+    least = norm.ppf(0.95) * one(table, "se_null")
+    assert one(table) == pytest.approx(norm.cdf((-0.05 - least) / one(table, "se")), rel=1e-10)
+
+
+def test_there_is_a_row_for_each_combination_the_last_argument_changing_first():
+    table = rf.power(auc=[0.7, 0.8], n_pos=np.array([10, 20]), n_neg=30, alpha=(0.05, 0.01))
+    assert table.select("auc", "n_pos", "n_neg", "alpha").rows() == [
+        (auc, n_pos, 30, alpha)
+        for auc in (0.7, 0.8)
+        for n_pos in (10, 20)
+        for alpha in (0.05, 0.01)
+    ]
+    again = pl.concat(
+        rf.power(auc=auc, n_pos=n_pos, n_neg=30, alpha=alpha)
+        for auc, n_pos, _, alpha in table.select("auc", "n_pos", "n_neg", "alpha").rows()
+    )
+    assert_frame_equal(table, again)
+
+
+def test_what_no_number_of_rows_finds_has_no_solution():
+    table = rf.sample_size(auc=[0.5, 0.4, 0.7], alternative="greater", ratio=3)
+    assert table["note"].to_list() == ["no_solution", "no_solution", None]
+    nothing = ["difference", "n_pos", "n_neg", "se_null", "se", "power"]
+    assert table.head(2).select(nothing).null_count().row(0) == (2,) * 6
+    assert table["ratio"].to_list() == [3.0] * 3
+    assert table["target"].to_list() == [0.8] * 3
+    assert table.schema == SCHEMA
+
+
+def test_what_no_area_shows_has_no_solution():
+    table = rf.detectable_difference(n_pos=[2, 40], n_neg=3)
+    assert table["note"].to_list() == ["no_solution", None]
+    nothing = ["auc", "difference", "se_null", "se", "power"]
+    assert table.head(1).select(nothing).null_count().row(0) == (1,) * 5
+    assert table["ratio"].to_list() == [1.5, 0.075]
+    assert table.schema == SCHEMA
+
+
+# As published
+
+
+def test_hanley_and_mcneils_table_of_rows_for_two_models():
+    # Table III of 1982, for different rows, one-sided: from 0.70 to 0.75. It leaves out terms of
+    # the order of 1/n, which make up for some rows.
+    table = rf.sample_size(
+        auc=0.75, auc_b=0.7, correlation=0, power=[0.8, 0.9, 0.95], alternative="greater"
+    )
+    assert table["n_pos"].to_list() == [pytest.approx(n, rel=0.004) for n in (652, 897, 1131)]
+    assert table["n_neg"].to_list() == table["n_pos"].to_list()
+
+
+# As pROC 1.18 prints them, which looks at one tail only.
+PROC = {"n_pos": 41, "n_neg": 72, "variance": "obuchowski"}
+
+
+def test_power_and_detectable_difference_are_those_of_proc():
+    assert one(rf.power(auc=0.73, **PROC)) == pytest.approx(0.9897453, abs=1e-6)
+    assert one(rf.power(auc=0.73, alpha=0.009238584, **PROC)) == pytest.approx(0.95, abs=1e-6)
+    found = rf.detectable_difference(power=0.95, **PROC)
+    assert one(found, "auc") == pytest.approx(0.6961054, abs=1e-5)
+
+
+# Rows of each class for a one-sided test at power 0.9, as N. A. Obuchowski (2004) tabulates them.
+TABULATED = {
+    0.25: [(334, 84), (80, 20)],
+    0.5: [(202, 101), (49, 25)],
+    1: [(135, 135), (33, 33), (14, 14)],
+    2: [(102, 203), (25, 50), (11, 21)],
+    4: [(85, 340), (21, 84)],
+}
+
+
+@pytest.mark.parametrize("ratio", TABULATED)
+def test_obuchowskis_table_of_rows_for_one_model(ratio):
+    areas = [0.6, 0.7, 0.8][: len(TABULATED[ratio])]
+    table = rf.sample_size(
+        auc=areas, ratio=ratio, power=0.9, alternative="greater", variance="obuchowski"
+    )
+    for (n_pos, n_neg), (pos, neg) in zip(
+        table.select("n_pos", "n_neg").rows(), TABULATED[ratio], strict=True
+    ):
+        # The table rounds each class up by itself. Here whole positives come first, and what the
+        # negatives gain in rounding saves up to one of their kind.
+        assert pos - max(1, 1 / ratio) < n_pos <= pos
+        assert neg <= n_neg < neg + max(1, ratio)
+
+
+def test_sample_size_is_where_the_formula_solved_for_n_is():
+    for ratio in (0.5, 1.0, 1.7):
+        found = rf.sample_size(auc=0.73, ratio=ratio, power=0.95, variance="obuchowski")
+
+        def short(n: float, ratio: float = ratio) -> float:
+            a = 1.414 * norm.ppf(0.73)
+            v0 = 0.0099 * (8 + 8 / ratio) / n
+            v1 = 0.0099 * math.exp(-a * a / 2) * (5 * a * a + 8 + (a * a + 8) / ratio) / n
+            return norm.ppf(0.975) * v0**0.5 + norm.ppf(0.95) * v1**0.5 - 0.23
+
+        # Negatives are rounded up, which may save a positive.
+        assert one(found, "n_pos") in {math.ceil(brentq(short, 2, 1e4)) - i for i in (0, 1)}
+
+
+# As simulated
+
+
+@pytest.mark.parametrize(
+    ("auc", "n_pos", "n_neg"), [(0.65, 60, 90), (0.75, 30, 20), (0.6, 100, 80)]
+)
+def test_exponential_scores_are_found_better_than_chance_as_often_as_planned(auc, n_pos, n_neg):
+    rng = np.random.default_rng(n_pos)
+    groups, size = 1_500, n_pos + n_neg
+    # The chance that Exp(1/r) beats Exp(1) is r / (1 + r).
+    label = np.tile(np.arange(size) < n_pos, groups)
+    score = rng.exponential(np.where(label, auc / (1 - auc), 1.0))
+    rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, "score": score})
+    tests = rf.auc_test(rows, "label", "score", by="g", method="mann_whitney")
+    plan = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg)
+    assert tests["auc"].std() == pytest.approx(one(plan, "se"), rel=0.06)
+    share = (tests["p_value"] <= 0.05).mean()
+    assert share == pytest.approx(one(plan), abs=4 * math.sqrt(0.25 / groups) + 0.005)
+
+
+def test_the_binormal_formula_is_on_the_safe_side_of_normal_scores():
+    rng = np.random.default_rng(2)
+    groups, n_pos, n_neg = 1_500, 50, 70
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    shift = math.sqrt(2) * norm.ppf(0.8)
+    rows = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(groups), n_pos + n_neg),
+            "label": label,
+            "score": rng.normal(np.where(label, shift, 0.0)),
+        }
+    )
+    found = rf.auc(rows, "label", "score", by="g", ci=None)["auc"]
+    assert found.mean() == pytest.approx(0.8, abs=0.005)
+    plans = [rf.power(auc=0.8, n_pos=n_pos, n_neg=n_neg, variance=name) for name in VARIANCES]
+    exponential, binormal = (one(plan, "se") for plan in plans)
+    assert found.std() == pytest.approx(exponential, rel=0.06)
+    assert found.std() < binormal < 1.2 * found.std()
+
+
+def test_two_models_on_the_same_rows_differ_by_the_planned_standard_error():
+    rng = np.random.default_rng(3)
+    groups, n_pos, n_neg = 1_500, 60, 60
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    shared, own = rng.normal(size=len(label)), rng.normal(size=(2, len(label)))
+    a, b = (0.7**0.5 * shared + 0.3**0.5 * one for one in own)
+    shift = math.sqrt(2) * norm.ppf(0.8)
+    rows = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(groups), n_pos + n_neg),
+            "label": label,
+            "a": a + shift * label,
+            "b": b + shift * label,
+        }
+    )
+    areas = rf.auc(rows, "label", ["a", "b"], by="g", ci=None)
+    first, second = (areas.filter(pl.col("model") == name)["auc"].to_numpy() for name in "ab")
+    correlation = np.corrcoef(first, second)[0, 1]
+    assert 0.55 < correlation < 0.7  # a little below that of the scores
+    plan = rf.power(auc=0.8, auc_b=0.8, correlation=correlation, n_pos=60, n_neg=60)
+    assert (first - second).std() == pytest.approx(one(plan, "se"), rel=0.07)
+
+
+# Laws
+
+areas = st.floats(0.52, 0.97)
+rows_of_a_class = st.integers(5, 2_000)
+designs = st.fixed_dictionaries(
+    {
+        "alpha": st.sampled_from([0.01, 0.05, 0.1]),
+        "alternative": st.sampled_from(["two-sided", "greater"]),
+        "variance": st.sampled_from(VARIANCES),
+    }
+)
+some = settings(max_examples=40)
+
+
+@some
+@given(areas, rows_of_a_class, rows_of_a_class, designs)
+def test_power_rises_with_the_rows_and_with_the_distance(auc, n_pos, n_neg, design):
+    few, more, most = rf.power(auc=auc, n_pos=[n_pos, 2 * n_pos, 4 * n_pos], n_neg=n_neg, **design)[
+        "power"
+    ]
+    if few > 0.3:  # where there is next to nothing to be found it need not
+        assert few <= more <= most
+    found = rf.power(auc=[0.5, (0.5 + auc) / 2, auc], n_pos=n_pos, n_neg=n_neg, **design)["power"]
+    assert found[0] == pytest.approx(design["alpha"], rel=1e-9)
+    if found[1] > 0.3:
+        assert found[1] <= found[2]
+
+
+@some
+@given(
+    areas, st.sampled_from([0.1, 0.5, 1.0, 3.0, 19.0]), st.sampled_from([0.5, 0.8, 0.99]), designs
+)
+def test_sample_size_reaches_the_power_and_one_positive_less_does_not(auc, ratio, power, design):
+    table = rf.sample_size(auc=auc, ratio=ratio, power=power, **design)
+    n_pos, n_neg = table.select("n_pos", "n_neg").row(0)
+    assert one(table) >= power
+    assert n_neg == max(1, math.ceil(round(ratio * n_pos, 9)))
+    assert one(rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, **design)) == one(table)
+    if n_pos > 1:
+        fewer = max(1, math.ceil(round(ratio * (n_pos - 1), 9)))
+        assert one(rf.power(auc=auc, n_pos=n_pos - 1, n_neg=fewer, **design)) < power
+
+
+@some
+@given(st.integers(20, 2_000), st.integers(20, 2_000), st.sampled_from([0.6, 0.9]), designs)
+def test_a_detectable_difference_reaches_the_power_and_a_smaller_one_does_not(
+    n_pos, n_neg, power, design
+):
+    table = rf.detectable_difference(n_pos=n_pos, n_neg=n_neg, power=power, **design)
+    auc, difference = table.select("auc", "difference").row(0)
+    assert difference == pytest.approx(auc - 0.5, abs=1e-15)
+    assert one(table) == pytest.approx(power, abs=1e-9)
+    assert one(table) >= power
+    assert one(rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, **design)) == one(table)
+    smaller = 0.5 + difference * (1 - 1e-6)
+    assert one(rf.power(auc=smaller, n_pos=n_pos, n_neg=n_neg, **design)) < power
+
+
+@some
+@given(areas, st.floats(0.5, 0.97), st.floats(-0.5, 0.9), designs)
+def test_more_correlated_areas_need_fewer_rows(auc, auc_b, correlation, design):
+    if abs(auc - auc_b) < 0.02:
+        auc_b = auc - 0.02
+    design |= {"alternative": "two-sided"}
+    loose, tight = rf.sample_size(
+        auc=auc, auc_b=auc_b, correlation=[correlation, correlation + 0.05], **design
+    )["n_pos"]
+    assert tight <= loose
+
+
+@some
+@given(areas, rows_of_a_class, rows_of_a_class, st.sampled_from([0.05, 0.1]))
+def test_the_worse_side_mirrors_the_better_one(auc, n_pos, n_neg, alpha):
+    # A flipped score turns wins into losses, and the classes' parts in the variance around.
+    better = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, alpha=alpha, alternative="greater")
+    worse = rf.power(
+        auc=1 - auc,
+        n_pos=n_pos,
+        n_neg=n_neg,
+        alpha=alpha,
+        alternative="less",
+        variance="obuchowski",
+    )
+    binormal = rf.power(
+        auc=auc, n_pos=n_pos, n_neg=n_neg, alpha=alpha, alternative="greater", variance="obuchowski"
+    )
+    assert one(worse) == pytest.approx(one(binormal), rel=1e-9)
+    turned = rf.power(auc=1 - auc, n_pos=n_neg, n_neg=n_pos, alpha=alpha, alternative="less")
+    assert one(turned) == pytest.approx(one(better), rel=1e-9)
+
+
+def test_below_chance_the_nearest_area_found_lies_below():
+    found = rf.detectable_difference(n_pos=50, n_neg=70, alternative="less")
+    above = rf.detectable_difference(n_pos=70, n_neg=50, alternative="greater")
+    assert one(found, "difference") == pytest.approx(-one(above, "difference"), rel=1e-9)
+
+
+# Bad inputs
+
+GIVEN = {"auc": 0.8, "n_pos": 20, "n_neg": 20}
+AREA = "an area is between 0 and 1.\nGive, say, {}=0.8."
+WHOLE = "it is no whole number from 1 to 9007199254740992.\nGive, say, {}=1000."
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"auc": 1}, "auc=1: " + AREA.format("auc")),
+        ({"auc": [0.7, 80]}, "auc=80: " + AREA.format("auc")),
+        ({"auc": "0.8"}, "auc='0.8': " + AREA.format("auc")),
+        ({"auc": None}, "auc=None: " + AREA.format("auc")),
+        ({"auc": []}, "auc=[]: there is no value in it.\nGive one value or several."),
+        ({"null": 0}, "null=0: " + AREA.format("null")),
+        ({"auc_b": 1.5, "correlation": 0}, "auc_b=1.5: " + AREA.format("auc_b")),
+        ({"n_pos": 0}, "n_pos=0: " + WHOLE.format("n_pos")),
+        ({"n_neg": [10, 2.5]}, "n_neg=2.5: " + WHOLE.format("n_neg")),
+        ({"n_neg": True}, "n_neg=True: " + WHOLE.format("n_neg")),
+        (
+            {"alpha": 5},
+            (
+                "alpha=5: the chance of a false alarm is a number between 0 and 1.\n"
+                "Give, say, alpha=0.05."
+            ),
+        ),
+        (
+            {"auc_b": 0.7, "correlation": 1},
+            "correlation=1: a correlation is between -1 and 1.\nGive, say, correlation=0.5.",
+        ),
+        (
+            {"correlation": 0.5},
+            (
+                "correlation=0.5: there is no second area to be correlated with.\n"
+                "Give auc_b too, or leave it out."
+            ),
+        ),
+        (
+            {"auc_b": 0.7},
+            (
+                "auc_b=0.7: nobody says how far the two estimated areas are correlated.\n"
+                "Say, for instance, correlation=0.5; it is 0 for two models on different rows."
+            ),
+        ),
+        (
+            {"auc_b": 0.7, "correlation": 0.5, "null": 0.6},
+            (
+                "null=0.6: of two models the null hypothesis is that they have the same area.\n"
+                "Leave it out, or leave auc_b out."
+            ),
+        ),
+        (
+            {"alternative": "larger"},
+            (
+                "alternative='larger': there is no such choice.\n"
+                "Choose one of: 'two-sided', 'greater', 'less'."
+            ),
+        ),
+        (
+            {"variance": "delong"},
+            (
+                "variance='delong': there is no such choice.\n"
+                "Choose one of: 'hanley_mcneil_exponential', 'obuchowski'."
+            ),
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_a_value_outside_its_range_is_refused(options, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.power(**{**GIVEN, **options})
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"power": 1},
+            (
+                "power=1: the chance to find a difference is a number between 0 and 1.\n"
+                "Give, say, power=0.8."
+            ),
+        ),
+        (
+            {"power": 0.05},
+            (
+                "power=0.05: a test at alpha=0.05 has that power without any difference.\n"
+                "Give, say, power=0.8."
+            ),
+        ),
+        (
+            {"ratio": 0},
+            "ratio=0: there are more than 0 negatives per positive.\nGive, say, ratio=2.",
+        ),
+        (
+            {"ratio": math.inf},
+            "ratio=inf: there are more than 0 negatives per positive.\nGive, say, ratio=2.",
+        ),
+    ],
+)
+def test_a_power_or_ratio_outside_its_range_is_refused(options, text):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.sample_size(auc=0.8, **options)
+    assert str(caught.value) == text
+    if "power" in options:
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.detectable_difference(n_pos=20, n_neg=20, **options)
+        assert str(caught.value) == text
