@@ -106,6 +106,14 @@ def test_models_may_be_of_any_type_and_sort_as_polars_sorts_them(frame, names):
         assert line["difference"] == (one["difference"] if a < b else -one["difference"])
 
 
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_groups_may_be_called_model_where_models_stand_side_by_side(frame, verb):
+    table = wide(10)
+    found = verb(frame(table.rename({"g": "model"}).to_dict()), "label", ["a", "b"], by="model")
+    expected = verb(table, "label", ["a", "b"], by="g").rename({"g": "model"})
+    assert_frame_equal(found, frame(expected.to_dict()))
+
+
 def test_groups_may_be_called_model_if_models_are_not():
     table = wide(10).rename({"g": "model"})
     rows = shuffled(melted(table.rename({"model": "g"})).rename({"model": "who", "g": "model"}))
