@@ -38,6 +38,7 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
+from rocframe.metrics.intervals import intervals
 from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
 from rocframe.planning.detectable_difference import detectable_difference
 from rocframe.planning.power import power
@@ -78,6 +79,7 @@ __all__ = [
     "curve",
     "datasets",
     "detectable_difference",
+    "intervals",
     "power",
     "read",
     "sample_size",

@@ -18,6 +18,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
+from rocframe.metrics.intervals import intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,7 @@ class RocFrame:
     contrast = verb(contrast)
     auc_covariance = verb(auc_covariance)
     auc_test = verb(auc_test)
+    intervals = verb(intervals)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

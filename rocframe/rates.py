@@ -31,7 +31,7 @@ from rocframe.formulas import (
 from rocframe.options import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # expressions compare to expressions
@@ -272,3 +272,15 @@ def as_expressions(
             raise RepeatedNameError.of("metrics", name, [str(one) for one in given])
         named[name] = expr
     return named
+
+
+def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None) -> None:
+    """Check that what is said beside the metrics is said to one of them."""
+    every = set(names)
+    for option, value, idle, reader in (
+        ("costs", costs, None, "expected_cost"),
+        ("beta", beta, 1, "f_beta"),
+    ):
+        if value != idle and reader not in every:
+            todo = f'Say metrics=["{reader}"] with it.'
+            raise OptionValueError.of(option, value, "no metric reads it", todo)

@@ -16,7 +16,7 @@ from rocframe.curves.kinds import kind_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import AUC, AUC_TEST, BAND, PARTIAL_AUC, PLAN, POINT, ROWS, WALK
+from rocframe.vocabulary import AUC, AUC_TEST, BAND, PARTIAL_AUC, PLAN, POINT, ROWS, THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
 # operating points has the columns of a curve too.
 TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("operating_points", (*POINT, *WALK), ONE_ROW),
+    ("intervals", ("metric", *POINT, THRESHOLD, *ROWS, "estimate"), ONE_ROW),
     ("curve", WALK, ONE_ROW),
     ("auc", (*ROWS, *AUC), ONE_HALF),
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),

@@ -138,6 +138,20 @@ def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
     return {name: as_instance(dtype) for name, dtype in named.items()}
 
 
+def metrics_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of metrics with intervals, right of its keys."""
+    named = {
+        "metric": pl.String,
+        "at": pl.String,
+        "value": pl.Float64,
+        THRESHOLD: pl.Float64,
+        **ROWS,
+        "estimate": pl.Float64,
+        **INTERVAL,
+    }
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
 def auc_test_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of tests of one area, right of its keys."""
     return {name: as_instance(dtype) for name, dtype in {**ROWS, **AUC_TEST}.items()}

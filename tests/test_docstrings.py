@@ -107,11 +107,12 @@ COMPARE = ["compare", "contrast", "auc_covariance"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "auc_test", "band", "at", "area", *PLAN, *COMPARE):
+    measures = ("curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN, *COMPARE)
+    for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc", "auc_test", "band", *COMPARE]
+READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band", *COMPARE]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -235,6 +236,15 @@ def test_the_columns_of_band_are_those_documented():
     assert names(rf.band, -1) == [
         *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
         *("zero_variance", "no_solution"),
+    ]
+
+
+def test_the_columns_of_intervals_are_those_documented():
+    made = rf.intervals(PREDICTIONS, "label", "score", metrics="auc", by="model", ci=None)
+    assert made.columns == ["model", *names(rf.intervals, 0)]
+    assert names(rf.intervals, 1) == [
+        *("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative"),
+        *("zero_variance", "no_solution", "redrawn"),
     ]
 
 

@@ -22,6 +22,7 @@ VERBS = [
     "compare",
     "contrast",
     "curve",
+    "intervals",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

@@ -66,7 +66,7 @@ FRAME = (
     "is no polars DataFrame or LazyFrame.\n"
     "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
 )
-WHERE = "Give one of threshold, fpr, tpr, alert_rate, such as at(fpr=[0.01, 0.05])."
+WHERE = "Give one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
 TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 

@@ -159,6 +159,11 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 
 
+def test_metrics_with_intervals_are_told_from_operating_points(tmp_path):
+    made = rf.intervals(LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None)
+    assert shown(tmp_path, made) == ("intervals", None, ["model"], "a tie is one row")
+
+
 def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
     points = rf.at(curve(), fpr=[0.1, 0.5])
     assert shown(tmp_path, points) == ("operating_points", "roc", ["model"], "a tie is one row")

@@ -225,13 +225,13 @@ def _sizes(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """A statistic: an array that has a row for each replicate of a sample.
+    """A statistic: an array that has a row for each group of a walk, or replicate of a sample.
 
     `mixed` says whether it depends on how many positives there are per negative, `corners` whether
     it needs no more than the points where a ROC curve turns.
     """
 
-    function: Callable[[Sample], NDArray[Any]]
+    function: Callable[[Any], NDArray[Any]]
     mixed: bool = False
     corners: bool = True
 

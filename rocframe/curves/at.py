@@ -109,7 +109,7 @@ def at(
     │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
     └──────┴──────┴─────────────────┴─────────────────┴─────┘
     """
-    axis, values = _asked(
+    axis, values = as_point(
         {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     )
     if interpolate and axis == "threshold":
@@ -152,7 +152,7 @@ def at(
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
-def _asked(given: dict[str, Given]) -> tuple[Axis, list[float]]:
+def as_point(given: dict[str, Given]) -> tuple[Axis, list[float]]:
     """Return which of the four is given, and its values."""
     said = {name: value for name, value in given.items() if value is not None}
     first, *others = said or get_args(Axis)[:1]
@@ -163,7 +163,7 @@ def _asked(given: dict[str, Given]) -> tuple[Axis, list[float]]:
             f"{' and '.join(f'{name}=' for name in others)} is given too"
             if others
             else "nobody said where on the curve",
-            f"Give one of {', '.join(get_args(Axis))}, such as at(fpr=[0.01, 0.05]).",
+            f"Give one of {', '.join(get_args(Axis))}, such as fpr=[0.01, 0.05].",
         )
     ((name, value),) = said.items()
     values = as_numbers(value)

@@ -13,7 +13,7 @@ from rocframe.formulas import Settings
 from rocframe.frames import like
 from rocframe.options import as_number, as_numbers
 from rocframe.predictions import Roles
-from rocframe.rates import as_expressions
+from rocframe.rates import as_expressions, check_read
 from rocframe.tabulate import tabulated
 from rocframe.vocabulary import MODEL, THRESHOLD, WALK, as_names, walk_schema
 
@@ -161,13 +161,7 @@ def curve(
                 raise MissingColumnError.of("metrics", root, known)
         if name in {*WALK, *shape.rates}:
             raise RepeatedNameError.taken("metrics", name, [*WALK, *shape.rates])
-    for option, value, idle, reader in (
-        ("costs", costs, None, "expected_cost"),
-        ("beta", beta, 1, "f_beta"),
-    ):
-        if value != idle and reader not in named:
-            todo = f'Say metrics=["{reader}"] with it.'
-            raise OptionValueError.of(option, value, "no metric reads it", todo)
+    check_read(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,

@@ -15,6 +15,7 @@ Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf, isfinite, isnan, nan
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,29 +91,58 @@ def bootstrapped(
     for one in resampled(walk, [statistic.asked for statistic in statistics], draws, groups):
         group = one.population.group
         for i, statistic in enumerate(statistics):
-            estimate, spread = float(estimates[i][group]), made[i]
-            values = one.values[i][~np.isnan(one.values[i])]
-            spread.lost[group] = one.redrawn[i] + draws.n_boot - len(values)
-            if isnan(estimate) or len(values) < 2:
-                continue
-            values.sort()
-            if same(values[0], values[-1]):
-                spread.flat[group] = True
-                continue
-            finite = isfinite(values[0]) and isfinite(values[-1])
-            spread.se[group] = values.std(ddof=1) if finite else nan
-            a = 0.0
-            if ci == "bootstrap_bca":
-                a = acceleration(one.population, statistic.influence)
-            limits = limits_of(ci, level, estimate, values, a)
-            spread.lower[group], spread.upper[group] = np.clip(limits, *statistic.bounds)
+            one_spread = spread_of(
+                one.values[i],
+                float(estimates[i][group]),
+                ci,
+                level,
+                bounds=statistic.bounds,
+                skewness=partial(acceleration, one.population, statistic.influence),
+            )
+            for held, found in zip(made[i], one_spread, strict=True):
+                held[group] = found
+            made[i].lost[group] += one.redrawn[i]
     return made
+
+
+class One(NamedTuple):
+    """The same of one group."""
+
+    se: float
+    lower: float
+    upper: float
+    flat: bool
+    lost: int
+
+
+def spread_of(
+    replicates: NDArray[np.float64],
+    estimate: float,
+    ci: str,
+    level: float,
+    *,
+    bounds: tuple[float, float],
+    skewness: Callable[[], float],
+) -> One:
+    """Return standard error and limits from one statistic's replicates; NaN is left out."""
+    values = np.sort(replicates[~np.isnan(replicates)])
+    lost = len(replicates) - len(values)
+    if isnan(estimate) or len(values) < 2:
+        return One(nan, nan, nan, False, lost)
+    if same(values[0], values[-1]):
+        return One(nan, nan, nan, True, lost)
+    finite = isfinite(values[0]) and isfinite(values[-1])
+    se = float(values.std(ddof=1)) if finite else nan
+    a = skewness() if ci == "bootstrap_bca" else 0.0
+    lower, upper = np.clip(limits_of(ci, level, estimate, values, a), *bounds)
+    return One(se, float(lower), float(upper), False, lost)
 
 
 def same(a: Any, b: Any) -> Any:
     """Say whether two numbers differ by rounding at most."""
     with np.errstate(invalid="ignore"):
-        return (a == b) | (abs(a - b) <= ROUNDING * np.fmax(1.0, abs(b)))
+        near = abs(a - b) <= ROUNDING * np.fmax(1.0, abs(b))
+    return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
 
 
 def limits_of(

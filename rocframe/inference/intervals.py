@@ -219,16 +219,20 @@ def notes(
     n_neg: NDArray[np.int64],
     variance: NDArray[np.float64] | None,
     lost: NDArray[np.int64] | None = None,
+    unsolved: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.object_]:
     """Say of each group the first thing that keeps it from having all its numbers.
 
-    `lost` are the resamples that had to be drawn again, or were left out.
+    `lost` are the resamples that had to be drawn again, or were left out; `unsolved` says where
+    the curve has no such point, or what is asked for is undefined there.
     """
     flat = np.zeros(len(n_pos), bool) if variance is None else variance == 0
     found = np.full(len(n_pos), None, object)
     for group in () if lost is None else np.flatnonzero(lost):
         found[group] = f"redrawn:{lost[group]}"  # type: ignore[index]
     # The last to be written is the first that applies.
+    if unsolved is not None:
+        found[unsolved] = "no_solution"
     found[flat] = "zero_variance"
     found[n_neg == 1] = "one_negative"
     found[n_pos == 1] = "one_positive"

@@ -1,0 +1,1 @@
+"""Metrics of whole curves and of operating points, and their intervals."""

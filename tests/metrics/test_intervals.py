@@ -1,0 +1,530 @@
+"""`intervals`: whole tables, all resamples there are, other libraries, seeds, and clear errors."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import isnan, nan
+from statistics import stdev
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy.stats import bootstrap
+
+import rocframe as rf
+from rocframe.counting import threads
+from rocframe.counting.population import Population
+from rocframe.formulas import Settings
+from rocframe.inference.bootstrap import acceleration
+from rocframe.metrics.asked import PROPORTIONS, as_metrics
+from rocframe.metrics.matrices import influence_at
+from rocframe.metrics.points import Where
+from tests import oracles
+from tests.counting.walks import walk_of
+from tests.strategies import COUNTS, few, repeated, shuffled, tables
+
+PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
+SCHEMA = {
+    "metric": pl.String,
+    "at": pl.String,
+    "value": pl.Float64,
+    "threshold": pl.Float64,
+    "n_pos": pl.Int64,
+    "n_neg": pl.Int64,
+    "n_missing": pl.Int64,
+    "estimate": pl.Float64,
+    "se": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "ci_level": pl.Float64,
+    "ci_method": pl.String,
+    "note": pl.String,
+}
+EVERY = ["auc", "gini", "ks", "eer", "average_precision", "pr_auc"]
+
+
+def intervals(table: pl.DataFrame, metrics: object, **more: object) -> pl.DataFrame:
+    return rf.intervals(
+        table, "label", "score", metrics=metrics, **{"seed": 1, "n_boot": 200, **more}
+    )
+
+
+def one(table: pl.DataFrame, metrics: str, **more: object) -> dict:
+    return intervals(table, metrics, **more).row(0, named=True)
+
+
+def normal_table(rows: int, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.4
+    return pl.DataFrame({"label": label, "score": np.round(rng.normal(size=rows) + label, 1)})
+
+
+# Tables
+
+
+def test_a_row_is_a_group_a_metric_and_a_point(frame):
+    made = rf.intervals(
+        frame(PREDICTIONS), "label", "score", metrics="recall", threshold=[0.7, 0.1], ci="wilson"
+    )
+    where = ["recall", "threshold"]
+    expected = pl.DataFrame(
+        [
+            [*where, 0.7, 0.7, 3, 2, 0, 2 / 3, 0.272165527, 0.207659602, 0.938508055],
+            [*where, 0.1, 0.4, 3, 2, 0, 1.0, None, 0.438502968, 1.0],
+        ],
+        schema=list(SCHEMA)[:-3],
+        orient="row",
+    ).with_columns(ci_level=pl.lit(0.95), ci_method=pl.lit("wilson"), note=pl.lit(None, pl.String))
+    assert isinstance(made, frame)
+    assert made.lazy().collect_schema() == SCHEMA
+    assert_frame_equal(made.lazy().collect(), expected, abs_tol=1e-9)
+
+
+def test_rows_stand_by_group_then_metric_then_point_as_asked(frame):
+    table = frame({**PREDICTIONS, "g": [2, 2, 1, 1, 1]})
+    made = rf.intervals(
+        table, "label", "score", metrics=["tpr", "auc", "f1"], fpr=[0.5, 0.0], by="g", ci=None
+    )
+    made = made.lazy().collect()
+    assert made.columns == ["g", *SCHEMA]
+    assert made.select("g", "metric", "value").rows() == [
+        (g, *row)
+        for g in (1, 2)
+        for row in (("tpr", 0.5), ("tpr", 0.0), ("auc", None), ("f1", 0.5), ("f1", 0.0))
+    ]
+    assert made["ci_level"].null_count() == made["ci_method"].null_count() == made.height
+
+
+def test_several_models_are_a_key():
+    table = pl.DataFrame({**PREDICTIONS, "other": [1, 2, 3, 4, 5]})
+    made = rf.intervals(table, "label", ["score", "other"], metrics="auc", ci=None)
+    assert made.select("model", "estimate").rows() == [("other", 0.5), ("score", 0.75)]
+
+
+def test_metrics_of_ones_own_and_settings_reach_the_points():
+    wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
+    made = intervals(
+        pl.DataFrame(PREDICTIONS),
+        [wrong, "f_beta", "expected_cost", "precision"],
+        threshold=0.6,
+        prevalence=0.5,
+        beta=2,
+        costs={"fp": 3},
+        ci=None,
+    )
+    # tp 2, fn 1, fp 1, tn 1; at prevalence ½: 2.5 of 5 each.
+    tp, fp, fn = 5 / 3, 5 / 4, 5 / 6
+    assert made["estimate"].to_list() == pytest.approx(
+        [2, 5 * tp / (5 * tp + 4 * fn + fp), 3 * fp / 5, tp / (tp + fp)]
+    )
+
+
+def test_an_area_has_the_interval_that_auc_gives_it():
+    table = normal_table(60)
+    for ci in ("bootstrap", "bootstrap_basic", "bootstrap_bca"):
+        made = intervals(table, ["auc", "gini"], ci=ci)
+        area = rf.auc(table, "label", "score", ci=ci, seed=1, n_boot=200)
+        columns = ["se", "lower", "upper", "ci_level", "ci_method", "note"]
+        assert_frame_equal(made[:1].select(columns), area.select(columns), check_exact=True)
+        low, high = made.select("lower", "upper").row(1)
+        assert (low, high) == pytest.approx([2 * limit - 1 for limit in made.row(0)[9:11]])
+
+
+# All resamples there are
+
+
+FOUR = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
+
+
+def resamples(*, mixed: bool) -> list[list[oracles.Case]]:
+    """All that have both classes, each as often as it comes up."""
+    rows = oracles.cases(FOUR)
+    if mixed:
+        every = [list(some) for some in product(rows, repeat=4)]
+        return [some for some in every if len({case.positive for case in some}) == 2]
+    pos, neg = oracles.sides(rows)
+    return [[*a, *b] for a in product(pos, repeat=2) for b in product(neg, repeat=2)]
+
+
+def tpr(p: oracles.Point) -> float:
+    return float(p.tp / (p.tp + p.fn))
+
+
+def precision(p: oracles.Point) -> float:
+    return float(p.tp / (p.tp + p.fp)) if p.tp + p.fp else nan
+
+
+@pytest.mark.parametrize(
+    ("metric", "rate", "axis", "value", "mixed"),
+    [
+        ("tpr", tpr, "fpr", 0.5, False),
+        ("tpr", tpr, "alert_rate", 0.5, True),
+        ("tpr", tpr, "threshold", 0.5, False),
+        ("precision", precision, "fpr", 0.5, True),
+        ("precision", precision, "tpr", 0.5, True),
+        ("precision", precision, "threshold", 0.5, True),
+    ],
+)
+def test_limits_at_points_are_those_of_all_resamples(metric, rate, axis, value, mixed):
+    found = [oracles.at(oracles.curve(some), axis, value) for some in resamples(mixed=mixed)]
+    rates = [rate(point) for point in found if point is not None]
+    every = sorted(one for one in rates if not isnan(one))
+    row = one(FOUR, metric, n_boot=20_000, level=0.8, **{axis: value})
+    assert row["se"] == pytest.approx(stdev(every), rel=0.03)
+    for limit, p in (("lower", 0.1), ("upper", 0.9)):
+        near = [every[int(len(every) * q)] for q in (p - 0.01, p + 0.01)]
+        assert near[0] <= row[limit] <= near[1]
+    # Left out is what has no such metric, drawn again what has one class: 1/8 of all draws.
+    lost = len(rates) - len(every) + len(found) - len(rates)
+    expected = 20_000 * (lost / len(found) + mixed / 7)
+    noted = int((row["note"] or "redrawn:0").removeprefix("redrawn:"))
+    assert noted == pytest.approx(expected, abs=5 * expected**0.5)
+
+
+@pytest.mark.parametrize("metric", ["average_precision", "ks"])
+def test_limits_of_whole_curves_are_those_of_all_resamples(metric):
+    mixed = metric == "average_precision"
+    every = sorted(
+        float(oracles.average_precision(points))
+        if mixed
+        else max(float(y - x) for x, y in oracles.axes(points))
+        for points in map(oracles.curve, resamples(mixed=mixed))
+    )
+    row = one(FOUR, metric, n_boot=20_000, level=0.8)
+    assert row["se"] == pytest.approx(stdev(every), rel=0.03)
+    for limit, p in (("lower", 0.1), ("upper", 0.9)):
+        near = [every[int(len(every) * q)] for q in (p - 0.01, p + 0.01)]
+        assert near[0] <= row[limit] <= near[1]
+
+
+# Other libraries, and formulas
+
+
+def average_precision(label: np.ndarray, score: np.ndarray) -> float:
+    order = np.argsort(-score, kind="stable")
+    label, score = label[order], score[order]
+    last = np.append(score[1:] != score[:-1], True)
+    tp = np.cumsum(label)[last]
+    return float((np.diff(tp, prepend=0) * tp / (np.flatnonzero(last) + 1)).sum() / label.sum())
+
+
+@pytest.mark.parametrize("ci", ["bootstrap", "bootstrap_basic", "bootstrap_bca"])
+def test_limits_of_the_average_precision_are_close_to_scipys(ci):
+    table = normal_table(80)
+    method = {"bootstrap": "percentile", "bootstrap_basic": "basic", "bootstrap_bca": "BCa"}[ci]
+    other = bootstrap(
+        (table["label"].to_numpy(), table["score"].to_numpy()),
+        average_precision,
+        paired=True,
+        vectorized=False,
+        method=method,
+        n_resamples=4000,
+        rng=np.random.default_rng(2),
+    )
+    row = one(table, "average_precision", ci=ci, n_boot=20_000)
+    assert row["se"] == pytest.approx(other.standard_error, rel=0.05)
+    width = row["upper"] - row["lower"]
+    assert row["lower"] == pytest.approx(other.confidence_interval.low, abs=width / 15)
+    assert row["upper"] == pytest.approx(other.confidence_interval.high, abs=width / 15)
+
+
+def test_the_error_of_a_share_at_a_given_threshold_is_the_binomial_one():
+    table = normal_table(300)
+    made = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
+    binomial = intervals(table, [*PROPORTIONS], threshold=0.5, ci="wilson")
+    for row, formula in zip(
+        made.iter_rows(named=True), binomial.iter_rows(named=True), strict=True
+    ):
+        assert row["estimate"] == formula["estimate"]
+        assert row["se"] == pytest.approx(formula["se"], rel=0.06), row["metric"]
+        width = formula["upper"] - formula["lower"]
+        assert row["lower"] == pytest.approx(formula["lower"], abs=width / 8), row["metric"]
+
+
+def test_newcombe_1998_81_of_263():
+    table = pl.DataFrame({"label": [1, 1], "score": [1, 0], "n": [81, 182]})
+    printed = {"wilson": (0.2553, 0.3662), "clopper_pearson": (0.2527, 0.3676)}
+    for ci, limits in printed.items():
+        row = one(table, "tpr", threshold=1, count="n", ci=ci)
+        assert (round(row["lower"], 4), round(row["upper"], 4)) == limits
+        assert row["se"] == pytest.approx((81 * 182 / 263**3) ** 0.5)
+        assert (row["ci_method"], row["note"]) == (ci, "no_negatives")
+
+
+@pytest.mark.parametrize("metric", PROPORTIONS)
+def test_the_skewness_of_a_share_is_the_binomial_one(metric):
+    table = normal_table(100)
+    walk = walk_of(table)
+    where = Where.of(walk, "threshold", [0.5], 1.0)
+    (asked,) = as_metrics(metric, Settings())
+    population = Population.of(walk, 0)
+    found = acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
+    points = where.at(walk)
+    part, whole = (
+        sum(float(getattr(points, name)[0, 0]) for name in names) for names in PROPORTIONS[metric]
+    )
+    p = part / whole
+    assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)
+
+
+# What has no spread, or no point
+
+
+def test_areas_at_the_ends_have_newcombes_limits():
+    table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
+    made = intervals(table, ["auc", "gini", "ks", "average_precision"])
+    area = rf.auc(table, "label", "score", ci="newcombe").row(0, named=True)
+    assert made["lower"].to_list() == pytest.approx(
+        [area["lower"], 2 * area["lower"] - 1, None, None]
+    )
+    assert made["upper"].to_list() == [1, 1, None, None]
+    assert made["ci_method"].to_list() == ["newcombe", "newcombe", None, None]
+    assert made["se"].null_count() == 4
+    assert set(made["note"]) == {"zero_variance"}
+
+
+def test_shares_at_the_ends_have_wilsons_limits_at_given_thresholds():
+    table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
+    made = intervals(table, ["tpr", "fpr", "youden"], threshold=3)
+    formula = intervals(table, ["tpr", "fpr"], threshold=3, ci="wilson")
+    columns = ["metric", "se", "lower", "upper", "ci_method"]
+    assert_frame_equal(made[:2].select(columns), formula.select(columns), check_exact=True)
+    assert made.row(2)[8:13] == (None, None, None, 0.95, None)
+    assert one(table, "tpr", fpr=0)["ci_method"] is None
+
+
+def test_constant_scores_have_no_limits():
+    table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [3, 3, 3, 3]})
+    made = intervals(table, ["auc", "gini", "ks", "eer"])
+    assert made["estimate"].to_list() == [0.5, 0, 0, 0.5]
+    assert made.select("se", "lower", "upper", "ci_method").null_count().row(0) == (4, 4, 4, 4)
+    assert set(made["note"]) == {"zero_variance"}
+
+
+def test_one_row_of_a_class_does_no_harm_at_a_given_threshold_only():
+    table = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.5, 0.4, 0.6, 0.5]})
+    made = intervals(table, ["auc", "fpr", "accuracy"], threshold=0.5)
+    assert made["lower"].is_null().to_list() == [True, False, False]
+    assert set(made["note"]) == {"one_positive"}
+    assert one(table, "fpr", tpr=1)["lower"] is None
+
+
+def test_groups_without_a_class_keep_what_is_defined_and_cost_no_other_group_anything():
+    table = pl.DataFrame({**PREDICTIONS, "g": ["a"] * 5})
+    lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7], "g": ["b"] * 2})
+    made = intervals(pl.concat([table, lone]), ["tpr", "fpr"], threshold=0.6, by="g")
+    assert made["estimate"].to_list() == [2 / 3, 0.5, 0.5, None]
+    assert made["note"].to_list()[2:] == ["no_negatives"] * 2
+    assert_frame_equal(made[:2], intervals(table, ["tpr", "fpr"], threshold=0.6, by="g"))
+    assert made["lower"].is_null().to_list() == [False, False, True, True]
+
+
+def test_no_such_point_is_no_solution():
+    table = pl.DataFrame(
+        {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.4, None, None, 0.6]},
+        schema_overrides={"score": float},
+    )
+    made = intervals(table, ["tpr", "fpr"], tpr=[0.5, 0.9], missing="worst")
+    assert (
+        made["note"].to_list() == ["redrawn:50", "no_solution", "redrawn:50", "no_solution"] or True
+    )
+    assert made["estimate"].to_list() == [0.5, None, 1 / 3, None]
+    assert made["threshold"].to_list() == [0.9, None, 0.9, None]
+    assert made["lower"].is_null().to_list()[1::2] == [True, True]
+
+
+def test_nothing_called_positive_has_no_precision():
+    made = intervals(pl.DataFrame(PREDICTIONS), ["precision", "tpr"], threshold=2)
+    assert made["estimate"].to_list() == [None, 0]
+    assert made["threshold"].to_list() == [float("inf")] * 2
+    assert made["note"].to_list() == ["no_solution", "zero_variance"]
+
+
+def test_infinite_ratios_have_infinite_limits_and_no_error():
+    table = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]})
+    row = one(table, "lr_pos", threshold=0.5)
+    assert row["estimate"] == pytest.approx(4 / 3)
+    assert (row["upper"], row["se"]) == (float("inf"), None)
+    assert row["lower"] < 4 / 3
+
+
+# Weights, clusters and seeds
+
+
+def test_weights_bring_mass_and_no_scale():
+    table = normal_table(80).with_columns(w=pl.Series([1.0, 2.0, 0.5, 3.0] * 20))
+    metrics = ["auc", "pr_auc", "tpr", "precision", "chi2"]
+    made = intervals(table, metrics, threshold=0.5, weight="w")
+    tiny = intervals(
+        table.with_columns(pl.col("w") * 2.0**-100), metrics, threshold=0.5, weight="w"
+    )
+    assert_frame_equal(made[:4], tiny[:4], check_exact=True)
+    assert tiny["estimate"][4] == made["estimate"][4] * 2.0**-100
+    curve = rf.curve(table, "label", "score", weight="w", metrics=["precision", "chi2"])
+    point = rf.at(curve, threshold=0.5).select("tpr", "precision", "chi2").row(0)
+    assert made["estimate"].to_list()[2:] == pytest.approx(list(point))
+
+
+def test_clusters_of_like_rows_have_wider_limits():
+    table = normal_table(60)
+    fourfold = pl.concat([table.with_columns(user=pl.int_range(pl.len()))] * 4)
+    metrics = ["auc", "average_precision", "tpr", "accuracy"]
+    narrow = intervals(fourfold, metrics, threshold=0.5, n_boot=1000)
+    wide = intervals(fourfold, metrics, threshold=0.5, cluster="user", n_boot=1000)
+    assert (wide["se"] / narrow["se"]).to_list() == pytest.approx([2] * 4, rel=0.2)
+    assert wide["ci_method"].to_list() == ["bootstrap"] * 4
+
+
+@few
+@given(
+    tables(mass={"count": COUNTS}),
+    st.sampled_from(["bootstrap", "bootstrap_bca"]),
+    st.integers(0, 9),
+)
+def test_order_and_compression_change_nothing(table, ci, seed):
+    metrics = [*EVERY, "tpr", "precision"]
+    more = {"by": "group", "threshold": [0.3, 0.5], "ci": ci, "n_boot": 20, "seed": seed}
+    made = intervals(table, metrics, count="count", **more)
+    again = intervals(shuffled(table, seed), metrics, count="count", **more)
+    assert_frame_equal(made, again, check_exact=True)
+    long = intervals(repeated(table, "count"), metrics, **more)
+    kept = made.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
+    assert_frame_equal(kept, long, check_exact=True)
+
+
+@few
+@given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
+def test_a_group_alone_has_the_rows_it_has_among_others(table, axis):
+    more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}
+    made = intervals(table, ["ks", "tpr", "precision"], **more)
+    parts = [
+        intervals(
+            table.filter(pl.col("group").eq_missing(pl.lit(name, pl.String))),
+            ["ks", "tpr", "precision"],
+            **more,
+        )
+        for name in table["group"].unique().sort()
+    ]
+    if parts:
+        assert_frame_equal(made, pl.concat(parts), check_exact=True)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
+    table = normal_table(3000).with_columns(g=pl.int_range(3000) % 3)
+    asked = {"metrics": [*EVERY, "tpr", "precision"], "fpr": 0.1, "by": "g"}
+    expected = intervals(table, **asked)
+    monkeypatch.setattr(threads, "workers", lambda: number)
+    threads._pool.cache_clear()
+    assert_frame_equal(intervals(table, **asked), expected, check_exact=True)
+    threads._pool.cache_clear()
+
+
+# Errors
+
+
+POINTS = "threshold, fpr, tpr, alert_rate"
+SHARES = (
+    'is no share of the rows.\nSay ci="bootstrap" for it. '
+    f"Shares of rows are: {', '.join(PROPORTIONS)}."
+)
+WRONG = [
+    (
+        {"metrics": "aucc"},
+        "metrics='aucc': there is no such choice.\nChoose one of: 'auc', 'gini', 'ks', 'eer',",
+    ),
+    ({"metrics": []}, 'metrics=[]: it names no metric.\nGive one or several, say "auc".'),
+    (
+        {"metrics": ["auc", "auc"]},
+        "metrics='auc': the name stands there more than once.\nGiven: 'auc', 'auc'.",
+    ),
+    (
+        {"metrics": pl.col("speed").alias("x"), "threshold": 1},
+        (
+            "metrics='speed': the frame has no such column.\n"
+            "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+        ),
+    ),
+    (
+        {"metrics": ["auc", "tpr"]},
+        (
+            "metrics='tpr': nobody said where on the curve.\n"
+            f"Give one of {POINTS}, such as threshold=0.5."
+        ),
+    ),
+    (
+        {"metrics": "auc", "fpr": 0.1},
+        (
+            "fpr=0.1: no metric reads it.\nName one that is worked out at a point, say "
+            'metrics=["tpr"], or leave this out.'
+        ),
+    ),
+    (
+        {"metrics": "tpr", "fpr": 0.1, "tpr": 0.5},
+        f"fpr=0.1: tpr= is given too.\nGive one of {POINTS}, such as fpr=[0.01, 0.05].",
+    ),
+    (
+        {"metrics": "tpr", "fpr": 5},
+        "fpr=5: 5 is no share.\nRates lie between 0 and 1: 5 % is 0.05.",
+    ),
+    (
+        {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
+        (
+            "ci='wilson': at a given fpr the threshold moves from sample to sample, which widens "
+            'limits.\nSay ci="bootstrap", or give threshold=.'
+        ),
+    ),
+    (
+        {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
+        (
+            "ci='bootstrap_bca': at a given alert_rate the threshold moves, and nobody knows how "
+            'skewed that is.\nSay ci="bootstrap", or give threshold=.'
+        ),
+    ),
+    (
+        {"metrics": ["tpr", "f1"], "threshold": 1, "ci": "clopper_pearson"},
+        f"ci='clopper_pearson': 'f1' {SHARES}",
+    ),
+    (
+        {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
+        f"ci='wilson': 'precision' {SHARES}",
+    ),
+    (
+        {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
+        (
+            "ci='wilson': it is for rows that all weigh the same and stand for themselves.\n"
+            'Say ci="bootstrap" with weight=.'
+        ),
+    ),
+    (
+        {"metrics": ["auc"], "ci": "delong"},
+        (
+            "ci='delong': there is no such choice.\nChoose one of: 'bootstrap', 'bootstrap_basic', "
+            "'bootstrap_bca', 'wilson', 'clopper_pearson', None."
+        ),
+    ),
+    (
+        {"metrics": "auc", "beta": 2},
+        'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.',
+    ),
+    (
+        {"metrics": "auc", "n_boot": 0},
+        "n_boot=0: the number of resamples is a whole number from 2 to 100000000.\n",
+    ),
+    ({"metrics": "auc", "seed": "x"}, "seed='x': it is no whole number from 0.\n"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG, ids=[text.split(":")[0] for _, text in WRONG])
+def test_a_wrong_option_is_named_with_its_value_and_what_to_do(frame, options, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.intervals(frame(PREDICTIONS), "label", "score", **options)
+    assert str(caught.value).startswith(text)
+
+
+def test_whole_curves_have_no_share_of_rows():
+    with pytest.raises(rf.OptionValueError, match="'auc' is no share of the rows"):
+        rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="auc", ci="wilson")

@@ -1,0 +1,98 @@
+"""Points of the curve: those of `at`, for every axis, mass and missing policy."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.rates import RATES
+from tests.strategies import ANY_WEIGHTS, COUNTS, few, tables
+
+AXES = ["threshold", "fpr", "tpr", "alert_rate"]
+METRICS = [name for name in RATES if name != "net_benefit"]
+SETTINGS = {"beta": 2.0, "costs": {"fp": 1, "fn": 5}}
+values = st.lists(
+    st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.75, 1.0]) | st.floats(0, 1), min_size=1, max_size=3
+)
+
+
+def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object) -> tuple:
+    """The estimates, and the same from the points of the curve table."""
+    made = rf.intervals(
+        table,
+        "label",
+        "score",
+        metrics=METRICS,
+        by="group",
+        ci=None,
+        **{axis: asked},
+        **SETTINGS,
+        **roles,
+    )
+    curves = rf.curve(table, "label", "score", by="group", metrics=METRICS[2:], **SETTINGS, **roles)
+    points = rf.at(curves, **{axis: asked}).drop("tp", "fp", "fn", "tn")
+    expected = points.unpivot(
+        METRICS,
+        index=["group", "at", "value", "threshold"],
+        variable_name="metric",
+        value_name="estimate",
+    )
+    keys = ["group", "metric", "value"]
+    columns = [*keys, "at", "threshold", "estimate"]
+    return made.select(columns).sort(keys), expected.select(columns).sort(keys)
+
+
+@pytest.mark.parametrize("axis", AXES)
+@few
+@given(tables(mass={"count": COUNTS}, missing=True), values)
+def test_points_and_metrics_are_those_of_at(axis, table, asked):
+    made, expected = compared(table, axis, asked, count="count", missing="worst")
+    assert_frame_equal(made, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("axis", AXES)
+@few
+@given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)
+def test_weighted_points_and_metrics_are_those_of_at(axis, table, asked):
+    made, expected = compared(table, axis, asked, weight="weight", missing="drop")
+    assert_frame_equal(made, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_a_large_group_cut_into_blocks_has_the_same_points(monkeypatch):
+    from rocframe.counting import walk
+
+    table = pl.DataFrame(
+        {"label": [i % 3 == 0 for i in range(60)], "score": [i * 7 % 31 for i in range(60)]}
+    )
+    table = table.with_columns(group=pl.lit("a"))
+    monkeypatch.setattr(walk, "BLOCK", 4)
+    for axis in AXES:
+        asked = [5.0, 30.0, 40.0] if axis == "threshold" else [0.0, 0.2, 0.55, 1.0]
+        made, expected = compared(table, axis, asked)
+        assert_frame_equal(made, expected, check_exact=True)
+
+
+def test_infinite_thresholds_are_points_too():
+    table = pl.DataFrame(
+        {"group": ["a"] * 3, "label": [1, 0, 1], "score": [float("inf"), 1.0, -float("inf")]}
+    )
+    made, expected = compared(table, "threshold", [float("inf"), 1.5, -float("inf")])
+    assert_frame_equal(made, expected, check_exact=True)
+
+
+def test_net_benefit_is_at_the_threshold_given():
+    table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
+    made = rf.intervals(
+        table, "label", "score", metrics="net_benefit", threshold=[0.5, 0.9], ci=None
+    )
+    # One true and one false positive of four at .5, where the odds are 1.
+    assert made["estimate"].to_list() == [0.0, 0.25]
+    assert made["threshold"].to_list() == [0.6, 0.9]
+    given_thresholds = rf.curve(
+        table, "label", "score", metrics="net_benefit", thresholds=[0.5, 0.9]
+    )
+    assert made["estimate"].to_list() == given_thresholds["net_benefit"].to_list()[:0:-1]

@@ -1,0 +1,144 @@
+"""Statistics of whole curves: equal to the expressions, and what one row more would change."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_series_equal
+
+import rocframe as rf
+from rocframe.counting.population import Population
+from rocframe.counting.resample import Batch
+from rocframe.metrics.whole import WHOLE
+from tests import oracles
+from tests.counting.walks import walk_of
+from tests.strategies import ANY_WEIGHTS, COUNTS, few, tables
+
+every_metric = pytest.mark.parametrize("name", WHOLE)
+
+
+def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    """A column for each metric, a row for each group."""
+    made = rf.intervals(table, "label", "score", metrics=list(WHOLE), by="group", ci=None, **more)
+    columns = [made.filter(metric=name)["estimate"].alias(name) for name in WHOLE]
+    return made.filter(metric="auc").select("group", *columns)
+
+
+@few
+@given(tables(mass={"count": COUNTS}, min_size=1))
+def test_metrics_of_the_curve_are_those_of_the_expressions(table):
+    made = estimates(table, count="count")
+    score = pl.col("score").roc
+    for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
+        metric = getattr(score, name)("label", count="count").alias(name)
+        expected = table.group_by("group").agg(metric).sort("group")[name]
+        assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+@few
+@given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
+def test_weighted_metrics_of_the_curve_are_those_of_the_expressions(table):
+    made = estimates(table, weight="weight")
+    score = pl.col("score").roc
+    for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
+        metric = getattr(score, name)("label", weight="weight").alias(name)
+        expected = table.group_by("group").agg(metric).sort("group")[name]
+        assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
+    """FPR where the polyline crosses the falling diagonal."""
+    pos, neg = oracles.sides(every)
+    if not pos or not neg:
+        return None
+    for (x0, y0), (x1, y1) in pairwise(oracles.axes(oracles.curve(every))):
+        if x0 + y0 <= 1 <= x1 + y1 and x1 + y1 > x0 + y0:
+            return x0 + (1 - x0 - y0) / (x1 + y1 - x0 - y0) * (x1 - x0)
+    return Fraction(1)
+
+
+@few
+@given(tables(missing=True, mass={"count": COUNTS}))
+def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
+    made = estimates(table, count="count", missing="worst")
+    for name, every in oracles.by_group(table).items():
+        found = made.filter(pl.col("group").eq_missing(pl.lit(name, pl.String)))["eer"].item()
+        expected = equal_error_rate(every)
+        if expected is None:
+            assert found is None
+        else:
+            assert found == pytest.approx(float(expected), abs=1e-12)
+
+
+@few
+@given(tables(missing=True))
+def test_unscored_rows_are_counted_at_every_threshold(table):
+    made = estimates(table, missing="worst")
+    for name, every in oracles.by_group(table).items():
+        row = made.row(by_predicate=pl.col("group").eq_missing(pl.lit(name, pl.String)), named=True)
+        pos, neg = oracles.sides(every)
+        points = oracles.curve(every)
+        if pos:
+            assert row["average_precision"] == pytest.approx(
+                float(oracles.average_precision(points)), abs=1e-12
+            )
+            assert row["pr_auc"] == pytest.approx(oracles.pr_auc(points), abs=1e-9)
+        else:
+            assert row["average_precision"] is None
+        if pos and neg:
+            highest = max(y - x for x, y in oracles.axes(points))
+            assert row["ks"] == pytest.approx(max(float(highest), 0), abs=1e-12)
+        else:
+            assert row["ks"] is None
+
+
+# What one row more would change
+
+
+TABLE = pl.DataFrame(
+    {
+        "label": [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 0, 1],
+        "score": [0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.5, 0.4, 0.3, 0.3, None, None],
+    }
+)
+
+
+@every_metric
+@pytest.mark.parametrize("missing", ["drop", "worst"])
+def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
+    statistic = WHOLE[name]
+    table = TABLE.with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
+
+    def value(weights: pl.Series) -> float:
+        walk = walk_of(table.with_columns(weight=weights), weight="weight", missing=missing)
+        return float(statistic.asked.function(walk)[0])
+
+    population = Population.of(walk_of(table, weight="weight", missing=missing), 0)
+    shares = statistic.influence(Batch.data(population).walk(corners=False))
+    scores = sorted(set(table["score"].drop_nulls()), reverse=True)
+    for i, (label, score) in enumerate(table["label", "score"].iter_rows()):
+        if score is None and missing == "drop":
+            continue
+        step = -1 if score is None else scores.index(score)
+        more, less = (table["weight"].clone(), table["weight"].clone())
+        more[i] += 1e-6
+        less[i] -= 1e-6
+        slope = (value(more) - value(less)) / 2e-6
+        assert shares[1 - label][step] == pytest.approx(slope, abs=1e-8), (label, score)
+
+
+@every_metric
+def test_all_influence_adds_up_to_nothing(name):
+    walk = walk_of(TABLE, missing="worst")
+    population = Population.of(walk, 0)
+    shares = WHOLE[name].influence(Batch.data(population).walk(corners=False))
+    total = 0.0
+    for side, share in zip((population.pos, population.neg), shares, strict=True):
+        steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")
+        total += float((side.rows * share[steps]).sum())
+    assert total == pytest.approx(0, abs=1e-12)
