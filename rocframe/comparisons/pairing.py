@@ -83,7 +83,7 @@ def bind_pairs(
     table: Sequence[str],
 ) -> BoundPairs:
     """Find the columns, and see whether models stand side by side or one below the other."""
-    bound = bind(plan, schema, roles, table)
+    bound = bind(plan, schema, roles, table, keyed=False)
     between = pairing.between
     if bound.models is not None:
         if between != MODEL:

@@ -106,6 +106,14 @@ def test_models_may_be_of_any_type_and_sort_as_polars_sorts_them(frame, names):
         assert line["difference"] == (one["difference"] if a < b else -one["difference"])
 
 
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_groups_may_be_called_model_where_models_stand_side_by_side(frame, verb):
+    table = wide(10)
+    found = verb(frame(table.rename({"g": "model"}).to_dict()), "label", ["a", "b"], by="model")
+    expected = verb(table, "label", ["a", "b"], by="g").rename({"g": "model"})
+    assert_frame_equal(found, frame(expected.to_dict()))
+
+
 def test_groups_may_be_called_model_if_models_are_not():
     table = wide(10).rename({"g": "model"})
     rows = shuffled(melted(table.rename({"model": "g"})).rename({"model": "who", "g": "model"}))
@@ -214,3 +222,44 @@ def test_objects_of_python_name_neither_instances_nor_models(role):
     assert str(caught.value) == (
         f"{role}='o': the column has type Object.\nRows are sorted by it: cast it first."
     )
+
+
+def logged(tmp_path) -> tuple[pl.DataFrame, pl.LazyFrame]:
+    rows = melted(wide(16, groups=3)).with_columns(unused=pl.lit("x" * 50))
+    rows.write_parquet(tmp_path / "log.parquet")
+    return rows, pl.scan_parquet(tmp_path / "log.parquet")
+
+
+@every_verb
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_a_scan_gives_the_eager_table_and_only_reads_what_it_needs(tmp_path, verb, engine):
+    rows, scan = logged(tmp_path)
+    for options, needed in (({}, 4), ({"by": "g"}, 5), ({"by": "g", "cluster": "user"}, 6)):
+        plan = verb(scan, "label", "score", id="id", **options)
+        expected = verb(rows, "label", "score", id="id", **options)
+        assert plan.collect_schema() == expected.schema
+        assert f"PROJECT {needed}/{rows.width} COLUMNS" in plan.explain()
+        assert_frame_equal(plan.collect(engine=engine), expected, check_exact=True)
+
+
+def test_a_filter_on_groups_reaches_the_scan_unless_groups_share_a_family(tmp_path):
+    _, scan = logged(tmp_path)
+    where = pl.col("g") == 1
+    for family, passes in (("group", True), ("all", False)):
+        plan = rf.compare(scan, "label", "score", id="id", by="g", family=family)
+        after = plan.filter(where)
+        assert ("SELECTION" in after.explain()) == passes
+        assert_frame_equal(after.collect(), plan.collect().filter(where), check_exact=True)
+        before = rf.compare(scan.filter(where), "label", "score", id="id", by="g", family=family)
+        assert (before.collect()["p_adjusted"] == after.collect()["p_adjusted"]).all() == passes
+
+
+def test_a_filter_spares_the_groups_it_leaves_out_their_errors(tmp_path):
+    _, scan = logged(tmp_path)
+    broken = scan.filter((pl.col("g") != 0) | (pl.col("model") != "a") | (pl.col("id") != "i3"))
+    plan = rf.compare(broken, "label", "score", id="id", by="g")
+    kept = plan.filter(pl.col("g") > 0).collect()
+    expected = rf.compare(scan, "label", "score", id="id", by="g").filter(pl.col("g") > 0)
+    assert_frame_equal(kept, expected.collect(), check_exact=True)
+    with pytest.raises(rf.PairingError, match=r"^id='id': model 'a' lacks 1 row that other"):
+        plan.collect()
