@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.bands.limits import Limits
-from rocframe.inference.proportion import wilson
+from rocframe.inference.proportions import wilson
 
 if TYPE_CHECKING:
     from rocframe.bands.asked import Asked
@@ -21,7 +21,8 @@ def binomial(curves: Curves, asked: Asked, level: float) -> Limits:
     estimated does not widen them.
     """
     tpr = curves.heights(asked.group, asked.fpr)
-    lower, upper = wilson(tpr, curves.n_pos[asked.group], level)
+    n_pos = curves.n_pos[asked.group]
+    lower, upper = wilson(tpr * n_pos, n_pos, level)
     return Limits(tpr=tpr, lower=lower, upper=upper)
 
 
@@ -29,6 +30,7 @@ def threshold(curves: Curves, asked: Asked, level: float) -> Limits:
     """Return Wilson's limits of both rates at each threshold."""
     nothing = np.where(asked.row < 0, np.nan, 0.0)
     tpr, fpr = (nothing + rate[asked.row] for rate in (curves.tpr, curves.fpr))
-    lower, upper = wilson(tpr, curves.n_pos[asked.group], level)
-    fpr_lower, fpr_upper = wilson(fpr, curves.n_neg[asked.group], level)
+    n_pos, n_neg = curves.n_pos[asked.group], curves.n_neg[asked.group]
+    lower, upper = wilson(tpr * n_pos, n_pos, level)
+    fpr_lower, fpr_upper = wilson(fpr * n_neg, n_neg, level)
     return Limits(tpr=tpr, lower=lower, upper=upper, fpr_lower=fpr_lower, fpr_upper=fpr_upper)

@@ -7,7 +7,7 @@ resample, as the point of the curve moves too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from rocframe.counting.resample import Batch as Replicates
 from rocframe.counting.resample import Urn
 from rocframe.counting.threads import spread
 from rocframe.counting.walk import BLOCK
+from rocframe.inference.bootstrap import same
+from rocframe.metrics.points import Where
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,10 +34,8 @@ if TYPE_CHECKING:
     from rocframe.comparisons.instances import Instances
     from rocframe.comparisons.measure import Measure
     from rocframe.comparisons.pairs import Question
+    from rocframe.counting.codec import Codec
     from rocframe.counting.resample import Draws, Sample
-    from rocframe.counting.walk import Block
-
-SAME = 1e-12  # what two ways of adding up the same numbers may differ by
 
 
 def resampled(
@@ -92,6 +92,7 @@ class _Group:
     group: int
     name: int
     populations: list[Population]
+    codecs: list[Codec]
     n_pos: int
     rows: NDArray[np.int64]
     cluster: NDArray[np.int64] | None
@@ -121,6 +122,7 @@ def _groups(instances: Instances, batch: Batch) -> Iterator[_Group]:
             name=int(batch.groups[group]),
             # Each row is a cluster of its own here, so that models share what is drawn.
             populations=[Population.of(walk, group, place) for walk in every],
+            codecs=[walk.rows.codec for walk in every],
             n_pos=int(middle - start),
             rows=np.ones(len(rows), np.int64) if count is None else count[rows],
             cluster=cluster,
@@ -142,10 +144,10 @@ def _drawn(own: _Group, measure: Measure, draws: Draws) -> _Drawn:
 
     def measured(times: NDArray[np.int64]) -> NDArray[np.float64]:
         found = []
-        for population in own.populations:
+        for population, codec in zip(own.populations, own.codecs, strict=True):
             pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
             sample = Replicates(population=population, pos=pos, neg=neg).walk(corners=True)
-            found.append(value_of(sample, measure))
+            found.append(value_of(sample, measure, codec))
         return np.array(found)
 
     def one(batch: int) -> tuple[NDArray[np.float64], int]:
@@ -183,49 +185,25 @@ def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray
     return times, redrawn
 
 
-def value_of(sample: Sample, measure: Measure) -> NDArray[np.float64]:
+def value_of(sample: Sample, measure: Measure, codec: Codec) -> NDArray[np.float64]:
     """Return what is compared, in each replicate of a sample."""
-    if measure.at is not None:
-        return _rate(sample, *measure.at)
     if measure.part is not None:
         return partial_areas(sample, measure.part)[0]
-    return count_pairs(sample).areas[0]
-
-
-def _rate(sample: Sample, fixed: str, value: float) -> NDArray[np.float64]:
-    """Return the other rate at the point that the operating points of a curve have there.
-
-    The lowest threshold whose FPR does not exceed the value, or the highest that reaches the TPR.
-    """
-    totals = sample.totals
-    size = len(totals.pos)
-
-    def counted(block: Block) -> tuple[NDArray[Any], ...]:
-        return block.tp.reshape(size, -1), block.fp.reshape(size, -1)
-
+    if measure.at is None:
+        return count_pairs(sample).areas[0]
+    axis, value = measure.at
+    point = Where(axis=axis, values=[value], codec=codec, limits=[None], unit=1.0).at(sample)
+    counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
+    part, rest = (count[:, 0] for count in counts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = totals.unscored_neg / totals.neg
-        last = (totals.pos - totals.unscored_pos) / totals.pos
-    if not sample.pieces:
-        return np.where(first <= value, 0.0, np.nan) if fixed == "fpr" else np.full(size, np.nan)
-    ((tp, fp),) = sample.each(counted)
-    pos, neg, unscored = (of[:, None] for of in (totals.pos, totals.neg, totals.unscored_neg))
-    each = np.arange(size)
-    if fixed == "fpr":
-        inside = ((fp + unscored) / neg <= value).sum(axis=1)
-        best = np.where(inside > 0, tp[each, np.maximum(inside - 1, 0)], 0) / totals.pos
-        return np.where(first <= value, best, np.nan)
-    before = (tp / pos < value).sum(axis=1)
-    at = np.minimum(before, tp.shape[1] - 1)
-    rate: NDArray[np.float64] = (fp[each, at] + totals.unscored_neg) / totals.neg
-    rate = np.where(value > 0, rate, first)
-    return np.where(last >= value, rate, np.nan)
+        rate: NDArray[np.float64] = part / (part + rest)
+    return np.where(point.none[:, 0], np.nan, rate)
 
 
 def _variance(values: NDArray[np.float64]) -> float:
     """Return the variance of replicates, 0 where they differ by rounding at most."""
     if len(values) < 2:
         return np.nan
-    if np.ptp(values) <= SAME:
+    if same(values.min(), values.max()):
         return 0.0
     return float(values.var(ddof=1))

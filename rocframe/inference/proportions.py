@@ -14,7 +14,7 @@ doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
 Limits = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def wilson(part: NDArray[np.float64], whole: NDArray[np.float64], level: float) -> Limits:
+def wilson(part: NDArray[np.float64], whole: NDArray[Any], level: float) -> Limits:
     """Return the proportions that lie just z of their own standard errors from part / whole."""
-    z = quantile(level)
+    z2 = quantile(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = part / whole
-        middle = share + z**2 / (2 * whole)
-        half = z * np.sqrt(share * (1 - share) / whole + (z / whole) ** 2 / 4)
-        stretch = 1 + z**2 / whole
-        lower, upper = (middle - half) / stretch, (middle + half) / stretch
-    lower[part == 0], upper[part == whole] = 0, 1
+        share, shrunk = part / whole, z2 / whole
+        middle = share + shrunk / 2
+        half = np.sqrt(shrunk * (share * (1 - share) + shrunk / 4))
+        lower, upper = (middle - half) / (1 + shrunk), (middle + half) / (1 + shrunk)
+    # Rounding must not part a limit from the end, nor from the share between them.
+    lower = np.where(part == 0, 0.0, np.minimum(lower, share))
+    upper = np.where(part == whole, 1.0, np.maximum(upper, share))
     return _defined(lower, upper, whole)
 
 
@@ -51,7 +52,5 @@ def clopper_pearson(part: NDArray[np.float64], whole: NDArray[np.float64], level
     return _defined(lower, upper, whole)
 
 
-def _defined(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], whole: NDArray[np.float64]
-) -> Limits:
+def _defined(lower: NDArray[np.float64], upper: NDArray[np.float64], whole: NDArray[Any]) -> Limits:
     return np.where(whole > 0, lower, np.nan), np.where(whole > 0, upper, np.nan)
