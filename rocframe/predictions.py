@@ -93,17 +93,26 @@ class Bound:
         return self.keys if self.models is None else {**self.keys, MODEL: pl.String()}
 
 
-def bind(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles, table: Sequence[str]) -> Bound:
+def bind(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    roles: Roles,
+    table: Sequence[str],
+    *,
+    keyed: bool = True,
+) -> Bound:
     """Find each role's column in a plan, and check names and types.
 
-    `table` names the columns that the verb will make: no group may be called so.
+    `table` names the columns that the verb will make: no group may be called so. `keyed` says
+    whether several scores make a key.
     """
     by = as_names(roles.by)
     scores, models = _scores(plan, roles, roles.score, schema)
     if models is not None and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.taken("metrics", MODEL, (MODEL, *rest))
-    check_groups(by, schema, (*table, *((MODEL,) if models is not None else ())))
+    key = (MODEL,) if models is not None and keyed else ()
+    check_groups(by, schema, (*table, *key))
     count = roles.count
     if count is ...:
         if "count" in schema:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 INF = math.inf
+SIDES = (True, False)
 
 
 class Case(NamedTuple):
@@ -153,14 +154,30 @@ def spread(values: Sequence[Fraction], rows: Sequence[Case]) -> Fraction:
     return Fraction(n, n - 1) * squares / whole**2
 
 
-def delong_variance(every: Sequence[Case]) -> Fraction | None:
-    """From the placements of each case; None with fewer than two rows of a class."""
+def placements(every: Sequence[Case]) -> list[Fraction]:
+    """Of each case: the share of the other class that it is in order with, ties one half."""
+    pos, neg = sides(every)
+    return [
+        sum((y.mass * beats(case, y) for y in neg), Fraction(0)) / total(neg)
+        if case.positive
+        else sum((x.mass * beats(x, case) for x in pos), Fraction(0)) / total(pos)
+        for case in every
+    ]
+
+
+def variance_of(values: Sequence[Fraction], every: Sequence[Case]) -> Fraction | None:
+    """Of the mean over the positives plus that over the negatives; None with fewer than two."""
     pos, neg = sides(every)
     if min(sum(c.count for c in pos), sum(c.count for c in neg)) < 2:
         return None
-    v10 = [sum((y.mass * beats(x, y) for y in neg), Fraction(0)) / total(neg) for x in pos]
-    v01 = [sum((x.mass * beats(x, y) for x in pos), Fraction(0)) / total(pos) for y in neg]
-    return spread(v10, pos) + spread(v01, neg)
+    own = [[v for v, c in zip(values, every, strict=True) if c.positive is side] for side in SIDES]
+    return spread(own[0], pos) + spread(own[1], neg)
+
+
+def delong_variance(every: Sequence[Case]) -> Fraction | None:
+    """From the placements of each case; None with fewer than two rows of a class."""
+    pos, neg = sides(every)
+    return variance_of(placements(every), every) if pos and neg else None
 
 
 # Partial areas: the polyline, cut exactly
@@ -213,7 +230,7 @@ def height(line: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
     return best
 
 
-def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:
+def partial_placements(every: Sequence[Case], rate: str, a: float, b: float) -> list[Fraction]:
     """φ₁(x) = b - clip(S₀(x), a, b) and φ₀(y) = R(clip(u(y), a, b)), the design's formula.
 
     S₀ and u are the FPR placements of positives and negatives, ties one half. A TPR range is the
@@ -225,10 +242,8 @@ def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fr
             for c in every
         ]
         # Unscored rows stay the worst of their new class: last positives, first negatives.
-        return partial_variance(turned, "fpr", float(1 - Fraction(b)), float(1 - Fraction(a)))
-    pos, neg = sides(every)
-    if min(sum(c.count for c in pos), sum(c.count for c in neg)) < 2:
-        return None
+        return partial_placements(turned, "fpr", float(1 - Fraction(b)), float(1 - Fraction(a)))
+    neg = sides(every)[1]
     low, high = Fraction(a), Fraction(b)
     line = axes(curve(every))
 
@@ -239,17 +254,21 @@ def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fr
         return (0, case.score)
 
     def place(case: Case) -> Fraction:
-        """The share of negatives above this case, ties one half."""
+        """The share of negatives above this case, ties one half, within the range."""
         own = standing(case)
         above = sum(
             (y.mass * Fraction((standing(y) > own) + (standing(y) >= own), 2) for y in neg),
             Fraction(0),
         )
-        return above / total(neg)
+        return min(max(above / total(neg), low), high)
 
-    first = [high - min(max(place(x), low), high) for x in pos]
-    second = [height(line, min(max(place(y), low), high)) for y in neg]
-    return spread(first, pos) + spread(second, neg)
+    return [high - place(c) if c.positive else height(line, place(c)) for c in every]
+
+
+def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:
+    """From the clipped placements of each case; None with fewer than two rows of a class."""
+    pos, neg = sides(every)
+    return variance_of(partial_placements(every, rate, a, b), every) if pos and neg else None
 
 
 # Precision-recall

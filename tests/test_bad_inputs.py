@@ -36,6 +36,15 @@ VERBS = {
     "band": lambda frame, **options: rf.band(
         frame, "label", "score", method="fixed_width", n_boot=5, seed=1, **options
     ),
+    "compare": lambda frame, **options: rf.compare(
+        frame, "label", {"a": "score", "b": "score"}, **options
+    ),
+    "auc covariance": lambda frame, **options: rf.auc_covariance(
+        frame, "label", {"a": "score", "b": "score"}, **options
+    ),
+    "contrast": lambda frame, **options: rf.contrast(
+        frame, "label", {"a": "score", "b": "score"}, adjust=None, **options
+    ),
 }
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
@@ -81,10 +90,10 @@ REFUSED = [
         id="a null score",
     ),
     pytest.param(
-        log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], model=["a"] * 4),
-        {"by": ["model", "day"]},
+        log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], fold=["a"] * 4),
+        {"by": ["fold", "day"]},
         "missing='raise': score column 'score' is null or NaN in 1 row, the first in group "
-        f"model='a', day='tu'.\n{MISSING_SCORE}",
+        f"fold='a', day='tu'.\n{MISSING_SCORE}",
         id="a null score in a group",
     ),
     pytest.param(
@@ -748,6 +757,27 @@ RESERVED = {
         [
             *("n_pos", "n_neg", "n_missing", "auc", "auc_pessimistic", "auc_optimistic", "se"),
             *("lower", "upper", "ci_level", "ci_method", "note"),
+        ],
+    ),
+    "compare": (
+        VERBS["compare"],
+        [
+            *("model_a", "model_b", "n_paired", "auc_a", "auc_b", "difference", "se"),
+            *("lower", "upper", "statistic", "df", "p_value", "p_adjusted", "test", "note"),
+        ],
+    ),
+    "auc covariance": (
+        VERBS["auc covariance"],
+        [
+            *("model_a", "model_b", "n_pos", "n_neg", "auc_a", "auc_b", "covariance"),
+            *("correlation", "note"),
+        ],
+    ),
+    "contrast": (
+        VERBS["contrast"],
+        [
+            *("n_models", "n_paired", "statistic", "df", "p_value", "p_adjusted", "test"),
+            "note",
         ],
     ),
     "auc test": (

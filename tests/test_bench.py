@@ -35,3 +35,19 @@ def test_the_peers_find_the_same_areas():
     assert peers.sklearn_auc(frame, 1) == [pytest.approx(ours, abs=1e-12)]
     assert peers.polarbearings_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
     assert peers.polars_ds_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
+
+
+def test_the_coverage_study_runs_and_says_the_same_each_time(capsys):
+    from bench import coverage
+
+    arguments = ["--samples", "8", "--resampled", "4", "--replicates", "10"]
+    said = []
+    for _ in range(2):
+        coverage.main(arguments)
+        text = capsys.readouterr().out
+        said.append([line for line in text.splitlines() if not line.endswith(" s)")])
+    assert said[0] == said[1]
+    for name in (*coverage.WORKED_OUT, *coverage.BOOTSTRAPS):
+        assert sum(line.startswith(f"| `{name}` |") for line in said[0]) >= len(coverage.SIZES)
+    for name in (*coverage.SIMULTANEOUS, *coverage.POINTWISE):
+        assert sum(line.startswith(f"| `{name}` |") for line in said[0]) >= len(coverage.ROWS)

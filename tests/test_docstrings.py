@@ -103,14 +103,16 @@ def test_examples_run_and_show_a_result(function):
 
 
 PLAN = ["power", "sample_size", "detectable_difference"]
+COMPARE = ["compare", "contrast", "auc_covariance"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN):
+    measures = ("curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN, *COMPARE)
+    for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band"]
+READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band", *COMPARE]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -120,6 +122,16 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
     assert shared >= {"by"}
     for parameter in shared - {"fpr", "tpr"}:
         assert len({documented(FUNCTIONS[name])[parameter] for name in family}) == 1, parameter
+
+
+def test_functions_that_compare_explain_their_parameters_in_the_same_words():
+    every = [documented(FUNCTIONS[name]) for name in COMPARE]
+    for parameter in set.union(*map(set, every)) - {"fpr", "tpr", "adjust", "unmatched"}:
+        assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
+    contrast, covariance = every[1:]
+    assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
+    auc = documented(rf.auc)
+    assert all(auc[name] == every[0][name] for name in ("cluster", "seed", "standardize"))
 
 
 def test_functions_that_plan_explain_their_parameters_in_the_same_words():
@@ -186,6 +198,25 @@ def test_the_columns_of_auc_test_are_those_documented():
     tests = rf.auc_test(PREDICTIONS, "label", "score", by="model")
     assert tests.columns == ["model", *columns]
     assert [*names(rf.auc_test, 1), "redrawn"] == names(rf.auc, 2)
+
+
+def test_the_columns_of_comparisons_are_those_documented():
+    rows = PREDICTIONS.rename({"model": "model_"}).with_columns(other=-pl.col("score"))
+    scores = ["score", "other"]
+    plain = names(rf.compare, 0)
+    assert rf.compare(rows, "label", scores, by="model_").columns == ["model_", *plain]
+    areas = {"fpr": (0, 0.5)}, {"tpr": (0.5, 1)}, {"fpr": 0.5}, {"tpr": 0.5}
+    for options, name in zip(areas, ("partial_auc", "partial_auc", "tpr", "fpr"), strict=True):
+        table = rf.compare(rows, "label", scores, method="bootstrap", n_boot=2, seed=1, **options)
+        found = [column for column in table.columns if column not in plain]
+        assert found == [f"{name}_a", f"{name}_b"]
+        assert {(column,) for column in found} <= {tuple(one) for one in lists(rf.compare)}
+    covariance = rf.auc_covariance(rows, "label", scores, by="model_")
+    assert covariance.columns == ["model_", *names(rf.auc_covariance, 0)]
+    test = rf.contrast(rows, "label", scores, by="model_")
+    assert test.columns == ["model_", *names(rf.contrast, 0)]
+    for verb in (rf.compare, rf.contrast, rf.auc_covariance):
+        assert [*names(verb, -1), "redrawn"] == names(rf.auc, 2)
 
 
 def test_the_columns_of_plans_are_those_documented():

@@ -59,6 +59,25 @@ VERBS = {
     "band, weighted": lambda frame, by: band(
         frame, by, method="fixed_width", n_boot=20, seed=1, weight="w"
     ),
+    "compare models": lambda frame, by: rf.compare(frame, "label", ["score", "other"], by=by),
+    "compare models, weighted": lambda frame, by: rf.compare(
+        frame, "label", ["score", "other"], by=by, weight="w", fpr=(0, 0.5)
+    ),
+    "compare models by exchanges": lambda frame, by: rf.compare(
+        frame, "label", ["score", "other"], by=by, method="permutation", seed=1, n_perm=20
+    ),
+    "compare models, one family of tests": lambda frame, by: rf.compare(
+        frame, "label", ["score", "other"], by=by, family="all"
+    ),
+    "contrast of models": lambda frame, by: rf.contrast(
+        frame, "label", ["score", "other"], by=by, adjust=None
+    ),
+    "test of a contrast of models": lambda frame, by: rf.contrast(
+        frame, "label", ["score", "other"], by=by
+    ),
+    "covariance of models": lambda frame, by: rf.auc_covariance(
+        frame, "label", ["score", "other"], by=by
+    ),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
@@ -408,6 +427,10 @@ def test_options_are_checked_at_the_call(probe):
         lambda: auc(plan, level=95),
         lambda: auc(plan, missing="skip"),
         lambda: auc(plan, fpr=(0, 2)),
+        lambda: rf.compare(plan, "label", ["score", "other"], method="t"),
+        lambda: rf.compare(plan, "label", ["score", "other"], margin=2),
+        lambda: rf.compare(plan, "label", "score", unmatched="keep"),
+        lambda: rf.contrast(plan, "label", ["score", "other"], coefficients={}),
         lambda: curve(plan, kind="rok"),
         lambda: curve(plan, metrics="f2"),
         lambda: curve(plan, thresholds=[nan]),

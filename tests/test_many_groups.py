@@ -144,12 +144,22 @@ def test_given_thresholds_of_very_many_groups_are_rows_of_their_curves(rows):
         lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
         lambda rows: rf.auc_test(rows, "label", "score", by="g"),
         lambda rows: rf.auc_test(rows, "label", "score", by="g", method="mann_whitney"),
+        lambda rows: rf.compare(rows, "label", ["score", "w"], by="g"),
+        lambda rows: rf.auc_covariance(rows, "label", ["score", "w"], by="g"),
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.at(fpr=[0.1, 0.5]),
         lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
     ],
     ids=[
         *("curve", "weighted curve", "curve at thresholds", "auc", "partial auc"),
-        *("auc of models", "auc test", "auc test by ranks", "at", "area"),
+        *(
+            "auc of models",
+            "auc test",
+            "auc test by ranks",
+            "compare",
+            "auc covariance",
+            "at",
+            "area",
+        ),
     ],
 )
 def test_python_is_not_called_group_by_group(verb):

@@ -49,6 +49,9 @@ VERBS = {
     "auc": rf.auc,
     "auc test": rf.auc_test,
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
+    "compare": lambda frame, score, **roles: rf.compare(
+        frame, score={"a": score, "b": "pp"}, **roles
+    ),
 }
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
@@ -94,6 +97,19 @@ def test_a_score_of_any_name_is_a_model_of_that_name(frame, name):
     for score in ([name], cs.by_name(name), cs.by_name(name) + 0, {name: name}):
         actual = rf.auc(like(frame, renamed), "label", score, by="g")
         assert_frame_equal(actual, like(frame, expected))
+
+
+@any_name
+@pytest.mark.parametrize("role", ["id", "between"])
+def test_what_pairs_rows_may_have_any_name(frame, role, name):
+    rows = PREDICTIONS.with_columns(who=pl.col("g").replace("a", "c"), i=pl.int_range(8) // 4)
+    rows = rows.with_columns(i=pl.int_range(pl.len()).over("who"), label=pl.int_range(8) % 2 == 0)
+    roles = {"id": "i", "between": "who"}
+    renamed = rows.rename({roles[role]: name})
+    options = {"method": "delong_unpaired"} if role == "between" else {}
+    actual = rf.compare(like(frame, renamed), "label", "score", **{**roles, role: name}, **options)
+    expected = rf.compare(rows, "label", "score", **roles, **options)
+    assert_frame_equal(actual, like(frame, expected))
 
 
 def test_models_of_all_names_are_compared_side_by_side(frame):
@@ -221,6 +237,19 @@ TABLES = {
     "curve of another kind": (rf.curve, {"kind": "gain"}, ["alert_rate"]),
     "auc": (rf.auc, {}, ["n_pos", "n_missing", "auc", "auc_optimistic", "se", "ci_level", "note"]),
     "partial auc": (rf.auc, {"fpr": (0, 1)}, ["partial_auc", "partial_auc_pessimistic"]),
+    "compare": (rf.compare, {"score": ["score"]}, ["model_a", "n_paired", "auc_a", "df", "note"]),
+    "partial areas compared": (
+        rf.compare,
+        {"score": ["score"], "tpr": (0, 1)},
+        ["partial_auc_b", "lower", "p_adjusted"],
+    ),
+    "rates compared": (
+        rf.compare,
+        {"score": ["score"], "tpr": 0.5, "method": "bootstrap"},
+        ["fpr_a", "test"],
+    ),
+    "contrast": (rf.contrast, {"score": ["score"]}, ["n_models", "n_paired", "p_value"]),
+    "auc covariance": (rf.auc_covariance, {"score": ["score"]}, ["model_b", "n_neg", "covariance"]),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
 }
 

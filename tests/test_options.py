@@ -29,6 +29,19 @@ def at(**options):
     return rf.at(CURVES, **options)
 
 
+def compare(**options):
+    return rf.compare(PREDICTIONS, "label", {"a": "score", "b": "score"}, **options)
+
+
+def exchanged(**options):
+    return compare(**{"method": "permutation", **options})
+
+
+def contrast(coefficients):
+    scores = {"a": "score", "b": -pl.col("score")}
+    return rf.contrast(PREDICTIONS, "label", scores, coefficients=coefficients)
+
+
 SHARE = "the share of intervals that cover is a number between 0 and 1.\nGive, say, level=0.95."
 PREVALENCE = (
     "the share of positives is a number between 0 and 1.\nGive one, or None for that of the data."
@@ -56,6 +69,26 @@ FRAME = (
 WHERE = "Give one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
 TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
+
+COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
+AREAS = (
+    "method='{}' compares areas, not rates.\n"
+    'Say method="bootstrap", or give the range of a partial area, say {}=(0, 0.1).'
+)
+RATE = (
+    "it is no rate between 0 and 1.\n"
+    "Give a rate, say {0}=0.1, or the range of a partial area, say {0}=(0, 0.1)."
+)
+MARGIN = "it is no difference from 0 to 1.\nGive one, say margin=0.02."
+SINGLE = (
+    "method='permutation' exchanges single rows that weigh the same.\n"
+    'Say method="delong" or method="bootstrap", which take it.'
+)
+COEFFICIENTS = (
+    "it does not give models coefficients: finite numbers, not all of them 0.\n"
+    'Give, say, coefficients={"new": 1, "old": -1}.'
+)
+NO_MODEL = "there is no such model.\nThere are: 'a', 'b'."
 
 WRONG = [
     (lambda: auc(level=95), f"level=95: {SHARE}"),
@@ -193,6 +226,117 @@ WRONG = [
             "interpolate.\nGive fpr=, tpr= or alert_rate= with it."
         ),
     ),
+    (
+        lambda: compare(method="delongg"),
+        f"method='delongg': there is no such choice.\n{COMPARED}\nDid you mean method='delong'?",
+    ),
+    (lambda: compare(method=None), f"method=None: there is no such choice.\n{COMPARED}"),
+    (lambda: compare(level=95), f"level=95: {SHARE}"),
+    (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong', 'fpr')}"),
+    (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong', 'tpr')}"),
+    (lambda: exchanged(fpr=0.1), f"fpr=0.1: {AREAS.format('permutation', 'fpr')}"),
+    (lambda: compare(fpr=1.5), f"fpr=1.5: {RATE.format('fpr')}"),
+    (lambda: compare(tpr=nan), f"tpr=nan: {RATE.format('tpr')}"),
+    (lambda: compare(fpr=0.1, standardize="mcclish"), f"fpr=0.1: {PAIR}"),
+    (
+        lambda: compare(fpr=(0, 0.1), tpr=0.5),
+        "tpr=0.5: fpr= is given too.\nA partial area has one range: give one of them.",
+    ),
+    (lambda: compare(margin="0.1"), f"margin='0.1': {MARGIN}"),
+    (lambda: compare(margin=-0.1), f"margin=-0.1: {MARGIN}"),
+    (lambda: compare(margin=1), f"margin=1: {MARGIN}"),
+    (lambda: compare(margin=nan), f"margin=nan: {MARGIN}"),
+    (
+        lambda: compare(margin=0.1, alternative="less"),
+        (
+            "alternative='less': margin= asks whether a is not worse than b, which is the other "
+            "side.\nLeave it out."
+        ),
+    ),
+    (
+        lambda: compare(alternative="two.sided"),
+        (
+            "alternative='two.sided': there is no such choice.\n"
+            "Choose one of: 'two-sided', 'greater', 'less'.\n"
+            "Did you mean alternative='two-sided'?"
+        ),
+    ),
+    (
+        lambda: compare(adjust="bonferroni"),
+        "adjust='bonferroni': there is no such choice.\nChoose one of: 'holm', 'bh', None.",
+    ),
+    (
+        lambda: compare(family="groups"),
+        (
+            "family='groups': there is no such choice.\nChoose one of: 'group', 'all'.\n"
+            "Did you mean family='group'?"
+        ),
+    ),
+    (lambda: compare(method="bootstrap", n_boot=1), f"n_boot=1: {RESAMPLES}"),
+    (lambda: exchanged(n_perm=0), f"n_perm=0: {RESAMPLES.replace('n_boot', 'n_perm')}"),
+    (lambda: exchanged(n_perm="all"), f"n_perm='all': {RESAMPLES.replace('n_boot', 'n_perm')}"),
+    (lambda: exchanged(seed=-1), f"seed=-1: {SEED}"),
+    (lambda: compare(seed=1.5), f"seed=1.5: {SEED}"),
+    (lambda: compare(baseline="c"), f"baseline='c': {NO_MODEL}"),
+    (lambda: compare(baseline=1, method="delong_unpaired"), f"baseline=1: {NO_MODEL}"),
+    (lambda: compare(baseline=["a"]), f"baseline=['a']: {NO_MODEL}"),
+    (lambda: exchanged(weight="score"), f"weight='score': {SINGLE}"),
+    (lambda: exchanged(count="label"), f"count='label': {SINGLE}"),
+    (
+        lambda: exchanged(fpr=(0, 0.1)),
+        (
+            "fpr=(0.0, 0.1): method='permutation' has no partial areas.\n"
+            'Say method="delong" or method="bootstrap" for these.'
+        ),
+    ),
+    (
+        lambda: exchanged(margin=0.1),
+        (
+            "margin=0.1: method='permutation' tests that there is no difference.\n"
+            'Say method="delong" or method="bootstrap".'
+        ),
+    ),
+    (
+        lambda: compare(method="venkatraman", alternative="less"),
+        (
+            "alternative='less': whole curves differ to no side.\n"
+            'Leave it out, or say method="permutation" for areas.'
+        ),
+    ),
+    (
+        lambda: compare(method="delong_unpaired", cluster="g"),
+        (
+            "cluster='g': rows that are not paired are taken to be independent.\n"
+            'Pair them: say method="delong" with id=.'
+        ),
+    ),
+    (
+        lambda: compare(cluster="g", count="label"),
+        (
+            "count='label': cluster= needs to know each row, and these are many in one.\n"
+            "Say count=None with a table that has a row for each prediction."
+        ),
+    ),
+    (lambda: contrast({}), f"coefficients={{}}: {COEFFICIENTS}"),
+    (lambda: contrast("ab"), f"coefficients='ab': {COEFFICIENTS}"),
+    (lambda: contrast(2), f"coefficients=2: {COEFFICIENTS}"),
+    (lambda: contrast([1, -1]), f"coefficients=1: {COEFFICIENTS}"),
+    (lambda: contrast({"a": 0}), f"coefficients={{'a': 0}}: {COEFFICIENTS}"),
+    (lambda: contrast({"a": nan}), f"coefficients={{'a': nan}}: {COEFFICIENTS}"),
+    (lambda: contrast({"a": 1, "b": -inf}), f"coefficients={{'a': 1, 'b': -inf}}: {COEFFICIENTS}"),
+    (lambda: contrast({"a": "1"}), f"coefficients={{'a': '1'}}: {COEFFICIENTS}"),
+    (lambda: contrast([{"a": 1}, {}]), f"coefficients={{}}: {COEFFICIENTS}"),
+    (lambda: contrast([]), "coefficients=[]: it is empty.\nLeave it out to compare all models."),
+    (lambda: contrast({"a": 1, "c": -1}), f"coefficients='c': {NO_MODEL}"),
+    (
+        lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),
+        "adjust='BH': there is no such choice.\nChoose one of: 'holm', 'bh', None.",
+    ),
+    (lambda: rf.contrast(PREDICTIONS, "label", ["score"], fpr=0.1), f"fpr=0.1: {PAIR}"),
+    (
+        lambda: rf.auc_covariance(PREDICTIONS, "label", ["score"], standardize="mcclish"),
+        "standardize='mcclish': a whole area needs none.\nGive fpr= or tpr=.",
+    ),
     (lambda: rf.area(CURVES, kind="x"), f"kind='x': there is no such choice.\n{KINDS}"),
     (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}"),
     (lambda: rf.curve("log.parquet", "label", "score"), f"predictions: a str {FRAME}"),
@@ -219,6 +363,8 @@ def test_a_number_of_any_kind_is_a_number(half):
     assert_frame_equal(curve(thresholds=[half]), curve(thresholds=[0.5]))
     assert_frame_equal(auc(fpr=(0, half)), auc(fpr=(0, 0.5)))
     assert_frame_equal(auc(level=half), auc(level=0.5))
+    assert_frame_equal(compare(margin=half), compare(margin=0.5))
+    assert_frame_equal(contrast({"a": half}), contrast({"a": 1}))
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,13 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
     test = rf.auc_test(LOG, "label", "score", by="model")
     assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
+    for verb, name in (
+        (rf.compare, "comparison"),
+        (rf.contrast, "contrast"),
+        (rf.auc_covariance, "auc_covariance"),
+    ):
+        table = verb(LOG.rename({"model": "m"}), "label", {"a": "score", "b": "score"}, by="m")
+        assert shown(tmp_path, table) == (name, None, ["m"], "a tie counts one half")
     band = rf.band(LOG, "label", "score", by="model", grid=3)
     assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 

@@ -60,12 +60,12 @@ def band(
     method
         Simultaneous: `"kolmogorov_smirnov"`, the default, which holds for any scores and any
         number of rows, moves the curve by the largest distances that both score distributions
-        may have from the sample's; `"fixed_width"` moves it along one slope until it holds the
-        share `level` of resampled curves; `"envelope"` is around the share `level` of resampled
-        curves that lie closest; `"working_hotelling"` is around a binormal curve fitted by
-        maximum likelihood. Pointwise: `"bootstrap"`, quantiles of resampled curves at each FPR;
-        `"binomial"`, Wilson's limits of TPR as if the threshold of each FPR were known;
-        `"threshold"`, Wilson's limits of TPR and of FPR, each at `level`, at each threshold.
+        may have from the sample's; `"fixed_width"` moves it along one slope until the share
+        `level` of resampled curves lies inside; `"envelope"` moves it further where these vary
+        more; `"working_hotelling"` is around a binormal curve fitted by maximum likelihood.
+        Pointwise: `"bootstrap"`, quantiles of resampled curves at each FPR; `"binomial"`,
+        Wilson's limits of TPR as if the threshold of each FPR were known; `"threshold"`, Wilson's
+        limits of TPR and of FPR, each at `level`, at each threshold.
     level
         Share of intervals that cover, between 0 and 1.
     grid

@@ -65,6 +65,8 @@ def batches(
 
     there, usable = instances.there[:, order], instances.usable[:, order]
     present = _any(there, groups.starts)
+    if not len(order):  # models that have a column each are there without rows, too
+        present[:] = True
     if pairing.unmatched == "raise":
         _check_matched(instances, there, present[:, group], pairing)
     models = present.sum(axis=0)

@@ -135,11 +135,14 @@ def compare(
         that both scored, null where rows are not paired. With a range the areas are
         `partial_auc_a` and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`, or `fpr_a` and
         `fpr_b`. Limits are those of the difference; they and `se` are null for tests that have
-        none, and where the difference shows no variance: then p is 1 if the difference is 0, and
-        null otherwise. `df` is null unless the statistic is a t. `test` names the method. `note`
-        (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, zero_variance`, the number of replicates that were drawn again
-        (`redrawn:3`), or of rows left out (`unmatched:3`).
+        none, and where the difference shows no variance: then p is 1 if the difference is 0 (1/2
+        one-sided), and null otherwise (with `margin`, 0 or 1). `statistic` is the distance from the
+        null hypothesis in standard errors; of exchanged ranks it is the difference itself, and for
+        `"venkatraman"` the errors by which the curves differ, added up over all ranks. `df` is
+        null unless the statistic is a t. `test` names the method. `note` (String) is null, or the
+        first that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`, the number of replicates that were drawn again (`redrawn:3`), or of rows
+        left out (`unmatched:3`).
 
     Raises
     ------

@@ -176,7 +176,8 @@ def _unpaired(
 ) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
     models, every = cases_of_models(frame, pairs)
     plan.family.check(models)
-    keys = pl.concat([cases.keys for cases in every]) if every else pl.DataFrame()
+    schema = {str(i): dtype for i, dtype in enumerate(pairs.bound.keys.values())}
+    keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in every)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
     apart = [Apart.of(cases, keys, plan.measure.part) for cases in every]
     some = plan.family.pairs(range(len(models)), models)

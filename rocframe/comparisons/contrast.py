@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from rocframe.errors import OptionValueError
@@ -192,15 +193,16 @@ def _rows(
     """Read the coefficients: none, one row of them, or several."""
     if coefficients is None:
         return None
-    rows = [coefficients] if isinstance(coefficients, Mapping) else list(coefficients)
+    several = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
+    rows = list(coefficients) if several else [coefficients]
     for row in rows:
         numbers = [as_number(value) for value in row.values()] if isinstance(row, Mapping) else []
-        if not any(numbers) or None in numbers:
+        if not any(numbers) or not all(one is not None and isfinite(one) for one in numbers):
             raise OptionValueError.of(
                 "coefficients",
                 row,
-                "it gives no model a coefficient that is a number and not 0",
-                'Give one for each model, say coefficients={"new": 1, "old": -1}.',
+                "it does not give models coefficients: finite numbers, not all of them 0",
+                'Give, say, coefficients={"new": 1, "old": -1}.',
             )
     if not rows:
         raise OptionValueError.of(

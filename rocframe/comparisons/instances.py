@@ -109,13 +109,13 @@ def _one_below_the_other(frame: pl.DataFrame, cases: Cases, pairs: BoundPairs) -
     used = np.full(len(cases.score), State.USED, np.uint8)
     state = (used if cases.state is None else cases.state)[at]
     usable = there & (state <= State.UNSCORED)
+    weighed = there & (state != State.LEFT_OUT)  # a row of weight 0 says that much
 
     def agreed(argument: str, values: NDArray[Any] | None) -> NDArray[Any] | None:
-        return (
-            None
-            if values is None
-            else _agreed(values, at, usable, models, (argument, pairs.pairing.id))
-        )
+        if values is None or not len(models):
+            return values
+        known = weighed if argument == "weight" else usable
+        return _agreed(values, at, known, models, (argument, pairs.pairing.id))
 
     negative = agreed("label", cases.negative)
     assert negative is not None
@@ -140,7 +140,7 @@ def rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]
     starts = np.flatnonzero(fresh)
     runs = (
         pl.DataFrame({"model": model[starts], "from": starts})
-        .with_columns(to=np.append(starts[1:], len(model)))
+        .with_columns(to=np.append(starts, len(model))[1:])
         .group_by("model", maintain_order=True)
         .agg("from", "to")
         .sort("model")
@@ -203,17 +203,17 @@ def _check_distinct(part: pl.DataFrame, ids: int, given: object, model: object) 
 def _agreed(
     values: NDArray[Any],
     at: NDArray[np.int64],
-    usable: NDArray[np.bool_],
+    known: NDArray[np.bool_],
     models: pl.Series,
     names: tuple[str, object],
 ) -> NDArray[Any]:
     """Return what all models say of each instance, which has to be the same."""
     argument, given = names
-    first = usable.argmax(axis=0)
+    first = known.argmax(axis=0)
     every = np.arange(at.shape[1])
     result: NDArray[Any] = values[at[first, every]]
     for i, model in enumerate(models):
-        other = np.flatnonzero(usable[i] & (values[at[i]] != result))
+        other = np.flatnonzero(known[i] & (values[at[i]] != result))
         if len(other):
             raise PairingError.of(
                 "id",

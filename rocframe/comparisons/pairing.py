@@ -5,12 +5,14 @@ Models stand side by side, in a column each, or one below the other, in rows tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
 from rocframe.errors import (
+    ColumnTypeError,
     MissingColumnError,
     OptionValueError,
     PairingError,
@@ -43,13 +45,17 @@ class Pairing:
         cls,
         roles: Roles,
         *,
-        between: str,
+        between: object,
         id: Column | Sequence[Column] | None,  # noqa: A002 - the word users have for it
         unmatched: Unmatched,
         paired: bool = True,
     ) -> Pairing:
         """Check the options that pair rows."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
+        if not isinstance(between, str):
+            wrong = "the column of models is given by name"
+            todo = 'Say between="model"; other columns come from .with_columns().'
+            raise OptionValueError.of("between", between, wrong, todo)
         if id is not None and roles.count is not None and roles.count is not ...:
             wrong = "id= needs to know each row, and these are many in one"
             todo = "Compare scores side by side, or say count=None with a row for each prediction."
@@ -77,7 +83,7 @@ def bind_pairs(
     table: Sequence[str],
 ) -> BoundPairs:
     """Find the columns, and see whether models stand side by side or one below the other."""
-    bound = bind(plan, schema, roles, table)
+    bound = bind(plan, schema, roles, table, keyed=False)
     between = pairing.between
     if bound.models is not None:
         if between != MODEL:
@@ -105,11 +111,17 @@ def bind_pairs(
             pairing.id,
             "which rows of the models belong together is not said, and this method pairs them",
             'Name the column that says it, say id="id"; give the models side by side as '
-            'score=["a", "b"]; or, if they scored different rows, say method="delong_unpaired".',
+            'score=["a", "b"]; or, if they scored different rows, compare them by '
+            'method="delong_unpaired".',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(ids)))], bound.by)
-    found = [resolved(plan, schema, "id", one)[1] for one in ids]
-    every = zip([column(between), *found], private.values(), strict=True)
+    found = [("between", between, column(between), schema[between])]
+    found += [("id", *resolved(plan, schema, "id", one)) for one in ids]
+    for argument, name, _, dtype in found:
+        if dtype == pl.Object:
+            todo = "Rows are sorted by it: cast it first."
+            raise ColumnTypeError.of(argument, name, dtype, todo)
+    every = zip((expr for _, _, expr, _ in found), private.values(), strict=True)
     return BoundPairs(
         bound=bound,
         pairing=pairing,
@@ -124,4 +136,5 @@ def as_columns(given: Column | Sequence[Column] | None) -> list[Column]:
     """Read `id`: nothing, one column, or several."""
     if given is None:
         return []
-    return [given] if isinstance(given, str | pl.Expr) else [*given]
+    several = isinstance(given, Iterable) and not isinstance(given, str | pl.Expr)
+    return [*given] if several else [given]  # type: ignore[misc, list-item]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.placements import scattered
-from rocframe.comparisons.areas import settled, walks
+from rocframe.comparisons.areas import walks
 from rocframe.comparisons.pairs import pair_notes
 from rocframe.comparisons.table import Comparison
 from rocframe.counting.threads import spread
@@ -52,25 +52,31 @@ def permuted(
     curves: bool,
 ) -> list[Comparison]:
     """Compare the models of a batch by exchanging their ranks."""
-    batch = settled(instances, batch)
     ranks = [doubled_ranks(walk) for walk in walks(instances, batch)]
+    negative = instances.negative[batch.rows]
     place = {model: i for i, model in enumerate(batch.models)}
     cluster = None if instances.cluster is None else instances.cluster[batch.rows]
-    tests = [
-        _Test(
-            a=ranks[place[a]][start:end],
-            b=ranks[place[b]][start:end],
-            n_pos=int(middle - start),
-            unit=_numbered(None if cluster is None else cluster[start:end], int(end - start)),
-            alternative=question.alternative,
-            key=draws.keys[group],
-            curves=curves,
-        )
-        for a, b in pairs
+    tests = []
+    for a, b in pairs:
+        own = {model: ranks[place[model]] for model in (a, b)}
+        # Rows that have all of these in common are alike: which of them stands first in the frame
+        # changes no draw. Nor does it matter which model is called a.
+        alike = np.lexsort((own[max(a, b)], own[min(a, b)], negative, batch.group))
         for group, start, middle, end in zip(
             batch.groups.tolist(), batch.starts, batch.middle, batch.starts[1:], strict=False
-        )
-    ]
+        ):
+            rows = alike[start:end]
+            tests.append(
+                _Test(
+                    a=own[a][rows],
+                    b=own[b][rows],
+                    n_pos=int(middle - start),
+                    unit=_numbered(None if cluster is None else cluster[rows], len(rows)),
+                    alternative=question.alternative,
+                    key=draws.keys[group],
+                    curves=curves,
+                )
+            )
     found = iter(spread(lambda test: test.run(draws), tests))
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)

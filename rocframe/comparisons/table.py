@@ -43,14 +43,18 @@ class Family:
         """Return the pairs among some models, given by place."""
         if self.baseline is None:
             return list(combinations(models, 2))
-        first = names.to_list().index(self.baseline)
+        known = names.to_list()
+        if self.baseline not in known:  # there are no rows at all: see `check`
+            return []
+        first = known.index(self.baseline)
         return [(first, other) for other in models if first in models and other != first]
 
     def check(self, names: pl.Series) -> None:
         """Check that the baseline is one of the models."""
-        if self.baseline is not None and self.baseline not in names.to_list():
+        known = names.to_list()  # none where there are no rows to say so
+        if self.baseline is not None and known and self.baseline not in known:
             raise OptionValueError.of(
-                "baseline", self.baseline, "there is no such model", f"There are: {listed(names)}."
+                "baseline", self.baseline, "there is no such model", f"There are: {listed(known)}."
             )
 
 

@@ -135,6 +135,8 @@ def _coefficients(given: Sequence[Mapping[Any, float]], models: pl.Series) -> ND
     matrix = np.zeros((len(given), len(known)))
     for row, coefficients in zip(matrix, given, strict=True):
         for model, value in coefficients.items():
+            if not known:  # no rows say which models there are
+                continue
             if model not in known:
                 raise OptionValueError.of(
                     "coefficients", model, "there is no such model", f"There are: {listed(known)}."

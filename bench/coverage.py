@@ -1,0 +1,207 @@
+"""Run the coverage study: `python -m bench.coverage [--samples N] [--resampled N] [--seed S]`.
+
+How often do intervals of an AUC hold the true one, and bands the true curve? All samples of one
+setting are groups of one table, so that the package works out each setting in one call. What is
+printed are the tables of docs/coverage.md; the same numbers each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+import rocframe as rf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+LEVEL = 0.95
+SIZES = (20, 50, 200)
+AREAS = (0.6, 0.7, 0.8, 0.9, 0.97)
+WORKED_OUT = ("logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
+BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
+
+ROWS = (50, 200, 1000)
+SIMULTANEOUS = ("kolmogorov_smirnov", "fixed_width", "envelope", "working_hotelling")
+POINTWISE = ("bootstrap", "binomial", "threshold")
+DRAWN = ("fixed_width", "envelope", "bootstrap")
+GRID = 101
+RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """Two score distributions: draws of positives, and the rates at a threshold.
+
+    Negatives are standard normal. Positives are normal too, with means drawn from `means`.
+    """
+
+    name: str
+    means: tuple[float, ...]
+
+    def samples(self, groups: int, n: int, seed: int, negatives: int = 1) -> pl.DataFrame:
+        """Return groups of n positives and so many times as many negatives."""
+        rng = np.random.default_rng([seed, n, round(1e6 * sum(self.means))])
+        means, more = rng.choice(self.means, (groups, n)), n * negatives
+        scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, more))])
+        return pl.DataFrame(
+            {
+                "sample": np.repeat(np.arange(groups), n + more),
+                "label": np.tile(np.repeat([True, False], [n, more]), groups),
+                "score": scores.ravel(),
+            }
+        )
+
+    def rates(self, threshold: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Return the true FPR and TPR at thresholds."""
+        from scipy.special import ndtr
+
+        tpr = np.mean([ndtr(mean - threshold) for mean in self.means], axis=0)
+        return ndtr(-threshold), tpr
+
+    def curve(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the true TPR at false positive rates."""
+        from scipy.special import ndtri
+
+        return self.rates(-ndtri(fpr))[1]
+
+
+def normal(area: float) -> Truth:
+    """Return two normal distributions, one of them moved, that have this AUC."""
+    from scipy.special import ndtri
+
+    return Truth(name=f"normal, AUC {area:g}", means=(float(np.sqrt(2) * ndtri(area)),))
+
+
+TWO_KINDS = Truth(name="two kinds of positives", means=(0.0, 3.0))
+
+
+def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the table of each size: coverage in percent, and mean width, per method and AUC."""
+    for n in SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        yield "| `ci` | " + " | ".join(f"AUC {area:g}" for area in AREAS) + " |"
+        yield "| --- |" + " --- |" * len(AREAS)
+        tables = [normal(area).samples(samples, n, seed) for area in AREAS]
+        for ci in (*WORKED_OUT, *BOOTSTRAPS):
+            cells = []
+            for area, table in zip(AREAS, tables, strict=True):
+                rows = table.head(2 * n * resampled) if ci in BOOTSTRAPS else table
+                options = {"ci": ci, "level": LEVEL, "n_boot": n_boot, "seed": seed}
+                made = rf.auc(rows, "label", "score", by="sample", **options)
+                holds = made["lower"].is_not_null() & (made["lower"] <= area)
+                holds &= made["upper"] >= area
+                width = (made["upper"] - made["lower"]).mean()
+                cells.append(f"{100 * holds.mean():.1f} ({width:.3f})")
+            yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the table of each truth: how often bands hold the whole curve, and one point."""
+    for truth in (normal(0.7), normal(0.9), normal(0.97), TWO_KINDS):
+        yield f"{truth.name[0].upper()}{truth.name[1:]}:\n"
+        yield "| `method` | " + " | ".join(f"{rows} rows" for rows in ROWS) + " |"
+        yield "| --- |" + " --- |" * len(ROWS)
+        for method in (*SIMULTANEOUS, *POINTWISE):
+            groups = resampled if method in DRAWN else samples
+            cells = []
+            for rows in ROWS:
+                table = truth.samples(groups, rows // 2, seed)
+                options = {"method": method, "level": LEVEL, "n_boot": n_boot, "seed": seed}
+                made = rf.band(table, "label", "score", by="sample", grid=GRID, **options)
+                cells.append(_held(made, table, truth))
+            yield f"| `{method}` | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often the limits at one false positive rate hold the true height."""
+    yield "`bootstrap`:\n"
+    yield "| | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
+    yield "| --- | --- |" + " --- |" * len(RATES)
+    options = {"by": "sample", "level": LEVEL, "n_boot": n_boot, "seed": seed, "grid": RATES}
+    for area in (0.7, 0.9, 0.97):
+        for rows in ROWS:
+            table = normal(area).samples(resampled, rows // 2, seed)
+            made = rf.band(table, "label", "score", method="bootstrap", **options)
+            yield f"| AUC {area:g} | {rows} | " + " | ".join(_per_rate(made, normal(area))) + " |"
+    yield "\n`binomial`, 50 positives, AUC 0.9:\n"
+    yield "| negatives | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
+    yield "| --- |" + " --- |" * len(RATES)
+    for negatives in (1, 10, 100):
+        table = normal(0.9).samples(samples, 50, seed, negatives)
+        made = rf.band(table, "label", "score", method="binomial", **options)
+        yield f"| {50 * negatives} | " + " | ".join(_per_rate(made, normal(0.9))) + " |"
+    yield ""
+
+
+def _per_rate(made: pl.DataFrame, truth: Truth) -> list[str]:
+    held = made.with_columns(inside=_inside(made, truth)).group_by("fpr").agg(pl.mean("inside"))
+    return [f"{100 * share:.1f}" for share in held.sort("fpr")["inside"]]
+
+
+def _inside(made: pl.DataFrame, truth: Truth) -> pl.Series:
+    # Limits of 0 and 1 come from rounding on either side.
+    low, high = made["lower"] - 1e-12, made["upper"] + 1e-12
+    return pl.Series(truth.curve(made["fpr"].to_numpy())).is_between(low, high)
+
+
+def _held(made: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
+    """Say how often a band held the whole curve, and a point of it; its width; and nulls."""
+    if made["band"][0] == "threshold":
+        thresholds = rf.curve(table, "label", "score", by="sample")
+        rates = ["sample", "fpr", "tpr"]
+        made = made.join(thresholds.select(*rates, "threshold"), on=rates, how="left")
+        fpr, tpr = truth.rates(made["threshold"].to_numpy())
+        made = made.with_columns(
+            inside=pl.Series(tpr).is_between(made["lower"], made["upper"])
+            & pl.Series(fpr).is_between(made["fpr_lower"], made["fpr_upper"])
+        )
+    else:
+        made = made.with_columns(inside=_inside(made, truth))
+    without = made.filter(pl.col("lower").is_null())["sample"].n_unique()
+    made = made.drop_nulls("lower")
+    whole = made.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
+    point = made.filter(pl.col("fpr").is_between(0, 1, closed="none"))["inside"].mean()
+    width = (made["upper"] - made["lower"]).mean()
+    lost = f", {without} without" if without else ""
+    return f"{100 * whole:.1f} / {100 * point:.1f} ({width:.3f}{lost})"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the study."""
+    parser = argparse.ArgumentParser(prog="python -m bench.coverage")
+    parser.add_argument("--samples", type=int, default=4000, help="where nothing is resampled")
+    parser.add_argument("--resampled", type=int, default=1000, help="samples for bootstraps")
+    parser.add_argument("--replicates", type=int, default=1000, help="of each of these samples")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
+        "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
+        # Whole curves take longer than areas.
+        "Bands: whole curve / one point held, in percent (mean width)": (bands, 2),
+        "Pointwise bands: one point held, in percent": (points, 2),
+    }
+    for title, (part, share) in parts.items():
+        begun = time.perf_counter()
+        print(f"{title}\n")
+        for line in part(
+            options.samples // share,
+            options.resampled // share,
+            options.replicates // share,
+            options.seed,
+        ):
+            print(line, flush=True)
+        print(f"({time.perf_counter() - begun:.0f} s)\n")
+
+
+if __name__ == "__main__":
+    main()

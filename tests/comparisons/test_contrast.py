@@ -1,0 +1,282 @@
+"""Tests of all areas of a group at once: in exact fractions, as published, and of any sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rocframe as rf
+from tests.comparisons.exact import Exact, logs
+from tests.comparisons.tables import (
+    CLASSES,
+    DELONG,
+    MARKERS,
+    MASSES,
+    PARTS,
+    PERFECT,
+    bh,
+    holm,
+    long,
+    near,
+    row,
+    simulated,
+)
+
+COLUMNS = ["n_models", "n_paired", "statistic", "df", "p_value", "p_adjusted", "test", "note"]
+
+
+def test_three_models_of_four_rows_by_hand(frame):
+    predictions = frame(
+        {"label": [1, 1, 0, 0], "a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0], "c": [4, 1, 3, 2]}
+    )
+    areas = np.array([7 / 8, 5 / 8, 1 / 2])
+    # Placements of the two positives, and of the two negatives, under each model.
+    pos = np.array([[1, 3 / 4], [1 / 2, 3 / 4], [1, 0]])
+    neg = np.array([[3 / 4, 1], [1 / 4, 1], [1 / 2, 1 / 2]])
+    matrix = (np.cov(pos) + np.cov(neg)) / 2
+    contrast = np.array([[1, -1, 0], [0, 1, -1]])
+    value = contrast @ areas
+    statistic = value @ np.linalg.solve(contrast @ matrix @ contrast.T, value)
+    expected = pl.DataFrame(
+        {
+            "n_models": [3],
+            "n_paired": [4],
+            "statistic": [statistic],
+            "df": [2.0],
+            "p_value": [stats.chi2.sf(statistic, 2)],
+            "p_adjusted": [stats.chi2.sf(statistic, 2)],
+            "test": ["delong"],
+            "note": pl.Series([None], dtype=pl.String),
+        }
+    )
+    found = rf.contrast(predictions, "label", ["a", "b", "c"])
+    assert statistic == near(13.0)
+    assert_frame_equal(found, frame(expected), rel_tol=1e-12, abs_tol=0)
+    assert list(found.lazy().collect_schema()) == COLUMNS
+
+
+WAYS = {
+    "all alike": None,
+    "two from the third": [{"alb": 1, "totscore": -1}, {"tp": 1, "totscore": -1}],
+    "other sums of the same": [
+        {"alb": 3, "totscore": -1.5, "tp": -1.5},
+        {"totscore": 0.1, "tp": -0.1},
+    ],
+    "one said twice": [
+        {"alb": 1, "totscore": -1},
+        {"tp": 1, "totscore": -1},
+        {"alb": 1, "tp": -1},
+    ],
+}
+
+
+@pytest.mark.parametrize("coefficients", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("shape", ["side by side", "one below the other"])
+def test_delong_1988_three_markers_are_not_told_apart(shape, coefficients):
+    rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
+    if shape == "side by side":
+        table = rf.contrast(rows, "popind", MARKERS, coefficients=coefficients)
+    else:
+        melted = rows.with_row_index("patient").unpivot(
+            MARKERS, index=["patient", "popind"], variable_name="marker", value_name="value"
+        )
+        table = rf.contrast(
+            melted,
+            "popind",
+            "value",
+            between="marker",
+            id="patient",
+            coefficients=coefficients,
+        )
+    found, published = row(table), DELONG["contrast"]
+    assert (found["n_models"], found["n_paired"], found["df"]) == (3, 43, published["df"])
+    assert found["statistic"] == near(published["statistic"], 1e-11)
+    assert found["p_value"] == near(published["p_value"], 1e-11)
+    # As SAS prints them.
+    assert (round(found["statistic"], 3), round(found["p_value"], 4)) == (2.534, 0.2817)
+
+
+@pytest.mark.parametrize("marker", ["alb", "tp"])
+def test_delong_1988_a_single_difference_is_its_square(marker):
+    rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
+    for factor in (1, -2.5, np.float32(1e-3), 10**6):
+        coefficients = {marker: factor, "totscore": -factor}
+        found = row(rf.contrast(rows, "popind", MARKERS, coefficients=coefficients))
+        published = DELONG["minus_totscore"][marker]
+        assert found["df"] == 1
+        assert found["statistic"] == near(published["chi_squared"], 1e-10)
+        assert found["p_value"] == near(published["p_value"], 1e-11)
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("options", MASSES.values(), ids=MASSES)
+def test_statistics_are_those_of_the_formula(part, options):
+    where, area_options = part
+
+    @settings(max_examples=5)
+    @given(logs(*options.values(), models="abc", min_size=6, max_size=10))
+    def check(table: pl.DataFrame) -> None:
+        exact = Exact(table, "abc", where, options.get("cluster"))
+        found = row(rf.contrast(table, "label", ["a", "b", "c"], **area_options, **options))
+        if found["note"] in {"one_positive", "one_negative"}:  # as many clusters
+            assert found["statistic"] is None
+            return
+        expected = exact.chi_squared([[1, -1, 0], [0, 1, -1]])
+        if expected is None:
+            assert found["df"] is None or found["df"] < 2
+            return
+        # Near a singular matrix, the rounding of its elements weighs.
+        own = np.array([[float(exact.covariance(a, b)) for a in "abc"] for b in "abc"])
+        pairs = np.array([[1, -1, 0], [0, 1, -1]])
+        condition = np.linalg.cond(pairs @ own @ pairs.T)
+        if condition < 1e6:
+            assert found["df"] == 2
+            assert found["statistic"] == pytest.approx(float(expected), rel=1e-13 * condition)
+            assert found["p_value"] == pytest.approx(
+                stats.chi2.sf(float(expected), 2), rel=1e-6, abs=1e-300
+            )
+
+    check()
+
+
+def test_two_models_are_compared_as_by_the_square_of_their_z():
+    table = simulated(1, groups=4)
+    for options in ({}, {"fpr": (0, 0.3)}, {"tpr": (0.5, 1), "standardize": "mcclish"}):
+        pairs = rf.compare(table, "label", ["a", "b"], by="g", adjust=None, **options)
+        found = rf.contrast(table, "label", ["a", "b"], by="g", adjust=None, **options)
+        assert found["statistic"].to_list() == [near(z**2, 1e-10) for z in pairs["statistic"]]
+        assert found["p_value"].to_list() == [near(p, 1e-9) for p in pairs["p_value"]]
+        assert found["df"].to_list() == [1.0] * 4
+
+
+def test_a_sum_of_many_models_is_one_number():
+    table = simulated(2)
+    matrix = rf.auc_covariance(table, "label", [*"abc"])
+    weights = np.array([1, -0.5, -0.5])
+    areas = matrix["auc_b"].to_numpy()[:3]
+    variance = weights @ matrix["covariance"].to_numpy().reshape(3, 3) @ weights
+    found = row(rf.contrast(table, "label", [*"abc"], coefficients={"a": 1, "b": -0.5, "c": -0.5}))
+    assert found["df"] == 1
+    assert found["statistic"] == near((weights @ areas) ** 2 / variance, 1e-10)
+
+
+def test_a_coefficient_may_ask_whether_an_area_is_0():
+    table = simulated(3)
+    alone = row(rf.auc(table, "label", "a"))
+    found = row(rf.contrast(table, "label", ["a", "b"], coefficients={"a": 1}))
+    assert found["statistic"] == near((alone["auc"] / alone["se"]) ** 2)
+
+
+def test_models_that_order_rows_alike_are_no_degrees_of_freedom():
+    table = simulated(4).with_columns(b=pl.col("a") * 2, c=pl.col("a").exp())
+    found = row(rf.contrast(table, "label", ["a", "b", "c"]))
+    assert [found[name] for name in ("statistic", "df", "p_value", "note")] == [0, 0, 1, None]
+    found = row(rf.contrast(table.with_columns(c=simulated(4)["c"]), "label", ["a", "b", "c"]))
+    pair = row(rf.compare(simulated(4), "label", ["a", "c"]))
+    assert found["df"] == 1
+    assert found["statistic"] == near(pair["statistic"] ** 2, 1e-10)
+
+
+def test_a_sum_that_is_not_0_and_shows_no_variance_has_no_test():
+    table = PERFECT.with_columns(c=pl.Series([4, 1, 3, 2]))
+    found = row(rf.contrast(table, "label", ["a", "b", "c"]))
+    assert [found[name] for name in ("statistic", "df", "p_value", "p_adjusted")] == [None] * 4
+    assert found["note"] == "zero_variance"
+    # What has variance is tested still.
+    assert row(rf.contrast(table, "label", ["a", "c"]))["df"] == 1
+
+
+@pytest.mark.parametrize(("note", "label"), CLASSES.items())
+def test_a_group_short_of_a_class_says_so(frame, note, label):
+    numbers = pl.Series(range(len(label)), dtype=pl.Int64)
+    columns = {"label": pl.Series(label, dtype=pl.Int64), "a": numbers, "b": -numbers}
+    found = row(rf.contrast(frame(columns), "label", ["a", "b"]).lazy().collect())
+    assert (found["n_models"], found["n_paired"], found["note"]) == (2, len(label), note)
+    assert [found[name] for name in ("statistic", "df", "p_value", "p_adjusted")] == [None] * 4
+
+
+def test_a_group_without_a_model_of_the_contrast_has_no_test():
+    table = simulated(5, groups=3)
+    rows = long(table).filter((pl.col("g") != 1) | (pl.col("model") != "c"))
+    options = {"by": "g", "id": "id", "adjust": None}
+    whole = rf.contrast(rows, "label", "score", **options)
+    assert whole.select("n_models", "df", "note").rows() == [
+        (3, 2, None),
+        (2, 1, None),
+        (3, 2, None),
+    ]
+    for coefficients, note in (({"a": 1, "c": -1}, "no_rows"), ({"a": 1, "b": -1}, None)):
+        found = rf.contrast(rows, "label", "score", coefficients=coefficients, **options)
+        assert found["note"].to_list() == [None, note, None]
+        assert (found["p_value"][1] is None) == (note is not None)
+
+
+@pytest.mark.parametrize(("adjust", "formula"), [("holm", holm), ("bh", bh), (None, list)])
+def test_p_values_are_adjusted_over_all_groups(adjust, formula):
+    table = simulated(6, groups=6).with_columns(label=pl.col("label") & (pl.col("g") != 2))
+    found = rf.contrast(table, "label", [*"abc"], by="g", adjust=adjust)
+    assert found["p_adjusted"][2] is None
+    defined = found.filter(pl.col("g") != 2)
+    assert defined["p_adjusted"].to_list() == [
+        near(p) for p in formula(defined["p_value"].to_list())
+    ]
+
+
+def test_bad_groups_cost_good_ones_nothing():
+    good = simulated(7, rows=12, groups=300)
+    bad = pl.concat(
+        simulated(8, rows=4).with_columns(g=pl.lit(1000 + i, pl.Int64), label=pl.lit(bool(i % 2)))
+        for i in range(3)
+    )
+    mixed = pl.concat([good, bad]).sample(fraction=1, shuffle=True, seed=1)
+    expected = rf.contrast(good, "label", [*"abc"], by="g")
+    found = rf.contrast(mixed, "label", [*"abc"], by="g")
+    assert_frame_equal(found.filter(pl.col("g") < 1000), expected, check_exact=True)
+    notes = found.filter(pl.col("g") >= 1000)["note"].to_list()
+    assert notes == ["no_positives", "no_negatives", "no_positives"]
+
+
+@pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
+def test_the_order_of_rows_changes_no_bit(options):
+    table = simulated(9, groups=3).with_columns(user=pl.col("id") % 9)
+    expected = rf.contrast(table, "label", [*"abc"], by="g", **options)
+    for seed in range(3):
+        mixed = table.sample(fraction=1, shuffle=True, seed=seed)
+        found = rf.contrast(mixed, "label", [*"cab"], by="g", **options)
+        assert_frame_equal(found, expected, check_exact=True)
+        found = rf.contrast(long(table, seed=seed), "label", "score", id="id", by="g", **options)
+        assert_frame_equal(found, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+@pytest.mark.parametrize("coefficients", [None, {"a": 1, "b": -1}])
+def test_an_empty_table_is_no_test_or_one_of_nothing(frame, by, coefficients):
+    options = {"by": by, "coefficients": coefficients}
+    kinds = {"label": pl.Boolean, "g": pl.String, "a": pl.Float64, "b": pl.Float64}
+    found = rf.contrast(frame(schema=kinds), "label", ["a", "b"], **options).lazy().collect()
+    assert found.select("n_models", "n_paired", "note").rows() == (
+        [] if by else [(2, 0, "no_rows")]
+    )
+    kinds |= {"model": pl.String, "id": pl.Int64}
+    found = rf.contrast(frame(schema=kinds), "label", "a", id="id", **options).lazy().collect()
+    assert found.select("n_models", "n_paired", "note").rows() == (
+        [] if by else [(0, 0, "no_rows")]
+    )
+    assert found.columns == [*([by] if by else []), *COLUMNS]
+
+
+def test_a_single_model_has_nothing_to_be_contrasted_with():
+    found = row(rf.contrast(simulated(10), "label", ["a"]))
+    assert (found["n_models"], found["p_value"], found["note"]) == (1, None, "no_rows")
+
+
+def test_the_test_rejects_a_true_null_as_often_as_it_says():
+    table = simulated(11, rows=100, groups=500)
+    found = rf.contrast(table, "label", [*"abc"], by="g", adjust=None)
+    share = (found["p_value"] <= 0.05).mean()
+    assert 0.02 < share < 0.09
+    assert found["df"].unique().to_list() == [2.0]

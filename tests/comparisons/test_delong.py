@@ -1,0 +1,243 @@
+"""Differences of areas and their errors: by hand, in exact fractions, and as published."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rocframe as rf
+from tests.comparisons.exact import Exact, logs
+from tests.comparisons.tables import (
+    DELONG,
+    MARKERS,
+    MASSES,
+    PARTS,
+    long,
+    near,
+    row,
+    simulated,
+)
+from tests.strategies import few
+
+Z = stats.norm.ppf(0.975)
+
+
+def test_two_models_of_five_rows_by_hand(frame):
+    # Placements of the positives are 1, 1, 3/4 and 1/2, 1/2, 3/4; of the negatives 5/6, 1 and
+    # 1/3·(1/2 + 0 + 0), 1. Differences: 1/2, 1/2, 0 and 2/3, 0.
+    predictions = frame(
+        {"label": [1, 1, 1, 0, 0], "a": [0.9, 0.8, 0.3, 0.3, 0.1], "b": [2, 2, 3, 3, 0]}
+    )
+    table = rf.compare(predictions, "label", ["a", "b"])
+    difference, se = 1 / 3, sqrt(1 / 12 / 3 + 2 / 9 / 2)
+    expected = pl.DataFrame(
+        {
+            "model_a": ["a"],
+            "model_b": ["b"],
+            "n_paired": [5],
+            "auc_a": [11 / 12],
+            "auc_b": [7 / 12],
+            "difference": [difference],
+            "se": [se],
+            "lower": [difference - Z * se],
+            "upper": [1.0],  # clipped
+            "statistic": [difference / se],
+            "df": pl.Series([None], dtype=pl.Float64),
+            "p_value": [2 * stats.norm.sf(difference / se)],
+            "p_adjusted": [2 * stats.norm.sf(difference / se)],
+            "test": ["delong"],
+            "note": pl.Series([None], dtype=pl.String),
+        }
+    )
+    assert_frame_equal(table, frame(expected), rel_tol=1e-14, abs_tol=0)
+
+
+@pytest.mark.parametrize("way", ["side by side", "one below the other"])
+def test_delong_1988_the_differences_from_the_krebs_goldberg_score(way):
+    rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
+    if way == "side by side":
+        table = rf.compare(rows, "popind", MARKERS, baseline="totscore")
+    else:
+        melted = rows.with_row_index("patient").unpivot(
+            MARKERS, index=["patient", "popind"], variable_name="marker", value_name="value"
+        )
+        mixed = melted.sample(fraction=1, shuffle=True, seed=1)
+        table = rf.compare(
+            mixed, "popind", "value", between="marker", id="patient", baseline="totscore"
+        )
+    assert table["model_a"].to_list() == ["totscore", "totscore"]
+    for marker in ("alb", "tp"):
+        found, published = row(table, model_b=marker), DELONG["minus_totscore"][marker]
+        assert found["n_paired"] == 43
+        assert -found["difference"] == near(published["difference"], 1e-13)
+        assert found["se"] == near(published["se"], 1e-13)
+        assert (-found["upper"], -found["lower"]) == (
+            near(published["lower"]),
+            near(published["upper"]),
+        )
+        assert found["statistic"] ** 2 == near(published["chi_squared"])
+        assert found["p_value"] == near(published["p_value"], 1e-12)
+
+
+@settings(max_examples=40)
+@given(table=logs(models="abc"))
+def test_differences_are_those_over_all_pairs_of_rows(table):
+    exact = Exact(table, "abc")
+    found = rf.compare(table, "label", ["b", "c", "a"])
+    assert found.select("model_a", "model_b").rows() == [("a", "b"), ("a", "c"), ("b", "c")]
+    for line in found.iter_rows(named=True):
+        a, b = line["model_a"], line["model_b"]
+        difference, variance = exact.area[a] - exact.area[b], exact.variance(a, b)
+        # Correctly rounded, one division each.
+        assert (line["auc_a"], line["auc_b"]) == (float(exact.area[a]), float(exact.area[b]))
+        assert line["difference"] == near(float(difference), 1e-15)
+        if variance == 0:
+            undefined = ["se", "lower", "upper"] + ["statistic"] * (difference != 0)
+            assert {line[name] for name in undefined} == {None}
+            assert line["p_value"] == (1.0 if difference == 0 else None)
+            assert line["note"] == "zero_variance"
+            continue
+        se = exact.se(a, b)
+        assert line["se"] == near(se)
+        assert line["statistic"] == near(float(difference) / se)
+        assert line["p_value"] == near(2 * stats.norm.sf(abs(float(difference)) / se), 1e-11)
+        assert line["lower"] == near(max(float(difference) - Z * se, -1))
+        assert line["upper"] == near(min(float(difference) + Z * se, 1))
+        assert line["note"] is None
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("options", MASSES.values(), ids=MASSES)
+def test_standard_errors_are_those_of_the_formula(part, options):
+    where, area_options = part
+    name = "partial_auc" if area_options else "auc"
+
+    @settings(max_examples=10)
+    @given(logs(*options.values(), missing="cluster" not in options))
+    def check(table: pl.DataFrame) -> None:
+        exact = Exact(table, "ab", where, options.get("cluster"))
+        found = row(
+            rf.compare(table, "label", ["a", "b"], missing="worst", **area_options, **options)
+        )
+        assert found[f"{name}_a"] == near(float(exact.area["a"]))
+        assert found[f"{name}_b"] == near(float(exact.area["b"]))
+        if found["note"] in {"one_positive", "one_negative"}:  # as many clusters
+            assert found["se"] is None
+            return
+        # Squares of numbers that are rounded at 1e-16 of the area are sure to 1e-28 only.
+        variance = (found["se"] or 0) ** 2
+        assert variance == pytest.approx(float(exact.variance("a", "b")), rel=1e-11, abs=1e-27)
+
+    check()
+
+
+@pytest.mark.parametrize("part", [{"fpr": (0, 0.3)}, {"tpr": (0.8, 1)}], ids=str)
+def test_mcclish_scales_a_difference_and_its_error_alike(part):
+    table = simulated(1)
+    plain = row(rf.compare(table, "label", ["a", "b"], **part))
+    scaled = row(rf.compare(table, "label", ["a", "b"], standardize="mcclish", **part))
+    ((low, high),) = part.values()
+    low, high = (low, high) if "fpr" in part else (1 - high, 1 - low)
+    slope = 0.5 / (high - low - (high**2 - low**2) / 2)
+    for name in ("difference", "se", "lower", "upper"):
+        assert scaled[name] == near(slope * plain[name])
+    assert scaled["p_value"] == near(plain["p_value"])
+    alone = rf.auc(table, "label", ["a", "b"], standardize="mcclish", **part)
+    assert (scaled["partial_auc_a"], scaled["partial_auc_b"]) == tuple(alone["partial_auc"])
+
+
+@pytest.mark.parametrize(
+    ("options", "largest"), [({}, 1.0), ({"fpr": (0, 0.5)}, 0.5), ({"tpr": (0.5, 1)}, 0.5)]
+)
+def test_limits_stay_within_what_differences_can_be(options, largest):
+    table = pl.DataFrame({"label": [1, 1, 0, 0, 0], "a": [5, 4, 3, 2, 6], "b": [0, 2, 3, 2, 1]})
+    found = row(rf.compare(table, "label", ["a", "b"], level=0.9999999, **options))
+    assert (found["lower"], found["upper"]) == (-largest, largest)
+
+
+@few
+@given(table=logs("count"))
+def test_a_count_is_as_many_rows(table):
+    rows = table.select(pl.exclude("count").repeat_by("count")).explode(pl.all())
+    for options in ({}, {"fpr": (0, 0.5)}):
+        assert_frame_equal(
+            rf.compare(table, "label", ["a", "b"], count="count", **options),
+            rf.compare(rows, "label", ["a", "b"], **options),
+            rel_tol=1e-12,
+            abs_tol=1e-13,
+        )
+
+
+def test_counts_beyond_what_64_bits_multiply_stay_exact():
+    table = pl.DataFrame(
+        {
+            "label": [1, 1, 1, 0, 0, 0],
+            "a": [3, 2, 1, 2, 1, 0],
+            "b": [3, 1, 2, 1, 1, 2],
+            "count": [10**9, 7 * 10**8, 3, 10**9 + 7, 5, 4 * 10**8],
+        }
+    )
+    exact = Exact(table, "ab")
+    found = row(rf.compare(table, "label", ["a", "b"], count="count"))
+    assert found["n_paired"] == table["count"].sum()
+    assert found["auc_a"] == float(exact.area["a"])
+    assert found["se"] == near(exact.se("a", "b"), 1e-14)
+
+
+def test_the_areas_are_those_of_auc_to_the_bit():
+    table = simulated(2, groups=3)
+    found = rf.compare(table, "label", ["a", "b"], by="g")
+    alone = rf.auc(table, "label", ["a", "b"], by="g")
+    for model in "ab":
+        areas = alone.filter(model=model)["auc"].to_list()
+        assert found[f"auc_{model}"].to_list() == areas
+
+
+# Rows of their own
+
+
+def test_models_that_scored_other_rows_are_compared_by_welchs_t():
+    table = pl.concat(
+        [
+            simulated(4, 40).select("label", score="a", model=pl.lit("a")),
+            simulated(5, 90).select("label", score="b", model=pl.lit("b")),
+        ]
+    )
+    found = row(rf.compare(table, "label", "score", method="delong_unpaired", level=0.9))
+    alone = rf.auc(table, "label", "score", by="model", ci="delong")
+    own, other = alone["se"] ** 2
+    df = (own + other) ** 2 / (own**2 / 39 + other**2 / 89)
+    se = sqrt(own + other)
+    difference = alone["auc"][0] - alone["auc"][1]
+    assert found["n_paired"] is None
+    assert found["df"] == near(df)
+    assert found["se"] == near(se)
+    assert found["statistic"] == near(difference / se)
+    assert found["p_value"] == near(2 * stats.t.sf(abs(difference) / se, df), 1e-11)
+    limits = stats.t.interval(0.9, df, difference, se)
+    assert (found["lower"], found["upper"]) == (near(limits[0], 1e-11), near(limits[1], 1e-11))
+
+
+def test_pairing_says_more_than_taking_the_rows_for_different_ones():
+    table = simulated(6, 200)
+    paired = row(rf.compare(table, "label", ["a", "b"]))
+    apart = row(rf.compare(table, "label", ["a", "b"], method="delong_unpaired"))
+    assert paired["difference"] == apart["difference"]
+    assert paired["se"] < 0.9 * apart["se"]
+
+
+def test_rows_of_their_own_need_no_id_and_may_be_weighted_and_counted():
+    table = simulated(7, groups=2).with_columns(w=pl.col("id") % 3 + 0.5, n=pl.col("id") % 2 + 1)
+    melted = long(table, "ab")
+    for options in ({"weight": "w"}, {"count": "n"}, {"fpr": (0, 0.5)}):
+        found = rf.compare(melted, "label", "score", by="g", method="delong_unpaired", **options)
+        wide = rf.compare(table, "label", ["a", "b"], by="g", method="delong_unpaired", **options)
+        assert_frame_equal(found, wide, rel_tol=1e-12, abs_tol=1e-13)
+        alone = rf.auc(table, "label", ["a", "b"], by="g", ci="delong", **options)
+        squares = alone.group_by("g", maintain_order=True).agg(se=(pl.col("se") ** 2).sum().sqrt())
+        assert found["se"].to_list() == [near(value) for value in squares["se"]]

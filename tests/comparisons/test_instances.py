@@ -1,0 +1,301 @@
+"""Which rows of models are one instance: in either shape, any order, with holes and repeats."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.comparisons.exact import logs
+from tests.comparisons.tables import VERBS, melted, pairs_of, shuffled, wide
+from tests.strategies import few
+
+PLAN = "\n\nResolved plan until failure"
+every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+
+
+def text_of(caught) -> str:
+    return str(caught.value).split(PLAN)[0]
+
+
+ROWS = melted(wide(15, rows=6, groups=2).drop("c"), "ab")
+A, I1 = pl.col("model") == "a", pl.col("id") == "i1"
+
+
+# Long is wide
+
+
+OPTIONS = {
+    "plain": {},
+    "groups": {"by": "g"},
+    "a part": {"fpr": (0, 0.4), "by": "g"},
+    "clusters": {"cluster": "user", "by": "g"},
+}
+
+
+@every_verb
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_models_below_each_other_are_models_side_by_side(frame, verb, options):
+    table = wide()
+    expected = verb(table, "label", ["a", "b", "c"], **options)
+    for rows in (melted(table), shuffled(melted(table)), shuffled(melted(shuffled(table, 1)), 2)):
+        found = verb(frame(rows), "label", "score", id="id", **options).lazy().collect()
+        assert_frame_equal(found, expected, check_exact=True)
+
+
+@every_verb
+def test_weights_go_with_the_instance_in_either_shape(verb):
+    table = wide(1)
+    expected = verb(table, "label", ["a", "b"], weight="w", by="g")
+    found = verb(shuffled(melted(table, "ab")), "label", "score", id="id", weight="w", by="g")
+    assert_frame_equal(found, expected, rel_tol=1e-11, abs_tol=1e-13)
+
+
+@pytest.mark.parametrize("missing", ["drop", "worst"])
+@few
+@given(table=logs(models="abc", missing=True))
+def test_unscored_rows_meet_the_same_fate_in_either_shape(missing, table):
+    table = table.with_row_index("id")
+    rows = shuffled(melted(table), 3)
+    for verb in (rf.compare, rf.contrast, rf.auc_covariance):
+        assert_frame_equal(
+            verb(rows, "label", "score", id="id", missing=missing),
+            verb(table, "label", ["a", "b", "c"], missing=missing),
+            check_exact=True,
+        )
+
+
+def test_a_row_that_one_model_did_not_score_is_left_out_of_its_pairs_and_counted():
+    table = wide(2, groups=1).with_columns(
+        c=pl.when(pl.int_range(pl.len()) >= 3).then("c"),
+        b=pl.when(pl.int_range(pl.len()) != 20).then("b"),
+    )
+    found = pairs_of(rf.compare(table, "label", ["a", "b", "c"], missing="drop"))
+    notes = {pair: line["note"] for pair, line in found.items()}
+    assert notes == {
+        ("a", "b"): "unmatched:1",
+        ("a", "c"): "unmatched:3",
+        ("b", "c"): "unmatched:4",
+    }
+    for a, b in notes:
+        both = table.drop_nulls([a, b])
+        alone = rf.compare(both, "label", [a, b]).row(0, named=True)
+        hidden = {"note", "p_adjusted"}
+        assert {k: v for k, v in found[a, b].items() if k not in hidden} == {
+            k: v for k, v in alone.items() if k not in hidden
+        }
+
+
+def test_a_row_that_no_model_scored_is_left_out_and_is_not_unmatched():
+    table = wide(3, groups=1).with_columns(
+        pl.when(pl.int_range(pl.len()) > 1).then(pl.col("a", "b"))
+    )
+    found = rf.compare(table, "label", ["a", "b"], missing="drop")
+    assert found["note"].to_list() == [None]
+    assert found["n_paired"].to_list() == [22]
+
+
+def test_a_row_whose_label_only_one_model_knows_is_left_out_of_both():
+    rows = melted(wide(4, groups=1), "ab").with_columns(
+        label=pl.when((pl.col("model") == "a") | (pl.col("id") != "i7")).then("label")
+    )
+    found = rf.compare(rows, "label", "score", id="id", missing="drop").row(0, named=True)
+    assert (found["n_paired"], found["note"]) == (23, "unmatched:1")
+
+
+# Rows that do not match
+
+
+def without(rows: pl.DataFrame, model: str, *ids: str) -> pl.DataFrame:
+    return rows.filter(~((pl.col("model") == model) & pl.col("id").is_in(ids)))
+
+
+def test_a_model_without_a_row_leaves_the_other_pairs_and_groups_as_they_are():
+    table = wide(12, groups=3)
+    whole = rf.compare(table, "label", ["a", "b", "c"], by="g", adjust=None)
+    rows = without(shuffled(melted(table)), "c", "i30", "i31")
+    found = rf.compare(rows, "label", "score", id="id", by="g", unmatched="drop", adjust=None)
+    spoiled = (pl.col("g") == 1) & (pl.col("model_b") == "c")
+    assert_frame_equal(found.filter(~spoiled), whole.filter(~spoiled), check_exact=True)
+    assert found.filter(spoiled)["note"].to_list() == ["unmatched:2"] * 2
+    assert found.filter(spoiled)["n_paired"].to_list() == [22] * 2
+    both = table.filter(~pl.col("id").is_in(["i30", "i31"]), pl.col("g") == 1)
+    expected = rf.compare(both, "label", ["a", "b", "c"], by="g", adjust=None)
+    assert_frame_equal(
+        found.filter(spoiled).drop("note"),
+        expected.filter(model_b="c").drop("note"),
+        check_exact=True,
+    )
+
+
+@pytest.mark.parametrize("verb", [rf.contrast, rf.auc_covariance])
+def test_all_models_at_once_keep_the_rows_that_all_of_them_have(verb):
+    table = wide(13, groups=2)
+    rows = without(without(shuffled(melted(table)), "c", "i30", "i31"), "a", "i40")
+    found = verb(rows, "label", "score", id="id", by="g", unmatched="drop")
+    expected = verb(
+        table.filter(~pl.col("id").is_in(["i30", "i31", "i40"])), "label", ["a", "b", "c"], by="g"
+    )
+    assert_frame_equal(found.drop("note"), expected.drop("note"))
+    # Of three rows, the two models that have each.
+    assert found.filter(g=1)["note"].unique().to_list() == ["unmatched:6"]
+    assert found.filter(g=0)["note"].unique().to_list() == [None]
+
+
+def test_models_without_a_row_in_common_have_nothing_to_compare():
+    table = wide(14, groups=1)
+    rows = melted(table, "ab").filter(
+        (pl.col("model") == "a") == (pl.col("id").str.slice(1).cast(int) < 12)
+    )
+    found = rf.compare(rows, "label", "score", id="id", unmatched="drop").row(0, named=True)
+    assert (found["n_paired"], found["auc_a"], found["note"]) == (0, None, "no_rows")
+
+
+@few
+@given(
+    table=logs(models="abc"), holes=st.sets(st.tuples(st.integers(0, 11), st.sampled_from("abc")))
+)
+def test_any_holes_are_rows_that_both_of_two_models_have(table, holes):
+    table = table.with_row_index("id")
+    gone = pl.DataFrame(list(holes), {"id": pl.UInt32, "model": pl.String}, orient="row")
+    rows = shuffled(melted(table).join(gone, on=["id", "model"], how="anti"))
+    found = pairs_of(rf.compare(rows, "label", "score", id="id", unmatched="drop"))
+    ids = {m: set(rows.filter(model=m)["id"]) for m in "abc"}
+    there = [m for m in "abc" if ids[m]]
+    assert list(found) == [(a, b) for a in there for b in there if a < b]
+    for (a, b), line in found.items():
+        both = table.filter(pl.col("id").is_in(list(ids[a] & ids[b])))
+        alone = rf.compare(both, "label", [a, b]).row(0, named=True)
+        for name in ("n_paired", "auc_a", "difference", "se", "lower", "statistic", "p_value"):
+            assert line[name] == alone[name]
+        left = len(ids[a] ^ ids[b])
+        assert line["note"] == (alone["note"] or (f"unmatched:{left}" if left else None))
+
+
+def test_a_label_may_be_missing_where_another_model_has_it_as_a_weight_may():
+    rows = ROWS.with_columns(w=pl.when(~(I1 & A)).then("w"))
+    found = rf.compare(rows, "label", "score", id="id", weight="w", missing="drop")
+    assert found["note"].to_list() == ["unmatched:1"]
+
+
+def test_rows_of_weight_0_are_no_rows_and_unmatched_by_none():
+    rows = ROWS.with_columns(w=pl.when(I1).then(0).otherwise("w"))
+    found = rf.compare(rows, "label", "score", id="id", weight="w")
+    expected = rf.compare(ROWS.filter(~I1), "label", "score", id="id", weight="w")
+    assert_frame_equal(found, expected, rel_tol=1e-12)
+
+
+def test_a_model_that_a_group_lacks_altogether_is_no_row_too_few():
+    rows = ROWS.filter(A | (pl.col("g") == 0))
+    found = rf.compare(rows, "label", "score", id="id", by="g")
+    assert found["g"].to_list() == [0]
+    test = rf.contrast(rows, "label", "score", id="id", by="g")
+    assert test.select("g", "n_models", "df", "note").rows()[1] == (1, 1, None, "no_rows")
+    matrix = rf.auc_covariance(rows, "label", "score", id="id", by="g")
+    assert matrix.filter(g=1).select("model_a", "model_b").rows() == [("a", "a")]
+
+
+# Rows that cannot be paired
+
+ONCE = "An id is there once for each model and group: add what tells them apart, to id= or to by=."
+MATCHED = (
+    'Say unmatched="drop" to leave such rows out and count them, or find out why they are missing.'
+)
+
+
+def differs(what: str, rows: str) -> str:
+    return (
+        f"id='id': the {what} that model 'b' has differs from that of model 'a' in {rows} of the "
+        f"same id.\nOne id is one instance, with one {what}: pair by what tells instances apart."
+    )
+
+
+UNPAIRED = {
+    "no id": (
+        ROWS,
+        {"id": None},
+        (
+            "id=None: which rows of the models belong together is not said, and this method pairs "
+            'them.\nName the column that says it, say id="id"; give the models side by side as '
+            'score=["a", "b"]; or, if they scored different rows, compare them by '
+            'method="delong_unpaired".'
+        ),
+    ),
+    "null ids": (
+        ROWS.with_columns(id=pl.when(~I1).then("id")),
+        {},
+        (
+            "id='id': it is null in 2 rows, which pair with none.\n"
+            "Leave such rows out with .filter() first."
+        ),
+    ),
+    "a null in one of several ids": (
+        ROWS.with_columns(day=pl.when(~(I1 & A)).then(1)),
+        {"id": ["id", "day"]},
+        (
+            "id='day': it is null in 1 row, which pair with none.\n"
+            "Leave such rows out with .filter() first."
+        ),
+    ),
+    "an id twice": (
+        pl.concat([ROWS, ROWS.filter(A & I1)]),
+        {},
+        f"id='id': model 'a' has 2 rows that share a group and an id, such as 'i1'.\n{ONCE}",
+    ),
+    "an id in two groups": (
+        ROWS.with_columns(id=pl.col("id").replace("i7", "i1")),
+        {"by": None},
+        f"id='id': model 'a' has 2 rows that share a group and an id, such as 'i1'.\n{ONCE}",
+    ),
+    "several ids twice": (
+        pl.concat([ROWS, ROWS.filter(~A & I1)]).with_columns(day=3),
+        {"id": ["day", "id"]},
+        (
+            "id=['day', 'id']: model 'b' has 2 rows that share a group and an id, such as 3, "
+            f"'i1'.\n{ONCE}"
+        ),
+    ),
+    "a row too few": (
+        ROWS.filter(~(A & I1)),
+        {},
+        "id='id': model 'a' lacks 1 row that other models have in the same groups.\n" + MATCHED,
+    ),
+    "rows too few": (
+        ROWS.filter(A | (pl.col("g") == 0) | (pl.col("id") == "i9")),
+        {},
+        "id='id': model 'b' lacks 5 rows that other models have in the same groups.\n" + MATCHED,
+    ),
+    "two labels": (
+        ROWS.with_columns(label=pl.col("label") ^ (I1 & A)),
+        {},
+        differs("label", "1 row"),
+    ),
+    "two weights": (
+        ROWS.with_columns(w=pl.col("w") + (A & (pl.col("g") == 1))),
+        {"weight": "w"},
+        differs("weight", "6 rows"),
+    ),
+    "a weight and none": (
+        ROWS.with_columns(w=pl.when(I1 & A).then(0).otherwise("w")),
+        {"weight": "w"},
+        differs("weight", "1 row"),
+    ),
+    "two clusters": (
+        ROWS.with_columns(user=pl.when(I1 & A).then(99).otherwise("user")),
+        {"cluster": "user"},
+        differs("cluster", "1 row"),
+    ),
+}
+
+
+@every_verb
+@pytest.mark.parametrize(("rows", "options", "text"), UNPAIRED.values(), ids=UNPAIRED)
+def test_rows_that_do_not_pair_up_raise(frame, verb, rows, options, text):
+    for seed in range(2):
+        mixed = frame(shuffled(rows, seed).to_dict())
+        with pytest.raises(rf.PairingError) as caught:
+            verb(mixed, "label", "score", **{"id": "id", "by": "g", **options}).lazy().collect()
+        assert text_of(caught) == text

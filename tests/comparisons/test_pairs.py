@@ -1,0 +1,114 @@
+"""Questions about a difference: which side, how much worse, how sure, and of what is sure."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import rocframe as rf
+from tests.comparisons.tables import (
+    METHODS,
+    PERFECT,
+    near,
+    row,
+    simulated,
+)
+
+with_variance = pytest.mark.parametrize("method", ["delong", "delong_unpaired", "bootstrap"])
+
+
+@with_variance
+def test_one_sided_p_values_are_the_tails(method):
+    table = simulated(9)
+    sides = {
+        side: row(rf.compare(table, "label", ["a", "b"], method=method, alternative=side, seed=1))
+        for side in ("two-sided", "greater", "less")
+    }
+    statistic, df = sides["greater"]["statistic"], sides["greater"]["df"]
+    law = stats.norm if df is None else stats.t(df)
+    assert sides["greater"]["p_value"] == near(law.sf(statistic), 1e-11)
+    assert sides["less"]["p_value"] == near(law.cdf(statistic), 1e-11)
+    assert sides["two-sided"]["p_value"] == near(2 * law.sf(abs(statistic)), 1e-11)
+    for side in sides.values():
+        both = sides["two-sided"]
+        assert [side[name] for name in ("difference", "lower", "upper", "statistic")] == [
+            both[name] for name in ("difference", "lower", "upper", "statistic")
+        ]
+
+
+@pytest.mark.parametrize("margin", [0, 0.02, np.float32(0.25)])
+def test_a_margin_moves_the_null_value_and_asks_one_side(margin):
+    table = simulated(10)
+    plain = row(rf.compare(table, "label", ["a", "b"]))
+    found = row(rf.compare(table, "label", ["a", "b"], margin=margin))
+    statistic = (plain["difference"] + float(margin)) / plain["se"]
+    assert found["statistic"] == near(statistic)
+    assert found["p_value"] == near(stats.norm.sf(statistic), 1e-11)
+    assert [found[name] for name in ("difference", "se", "lower", "upper")] == [
+        plain[name] for name in ("difference", "se", "lower", "upper")
+    ]
+    again = row(rf.compare(table, "label", ["a", "b"], margin=margin, alternative="greater"))
+    assert again == found
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
+def test_the_level_widens_the_limits_and_nothing_else(level):
+    table = simulated(11)
+    plain, found = (
+        row(rf.compare(table, "label", ["a", "b"], **options)) for options in ({}, {"level": level})
+    )
+    half = stats.norm.ppf((1 + level) / 2) * plain["se"]
+    assert found["lower"] == near(plain["difference"] - half)
+    assert found["upper"] == near(plain["difference"] + half)
+    assert {k: v for k, v in found.items() if k not in {"lower", "upper"}} == {
+        k: v for k, v in plain.items() if k not in {"lower", "upper"}
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("b", [[4, 3, 3, 2, 2, 1], [40, 30, 30, 20, 20, -5]], ids=["same", "alike"])
+def test_models_that_order_rows_alike_differ_by_nothing_and_p_is_1(method, b):
+    table = pl.DataFrame({"label": [1, 0, 1, 1, 0, 0], "a": [4, 3, 3, 2, 2, 1], "b": b})
+    found = row(rf.compare(table, "label", ["a", "b"], method=method, seed=1))
+    assert (found["auc_a"], found["auc_b"]) == (7 / 9, 7 / 9)
+    assert (found["difference"], found["statistic"], found["p_value"]) == (0, 0, 1)
+    if method in {"delong", "bootstrap"}:
+        assert [found[name] for name in ("se", "lower", "upper")] == [None] * 3
+        assert found["note"] == "zero_variance"
+    elif method == "delong_unpaired":
+        assert found["se"] > 0
+        assert found["note"] is None
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_a_difference_that_is_surely_0_is_in_the_middle_of_one_sided_tests(alternative):
+    table = pl.DataFrame({"label": [1, 0, 1, 0], "a": [4, 3, 3, 1]})
+    scores = {"a": "a", "b": "a"}
+    found = row(rf.compare(table, "label", scores, alternative=alternative))
+    assert (found["statistic"], found["p_value"]) == (0, 0.5)
+
+
+@with_variance
+def test_a_difference_without_variance_has_no_test(method):
+    found = row(rf.compare(PERFECT, "label", ["a", "b"], method=method))
+    assert found["difference"] == 1.0
+    undefined = ("se", "lower", "upper", "statistic", "df", "p_value", "p_adjusted")
+    assert [found[name] for name in undefined] == [None] * 7
+    assert found["note"] == "zero_variance"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "margin", "p_value"),
+    [
+        ("a", "b", 0.1, 0.0),
+        ("b", "a", 0.1, 1.0),
+        ("a", "a", 0.1, 0.0),
+        ("a", "a", 0.0, 0.5),
+    ],
+)
+def test_without_variance_a_difference_is_beyond_the_margin_or_not(a, b, margin, p_value):
+    scores = {"one": a, "two": b}
+    found = row(rf.compare(PERFECT, "label", scores, margin=margin))
+    assert (found["p_value"], found["note"]) == (p_value, "zero_variance")
