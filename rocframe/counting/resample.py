@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rocframe.counting.walk import Result, Walk
 
 MANY = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
-HELD = 1 << 21  # replicates that are held at a time, of all groups
+HELD = 1 << 19  # replicates that are held at a time, of all groups
 
 Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
@@ -82,8 +82,8 @@ class Batch:
             fp=fp.ravel(),
         )
         totals = Totals(
-            pos_rows=self.pos.sum(axis=1),
-            neg_rows=self.neg.sum(axis=1),
+            pos_rows=pos if population.pos.weight is None else self.pos.sum(axis=1),
+            neg_rows=neg if population.neg.weight is None else self.neg.sum(axis=1),
             pos=pos,
             neg=neg,
             unscored_pos=pos - tp[:, -1] if length else pos,
@@ -98,7 +98,8 @@ def _running(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the mass of a class before and after each step of each replicate, and all of it."""
     mass = counts if side.weight is None else counts * side.weight
-    sums = np.zeros((len(mass), mass.shape[1] + 1), mass.dtype)
+    sums = np.empty((len(mass), mass.shape[1] + 1), mass.dtype)
+    sums[:, 0] = 0
     np.cumsum(mass, axis=1, out=sums[:, 1:])
     upto = np.append(0, side.upto if steps is None else side.upto[steps])
     walked = np.take(sums, upto, axis=1)

@@ -12,7 +12,7 @@ from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameEr
 from rocframe.metrics.whole import WHOLE
 from rocframe.options import check_choice
 from rocframe.rates import NAMES, as_expressions
-from rocframe.vocabulary import WALK
+from rocframe.vocabulary import THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +52,11 @@ class Metric:
     mixed: bool = True
     bounds: tuple[float, float] = (-inf, inf)
     proportion: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+
+    @property
+    def reads_threshold(self) -> bool:
+        """Whether the threshold itself is in the formula."""
+        return self.expr is not None and THRESHOLD in self.expr.meta.root_names()
 
 
 def as_metrics(

@@ -7,12 +7,13 @@ one whose FPR or alert rate does not exceed it, the highest one whose TPR reache
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -75,14 +76,15 @@ class Where:
         limit = self.limits[place]
         return np.zeros(len(codes), bool) if limit is None else codes <= limit
 
-    def at(self, walk: Walked) -> Points:
-        """Find the points of each group of a walk."""
+    def at(self, walk: Walked, *, scores: bool = True) -> Points:
+        """Find the points of each group of a walk; `scores` says whether thresholds matter."""
         size, kind = len(walk.totals.pos), walk.totals.pos.dtype
         first = self.axis == "tpr"
         tp, fp = (np.zeros((len(self.values), size), kind) for _ in range(2))
         code = np.zeros(tp.shape, self.codec.codes)
         found = np.zeros(tp.shape, bool)
-        for piece, every in zip(walk.pieces, walk.each(lambda b: self._of(walk, b)), strict=True):
+        parts = walk.each(lambda block: self._of(walk, block, scores=scores))
+        for piece, every in zip(walk.pieces, parts, strict=True):
             groups = piece.groups
             for i, part in enumerate(every):
                 # The last of the rows on one side of the value, or the first on the other.
@@ -93,40 +95,40 @@ class Where:
                 found[i][place] = True
         return self._points(walk, tp, fp, code, found)
 
-    def _of(self, walk: Walked, block: Block) -> list[_Found]:
+    def _of(self, walk: Walked, block: Block, *, scores: bool) -> list[_Found]:
         """Find, among the steps of a block, the one that each group has for each value."""
-        lengths, starts = np.diff(block.starts), block.starts[:-1]
-        amount = self._amount(walk, block)
+        starts, ends = block.starts[:-1], block.starts[1:]
         made = []
-        for place, value in enumerate(self.values):
-            if self.axis == "threshold":
-                before = self.called(block.codes, place)
-            else:
-                before = amount < value if self.axis == "tpr" else amount <= value
-            count = np.add.reduceat(before.astype(np.int64), starts)
-            some = count < lengths if self.axis == "tpr" else count > 0
-            step = starts + np.clip(count if self.axis == "tpr" else count - 1, 0, lengths - 1)
+        for place in range(len(self.values)):
+            # All steps before this one lie on one side of the value, all others on the other.
+            turn = _bisect(starts, ends, self._before(walk, block, place))
+            some = turn < ends if self.axis == "tpr" else turn > starts
+            step = np.clip(turn if self.axis == "tpr" else turn - 1, starts, ends - 1)
+            score = step
+            if scores and self.axis in {"fpr", "alert_rate"}:
+                # Resamples lack scores: the highest of the steps that call the same rows.
+                same = block.tp[step] + block.fp[step]
+                score = _bisect(starts, step, partial(_calls_fewer, block, same))
             made.append(
-                _Found(
-                    some=some,
-                    tp=block.tp[step],
-                    fp=block.fp[step],
-                    code=block.codes[self._first_like(block, step)],
-                )
+                _Found(some=some, tp=block.tp[step], fp=block.fp[step], code=block.codes[score])
             )
         return made
 
-    def _amount(self, walk: Walked, block: Block) -> NDArray[np.float64]:
-        """Return what the values are compared with, at each step."""
+    def _before(
+        self, walk: Walked, block: Block, place: int
+    ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
+        """Return what says of a step of each group whether it lies before the value."""
+        value, totals = self.values[place], walk.totals
         if self.axis == "threshold":
-            return np.zeros(0)
-        totals = walk.totals
-        return self._rate(
-            block.tp,
-            block.fp + block.of_steps(totals.unscored_neg),
-            block.of_steps(totals.pos),
-            block.of_steps(totals.neg),
-        )
+            return lambda step: self.called(block.codes[step], place)
+        pos, neg, more = (of[block.groups] for of in (totals.pos, totals.neg, totals.unscored_neg))
+
+        def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
+            rate = self._rate(block.tp[step], block.fp[step] + more, pos, neg)
+            below: NDArray[np.bool_] = rate < value if self.axis == "tpr" else rate <= value
+            return below
+
+        return before
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
         # The totals are put together as those of a curve's row are, to the last bit.
@@ -139,14 +141,6 @@ class Where:
         with np.errstate(divide="ignore", invalid="ignore"):
             rate: NDArray[np.float64] = part / whole
         return rate
-
-    def _first_like(self, block: Block, step: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the highest step that calls the same rows: resamples lack scores."""
-        if self.axis in {"threshold", "tpr"}:  # known anyway, or a score for sure
-            return step
-        places = np.flatnonzero((block.tp > block.tp0) | (block.fp > block.fp0))
-        near = np.searchsorted(places, step, "right") - 1
-        return np.where(near < 0, 0, places[near])
 
     def _points(
         self,
@@ -177,6 +171,27 @@ class Where:
         if tp.dtype.kind == "f":
             tp, fp, fn, tn = (count * self.unit for count in (tp, fp, fn, tn))
         return Points(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, none=none.T)
+
+
+def _calls_fewer(block: Block, than: NDArray[Any], step: NDArray[np.int64]) -> NDArray[np.bool_]:
+    fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < than
+    return fewer
+
+
+def _bisect(
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    before: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+) -> NDArray[np.int64]:
+    """Return the first step from `low` on, in each group, that is not before; or `high`."""
+    last = high.max(initial=1) - 1
+    while (more := low < high).any():
+        middle = (low + high) // 2
+        # Where nothing is left to halve, the step may be the next group's: it changes nothing.
+        further = before(np.minimum(middle, last)) & more
+        low = np.where(further, middle + 1, low)
+        high = np.where(further, high, middle)
+    return low
 
 
 class _Found(NamedTuple):

@@ -61,9 +61,14 @@ class Resampling:
         asked = [metric.whole.asked for metric in self._whole if metric.whole is not None]
         where = self.where
         if where is not None:
+            # Resamples lack scores; which are left is looked up where a metric asks.
+            scores = any(metric.reads_threshold for metric in self.wanted.metrics)
+
+            def points(sample: Sample) -> NDArray[np.float64]:
+                return stacked(where.at(sample, scores=scores))
+
             asked += [
-                Asked(function=lambda sample: stacked(where.at(sample)), mixed=mixed, corners=False)
-                for mixed in self._at_points
+                Asked(function=points, mixed=mixed, corners=False) for mixed in self._at_points
             ]
         wanted = None if self.wanted.axis == "threshold" else self.enough
         for one in resampled(walk, asked, draws, wanted):

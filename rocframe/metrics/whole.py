@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,7 +77,11 @@ def average_precision(walk: Walked) -> NDArray[np.float64]:
 
 def pr_auc(walk: Walked) -> NDArray[np.float64]:
     """Return the integral of precision between the points, too; NaN without positives."""
-    return _over_positives(walk, hyperbola)
+
+    def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
+        return hyperbola(*(count.astype(float) for count in counts))
+
+    return _over_positives(walk, steps)
 
 
 def _rates(
@@ -100,9 +104,8 @@ def _over_positives(walk: Walked, steps: Callable[..., NDArray[np.float64]]) -> 
     area = np.zeros(len(totals.pos))
 
     def one(block: Block) -> NDArray[np.float64]:
-        more = block.of_steps(totals.unscored_neg).astype(float)
-        tp, tp0 = block.tp.astype(float), block.tp0.astype(float)
-        found = steps(tp, block.fp + more, tp0, block.fp0 + more)
+        more = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
+        found = steps(block.tp, block.fp + more, block.tp0, block.fp0 + more)
         return np.add.reduceat(found, block.starts[:-1])
 
     for piece, found in zip(walk.pieces, walk.each(one), strict=True):
@@ -125,7 +128,5 @@ WHOLE = {
         asked=Asked(function=average_precision, mixed=True, corners=False),
         influence=average_precision_influence,
     ),
-    "pr_auc": Statistic(
-        asked=Asked(function=pr_auc, mixed=True, corners=False), influence=pr_auc_influence
-    ),
+    "pr_auc": Statistic(asked=Asked(function=pr_auc, mixed=True), influence=pr_auc_influence),
 }
