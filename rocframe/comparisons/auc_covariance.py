@@ -48,8 +48,7 @@ def auc_covariance(
         Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
     score
         Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side:
-        it adds the key `model` (String) after `by`.
+        list, a selector or a mapping from names to columns compares several models side by side.
     between
         Column that says whose prediction a row is, where models stand one below the other.
     id

@@ -64,8 +64,8 @@ def intervals(
         Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
     score
         Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side:
-        it adds the key `model` (String) after `by`.
+        list, a selector or a mapping from names to columns compares several models side by side.
+        It adds the key `model` (String) after `by`.
     metrics
         One or several: of whole curves `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`; at a point any metric that `curve` knows, such as `"tpr"` or `"f1"`, and named
