@@ -57,7 +57,7 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
 def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
     """Return each step's new positives times its precision."""
     # In place: fresh memory for each of the arrays takes longer than the arithmetic.
-    area = np.add(tp, fp, dtype=np.float64)
+    area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
     np.divide(tp, area, out=area, where=area > 0)
     area *= tp - tp0
     return area
