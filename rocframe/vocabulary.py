@@ -56,6 +56,7 @@ PLAN = {
     "alpha": pl.Float64,
     "alternative": pl.String,
     "variance": pl.String,
+    "se_at": pl.String,
     "se_null": pl.Float64,
     "se": pl.Float64,
     "target": pl.Float64,

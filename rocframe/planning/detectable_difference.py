@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from rocframe.inference.p_values import Alternative
     from rocframe.planning.given import Several, SeveralWhole
-    from rocframe.planning.plan import Plan
+    from rocframe.planning.plan import Plan, SeAt
     from rocframe.planning.variance import Variance
 
 # Parts of the way to an area of 0 or 1, up to as near as the formulas go.
@@ -28,6 +28,7 @@ def detectable_difference(
     alpha: Several = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
+    se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Plan the smallest difference of areas that so many rows find with the power that is wanted.
 
@@ -57,14 +58,19 @@ def detectable_difference(
     variance
         Formula for the variance of an estimated area: `"hanley_mcneil_exponential"`, exact for
         exponential scores and near for many others; or `"obuchowski"`, made for ratings of normal
-        scores, which is larger and asks for more rows.
+        scores, which is larger, and asks for more rows, at areas from about 0.7 to 0.95, and
+        smaller near 1/2 and near 1.
+    se_at
+        Where the test takes its standard error: `"estimate"`, as DeLong's tests do in `auc_test`
+        and `compare`; or `"null"`, under the null hypothesis, as published formulas do, and, for
+        one model against chance, the permutation and Mann-Whitney tests.
 
     Returns
     -------
     DataFrame
         `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_null, se, target, power, note`; a row per combination, in the order of the
-        values given. `auc` is the area nearest to `null`, or to `auc_b`, that reaches the power
+        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        the values given. `auc` is the area nearest to `null`, or to `auc_b`, that reaches the power
         wanted, which is in `target`; it lies above, or below if `alternative` is `"less"`.
         `difference` is how far it is from there, and `power` what is reached. Where no area does,
         for there are too few rows, these are null, the standard errors too, and `note` is
@@ -77,13 +83,14 @@ def detectable_difference(
         If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
         come together, or `null` is given for two models.
     UnknownOptionError
-        If `alternative` or `variance` is not one of its set.
+        If `alternative`, `variance` or `se_at` is not one of its set.
 
     Notes
     -----
-    The estimated area is taken to be normal, which is rough for few rows and areas near 1; the
-    test is taken to use the standard error under the null hypothesis. Rows are independent: many
-    rows of one person count for less.
+    The estimated area is taken to be normal. That is rough for few rows and areas near 1: with
+    fewer than 10 rows of a class the numbers say little, and where all pairs are in order DeLong's
+    test has no p-value. Under the null hypothesis both of two models have the area `auc_b`. Rows
+    are independent: many rows of one person count for less.
 
     References
     ----------
@@ -101,7 +108,7 @@ def detectable_difference(
     Examples
     --------
     >>> import rocframe as rf
-    >>> plans = rf.detectable_difference(n_pos=[3, 30, 300], n_neg=300)
+    >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
     >>> plans.select("null", "n_pos", "n_neg", "auc", "difference", "note")
     shape: (3, 6)
     ┌──────┬───────┬───────┬──────────┬────────────┬──────┐
@@ -109,9 +116,9 @@ def detectable_difference(
     │ ---  ┆ ---   ┆ ---   ┆ ---      ┆ ---        ┆ ---  │
     │ f64  ┆ i64   ┆ i64   ┆ f64      ┆ f64        ┆ str  │
     ╞══════╪═══════╪═══════╪══════════╪════════════╪══════╡
-    │ 0.5  ┆ 3     ┆ 300   ┆ 0.920197 ┆ 0.420197   ┆ null │
-    │ 0.5  ┆ 30    ┆ 300   ┆ 0.655973 ┆ 0.155973   ┆ null │
-    │ 0.5  ┆ 300   ┆ 300   ┆ 0.565878 ┆ 0.065878   ┆ null │
+    │ 0.5  ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.252752   ┆ null │
+    │ 0.5  ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.157911   ┆ null │
+    │ 0.5  ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.065397   ┆ null │
     └──────┴───────┴───────┴──────────┴────────────┴──────┘
     """
     from rocframe.planning.given import combinations
@@ -127,6 +134,7 @@ def detectable_difference(
         alpha=alpha,
         alternative=alternative,
         variance=variance,
+        se_at=se_at,
     )
     found = []
     for one in asked:

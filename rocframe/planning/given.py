@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_alternative
 from rocframe.options import as_number, check_choice, share, whole
+from rocframe.planning.plan import SeAt
 from rocframe.planning.variance import Variance
 
 if TYPE_CHECKING:
@@ -72,13 +73,15 @@ CHECKS: dict[str, Callable[[str, object], float]] = {
 
 
 def combinations(
-    *, alternative: str, variance: str, null: object, **given: object
+    *, alternative: str, variance: str, se_at: str, null: object, **given: object
 ) -> Iterator[dict[str, Any]]:
     """Check everything, and yield each combination of the values given, the last the quickest."""
     check_alternative(alternative)
     check_choice("variance", variance, get_args(Variance))
+    check_choice("se_at", se_at, get_args(SeAt))
     _check_models(null, given["auc_b"], given["correlation"])
-    values: dict[str, list[Any]] = {"alternative": [alternative], "variance": [variance]}
+    chosen = {"alternative": alternative, "variance": variance, "se_at": se_at}
+    values: dict[str, list[Any]] = {name: [choice] for name, choice in chosen.items()}
     given = {"null": None if given["auc_b"] is not None else null, **given}
     values |= {name: _each(name, value) for name, value in given.items()}
     for combination in product(*values.values()):

@@ -12,13 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rocframe.planning.variance import variance_of
 
 if TYPE_CHECKING:
     from rocframe.inference.p_values import Alternative
     from rocframe.planning.variance import Variance
+
+SeAt = Literal["estimate", "null"]
 
 NORMAL = NormalDist()
 
@@ -27,7 +29,8 @@ NORMAL = NormalDist()
 class Plan:
     """One area against a given one, or against that of another model on rows of the same sizes.
 
-    The null hypothesis is that the area is `null`, or that both are `auc_b`.
+    The null hypothesis is that the area is `null`, or that both are `auc_b`. `se_at` says whether
+    the test divides by the standard error where the areas are, or under the null hypothesis.
     """
 
     auc: float
@@ -39,6 +42,7 @@ class Plan:
     alpha: float
     alternative: Alternative
     variance: Variance
+    se_at: SeAt
 
     @property
     def reference(self) -> float:
@@ -71,8 +75,9 @@ class Plan:
     def power(self) -> float:
         """How likely the test is to find the difference."""
         sides = 2 if self.alternative == "two-sided" else 1
-        least = NORMAL.inv_cdf(1 - self.alpha / sides) * self.se_null
         se = self.se
+        boundary = se if self.se_at == "estimate" else self.se_null
+        least = NORMAL.inv_cdf(1 - self.alpha / sides) * boundary
         above = NORMAL.cdf((self.difference - least) / se)
         below = NORMAL.cdf((-self.difference - least) / se)
         return {"two-sided": above + below, "greater": above, "less": below}[self.alternative]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from rocframe.inference.p_values import Alternative
     from rocframe.planning.given import Several, SeveralWhole
+    from rocframe.planning.plan import SeAt
     from rocframe.planning.variance import Variance
 
 
@@ -23,6 +24,7 @@ def power(
     alpha: Several = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
+    se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Plan the power of tests of an AUC: how likely they are to find the difference that is there.
 
@@ -52,16 +54,21 @@ def power(
     variance
         Formula for the variance of an estimated area: `"hanley_mcneil_exponential"`, exact for
         exponential scores and near for many others; or `"obuchowski"`, made for ratings of normal
-        scores, which is larger and asks for more rows.
+        scores, which is larger, and asks for more rows, at areas from about 0.7 to 0.95, and
+        smaller near 1/2 and near 1.
+    se_at
+        Where the test takes its standard error: `"estimate"`, as DeLong's tests do in `auc_test`
+        and `compare`; or `"null"`, under the null hypothesis, as published formulas do, and, for
+        one model against chance, the permutation and Mann-Whitney tests.
 
     Returns
     -------
     DataFrame
         `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_null, se, target, power, note`; a row per combination, in the order of the
-        values given. `power` is the chance of a p-value of at most `alpha`. `null` is null for two
-        models, and `auc_b` and `correlation` for one; `target` and `note` always are. `se_null` and
-        `se` are standard errors of the estimated difference, under the null hypothesis and as
+        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        the values given. `power` is the chance of a p-value of at most `alpha`. `null` is null for
+        two models, and `auc_b` and `correlation` for one; `target` and `note` always are. `se_null`
+        and `se` are standard errors of the estimated difference, under the null hypothesis and as
         planned.
 
     Raises
@@ -70,13 +77,15 @@ def power(
         If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
         come together, or `null` is given for two models.
     UnknownOptionError
-        If `alternative` or `variance` is not one of its set.
+        If `alternative`, `variance` or `se_at` is not one of its set.
 
     Notes
     -----
-    The estimated area is taken to be normal, which is rough for few rows and areas near 1; the
-    test is taken to use the standard error under the null hypothesis. Rows are independent: many
-    rows of one person count for less.
+    The estimated area is taken to be normal. That is rough for few rows and areas near 1: with
+    fewer than 10 rows of a class the numbers say little, and where all pairs are in order DeLong's
+    test has no p-value. Two models may change places, unless the standard error is that under the
+    null hypothesis, where both have the second one's area. Rows are independent: many rows of one
+    person count for less.
 
     References
     ----------
@@ -102,8 +111,8 @@ def power(
     │ --- ┆ ---  ┆ ---   ┆ ---   ┆ ---      │
     │ f64 ┆ f64  ┆ i64   ┆ i64   ┆ f64      │
     ╞═════╪══════╪═══════╪═══════╪══════════╡
-    │ 0.7 ┆ 0.5  ┆ 20    ┆ 80    ┆ 0.793899 │
-    │ 0.7 ┆ 0.5  ┆ 40    ┆ 80    ┆ 0.955733 │
+    │ 0.7 ┆ 0.5  ┆ 20    ┆ 80    ┆ 0.809272 │
+    │ 0.7 ┆ 0.5  ┆ 40    ┆ 80    ┆ 0.966058 │
     └─────┴──────┴───────┴───────┴──────────┘
     """
     from rocframe.planning.given import combinations
@@ -120,5 +129,6 @@ def power(
         alpha=alpha,
         alternative=alternative,
         variance=variance,
+        se_at=se_at,
     )
     return plans(row({}, Plan(**one)) for one in asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
     from rocframe.inference.p_values import Alternative
     from rocframe.planning.given import Several
-    from rocframe.planning.plan import Plan
+    from rocframe.planning.plan import Plan, SeAt
     from rocframe.planning.variance import Variance
 
 LARGEST = 10**12  # rows: more than anybody has
+FEWEST = 10  # rows of a class: below, the normal approximation does not hold
 ROUNDING = 1e-12
 
 
@@ -28,6 +29,7 @@ def sample_size(
     alpha: Several = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
+    se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Plan how many rows it takes to find a difference of areas with the power that is wanted.
 
@@ -57,19 +59,24 @@ def sample_size(
     variance
         Formula for the variance of an estimated area: `"hanley_mcneil_exponential"`, exact for
         exponential scores and near for many others; or `"obuchowski"`, made for ratings of normal
-        scores, which is larger and asks for more rows.
+        scores, which is larger, and asks for more rows, at areas from about 0.7 to 0.95, and
+        smaller near 1/2 and near 1.
+    se_at
+        Where the test takes its standard error: `"estimate"`, as DeLong's tests do in `auc_test`
+        and `compare`; or `"null"`, under the null hypothesis, as published formulas do, and, for
+        one model against chance, the permutation and Mann-Whitney tests.
 
     Returns
     -------
     DataFrame
         `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_null, se, target, power, note`; a row per combination, in the order of the
-        values given. `n_pos` is the smallest number of positives that, with `ratio` times as many
-        negatives, rounded up to `n_neg`, reaches the power wanted, which is in `target`; `power` is
-        the one that is reached. Where no number of rows does, say because there is no difference or
-        it lies on the other side, these are null, the standard errors too, and `note` is
-        `no_solution`. `se_null` and `se` are standard errors of the estimated difference, under the
-        null hypothesis and as planned.
+        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        the values given. `n_pos` is the smallest number of positives that, with `ratio` times as
+        many negatives, rounded up to `n_neg`, reaches the power wanted, which is in `target`, with
+        at least 10 rows of each class; `power` is the one that is reached. Where no number of rows
+        does, say because there is no difference or it lies on the other side, these are null, the
+        standard errors too, and `note` is `no_solution`. `se_null` and `se` are standard errors of
+        the estimated difference, under the null hypothesis and as planned.
 
     Raises
     ------
@@ -77,13 +84,15 @@ def sample_size(
         If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
         come together, or `null` is given for two models.
     UnknownOptionError
-        If `alternative` or `variance` is not one of its set.
+        If `alternative`, `variance` or `se_at` is not one of its set.
 
     Notes
     -----
-    The estimated area is taken to be normal, which is rough for few rows and areas near 1; the
-    test is taken to use the standard error under the null hypothesis. Rows are independent: many
-    rows of one person count for less.
+    The estimated area is taken to be normal. That is rough for few rows and areas near 1, so there
+    are at least 10 rows of each class: below, the normal approximation behind these tests does not
+    hold. Where all pairs are in order DeLong's test has no p-value. Two models may change places,
+    unless the standard error is that under the null hypothesis, where both have the second one's
+    area. Rows are independent: many rows of one person count for less.
 
     References
     ----------
@@ -109,8 +118,8 @@ def sample_size(
     │ --- ┆ ---  ┆ ---   ┆ ---   ┆ ---    ┆ ---      │
     │ f64 ┆ f64  ┆ i64   ┆ i64   ┆ f64    ┆ f64      │
     ╞═════╪══════╪═══════╪═══════╪════════╪══════════╡
-    │ 0.7 ┆ 0.5  ┆ 21    ┆ 84    ┆ 0.8    ┆ 0.813459 │
-    │ 0.8 ┆ 0.5  ┆ 9     ┆ 36    ┆ 0.8    ┆ 0.82216  │
+    │ 0.7 ┆ 0.5  ┆ 20    ┆ 80    ┆ 0.8    ┆ 0.809272 │
+    │ 0.8 ┆ 0.5  ┆ 10    ┆ 40    ┆ 0.8    ┆ 0.920464 │
     └─────┴──────┴───────┴───────┴────────┴──────────┘
     """
     from rocframe.planning.given import combinations
@@ -126,6 +135,7 @@ def sample_size(
         alpha=alpha,
         alternative=alternative,
         variance=variance,
+        se_at=se_at,
     )
     found = []
     for one in asked:
@@ -140,15 +150,17 @@ def _smallest(*, ratio: float, power: float, **given: Any) -> Plan | None:
 
     def with_rows(n_pos: int) -> Plan:
         # A whole number of negatives that rounding puts just above itself stays.
-        n_neg = max(1, ceil(ratio * n_pos * (1 - ROUNDING)))
+        n_neg = ceil(ratio * n_pos * (1 - ROUNDING))
         return Plan(n_pos=n_pos, n_neg=n_neg, **given)
 
-    enough = 1
-    while with_rows(enough).power < power:
-        enough *= 2
-        if enough > LARGEST:
+    if not 1 / LARGEST <= ratio <= LARGEST:
+        return None
+    few = max(FEWEST, floor((FEWEST - 1) / ratio * (1 + ROUNDING)) + 1) - 1
+    enough = few + 1
+    while (plan := with_rows(enough)).power < power:
+        if max(plan.n_pos, plan.n_neg) > LARGEST:
             return None
-    few = enough // 2
+        few, enough = enough, 2 * enough
     while enough - few > 1:
         middle = (few + enough) // 2
         if with_rows(middle).power < power:

@@ -35,9 +35,9 @@ def exponential(area: float, n_pos: int, n_neg: int) -> float:
 
 def binormal(area: float, n_pos: int, n_neg: int) -> float:
     """Return the variance for ratings of scores that are normal, equally spread in both classes."""
-    # The covariance of the curve's two parameters is not in it, which is why it is larger than the
-    # variance of the area over all pairs. 0.0099 for 1/(32π) and 1.414 for √2 as published: other
-    # programs have them too.
+    # The covariance of the curve's two parameters is not in it, which makes it larger than the
+    # variance of the area over all pairs, but for areas near 1/2 and near 1. 0.0099 for 1/(32π) and
+    # 1.414 for √2 as published: other programs have them too.
     apart = 1.414 * NormalDist().inv_cdf(area)
     both = (5 * apart**2 + 8) / n_pos + (apart**2 + 8) / n_neg
     return 0.0099 * exp(-(apart**2) / 2) * both

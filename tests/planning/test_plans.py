@@ -21,10 +21,13 @@ SCHEMA = {
     **dict.fromkeys(["auc", "null", "auc_b", "correlation", "difference"], pl.Float64),
     **dict.fromkeys(["n_pos", "n_neg"], pl.Int64),
     **dict.fromkeys(["ratio", "alpha"], pl.Float64),
-    **dict.fromkeys(["alternative", "variance"], pl.String),
+    **dict.fromkeys(["alternative", "variance", "se_at"], pl.String),
     **dict.fromkeys(["se_null", "se", "target", "power"], pl.Float64),
     "note": pl.String,
 }
+
+
+CHOSEN = ("two-sided", VARIANCES[0])
 
 
 def one(table: pl.DataFrame, name: str = "power") -> float:
@@ -40,11 +43,20 @@ def test_a_plan_has_what_was_given_and_what_follows():
     # beats two negatives, 1.28 / 1.8, and that two positives beat a negative, 0.8 / 1.2.
     se_null = math.sqrt(31 / 2400)
     se = math.sqrt((0.16 + 9 * (0.8 / 1.2 - 0.64) + 19 * (1.28 / 1.8 - 0.64)) / 200)
-    least = norm.ppf(0.975) * se_null
-    power = norm.sf((least - 0.3) / se) + norm.cdf((-least - 0.3) / se)
-    row = (0.8, 0.5, None, None, 0.3, 10, 20, 2.0, 0.05, "two-sided", VARIANCES[0], se_null, se)
+    power = norm.sf(norm.ppf(0.975) - 0.3 / se) + norm.cdf(norm.ppf(0.025) - 0.3 / se)
+    row = (0.8, 0.5, None, None, 0.3, 10, 20, 2.0, 0.05, *CHOSEN, "estimate", se_null, se)
     expected = pl.DataFrame([(*row, None, power, None)], schema=SCHEMA, orient="row")
     assert_frame_equal(table, expected, rel_tol=1e-12)
+
+
+def test_a_test_may_take_its_standard_error_under_the_null_hypothesis():
+    table = rf.power(auc=0.8, n_pos=10, n_neg=20, se_at="null")
+    se_null, se = table.select("se_null", "se").row(0)
+    least = norm.ppf(0.975) * se_null
+    power = norm.sf((least - 0.3) / se) + norm.cdf((-least - 0.3) / se)
+    assert one(table) == pytest.approx(power, rel=1e-12)
+    same = ["se_null", "se", "difference", "n_pos"]
+    assert_frame_equal(table.select(same), rf.power(auc=0.8, n_pos=10, n_neg=20).select(same))
 
 
 def test_two_models_share_the_second_ones_area_under_the_null_hypothesis():
@@ -55,8 +67,32 @@ def test_two_models_share_the_second_ones_area_under_the_null_hypothesis():
     assert one(table, "difference") == pytest.approx(0.05, rel=1e-14)
     assert one(table, "se_null") == pytest.approx(b * math.sqrt(2 * 0.6), rel=1e-12)
     assert one(table, "se") == pytest.approx(math.sqrt(a * a + b * b - 0.8 * a * b), rel=1e-12)
-    least = norm.ppf(0.95) * one(table, "se_null")
-    assert one(table) == pytest.approx(norm.cdf((-0.05 - least) / one(table, "se")), rel=1e-10)
+    beyond = -0.05 / one(table, "se") - norm.ppf(0.95)
+    assert one(table) == pytest.approx(norm.cdf(beyond), rel=1e-10)
+
+
+def test_two_models_may_change_places():
+    sizes = {"correlation": 0.4, "n_pos": 80, "n_neg": 90}
+    there, back = rf.power(auc=[0.85, 0.95], auc_b=[0.95, 0.85], **sizes)["power"][1:3].sort()
+    assert there == pytest.approx(back, rel=1e-12)
+    sizes = rf.sample_size(auc=[0.85, 0.95], auc_b=[0.95, 0.85], correlation=0.4)
+    by_areas = {row["auc"]: row["n_pos"] for row in sizes.iter_rows(named=True) if row["n_pos"]}
+    assert by_areas[0.85] == by_areas[0.95]
+
+
+def test_there_are_at_least_ten_rows_of_each_class():
+    for ratio, sizes in {
+        **{1: (10, 10), 3: (10, 30), 0.5: (19, 10), 1 / 3: (28, 10), 0.1: (91, 10)},
+        **{0.9: (11, 10), 1.05: (10, 11)},
+    }.items():
+        assert rf.sample_size(auc=0.99, ratio=ratio).select("n_pos", "n_neg").row(0) == sizes
+    two = rf.sample_size(auc=0.99, auc_b=0.5, correlation=0.5)
+    assert two.select("n_pos", "n_neg").row(0) == (10, 10)
+
+
+@pytest.mark.parametrize("ratio", [1e-300, 5e-324, 1e300, 1.7e308])
+def test_a_ratio_beyond_all_numbers_of_rows_has_no_solution(ratio):
+    assert rf.sample_size(auc=0.6, ratio=ratio)["note"].to_list() == ["no_solution"]
 
 
 def test_there_is_a_row_for_each_combination_the_last_argument_changing_first():
@@ -85,7 +121,7 @@ def test_what_no_number_of_rows_finds_has_no_solution():
 
 
 def test_what_no_area_shows_has_no_solution():
-    table = rf.detectable_difference(n_pos=[2, 40], n_neg=3)
+    table = rf.detectable_difference(n_pos=[2, 40], n_neg=3, se_at="null")
     assert table["note"].to_list() == ["no_solution", None]
     nothing = ["auc", "difference", "se_null", "se", "power"]
     assert table.head(1).select(nothing).null_count().row(0) == (1,) * 5
@@ -100,14 +136,20 @@ def test_hanley_and_mcneils_table_of_rows_for_two_models():
     # Table III of 1982, for different rows, one-sided: from 0.70 to 0.75. It leaves out terms of
     # the order of 1/n, which make up for some rows.
     table = rf.sample_size(
-        auc=0.75, auc_b=0.7, correlation=0, power=[0.8, 0.9, 0.95], alternative="greater"
+        auc=0.75,
+        auc_b=0.7,
+        correlation=0,
+        power=[0.8, 0.9, 0.95],
+        alternative="greater",
+        se_at="null",
     )
     assert table["n_pos"].to_list() == [pytest.approx(n, rel=0.004) for n in (652, 897, 1131)]
     assert table["n_neg"].to_list() == table["n_pos"].to_list()
 
 
 # As pROC 1.18 prints them, which looks at one tail only.
-PROC = {"n_pos": 41, "n_neg": 72, "variance": "obuchowski"}
+PUBLISHED = {"variance": "obuchowski", "se_at": "null"}
+PROC = {"n_pos": 41, "n_neg": 72, **PUBLISHED}
 
 
 def test_power_and_detectable_difference_are_those_of_proc():
@@ -130,9 +172,7 @@ TABULATED = {
 @pytest.mark.parametrize("ratio", TABULATED)
 def test_obuchowskis_table_of_rows_for_one_model(ratio):
     areas = [0.6, 0.7, 0.8][: len(TABULATED[ratio])]
-    table = rf.sample_size(
-        auc=areas, ratio=ratio, power=0.9, alternative="greater", variance="obuchowski"
-    )
+    table = rf.sample_size(auc=areas, ratio=ratio, power=0.9, alternative="greater", **PUBLISHED)
     for (n_pos, n_neg), (pos, neg) in zip(
         table.select("n_pos", "n_neg").rows(), TABULATED[ratio], strict=True
     ):
@@ -144,7 +184,7 @@ def test_obuchowskis_table_of_rows_for_one_model(ratio):
 
 def test_sample_size_is_where_the_formula_solved_for_n_is():
     for ratio in (0.5, 1.0, 1.7):
-        found = rf.sample_size(auc=0.73, ratio=ratio, power=0.95, variance="obuchowski")
+        found = rf.sample_size(auc=0.73, ratio=ratio, power=0.95, **PUBLISHED)
 
         def short(n: float, ratio: float = ratio) -> float:
             a = 1.414 * norm.ppf(0.73)
@@ -170,10 +210,68 @@ def test_exponential_scores_are_found_better_than_chance_as_often_as_planned(auc
     score = rng.exponential(np.where(label, auc / (1 - auc), 1.0))
     rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, "score": score})
     tests = rf.auc_test(rows, "label", "score", by="g", method="mann_whitney")
-    plan = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg)
+    plan = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, se_at="null")
     assert tests["auc"].std() == pytest.approx(one(plan, "se"), rel=0.06)
     share = (tests["p_value"] <= 0.05).mean()
     assert share == pytest.approx(one(plan), abs=4 * math.sqrt(0.25 / groups) + 0.005)
+
+
+def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, shared=0.0):
+    """Scores of models whose curves have these areas, with a common part of this variance."""
+    rng = np.random.default_rng(n_pos)
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    common = shared**0.5 * rng.normal(size=len(label))
+    scores = {
+        name: common
+        + (1 - shared) ** 0.5 * rng.normal(size=len(label))
+        + math.sqrt(2) * norm.ppf(area) * label
+        for name, area in areas.items()
+    }
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    return pl.DataFrame({"g": group, "label": label, **scores})
+
+
+@pytest.mark.parametrize(
+    ("auc", "null", "n_pos", "n_neg"),
+    [(0.95, 0.9, 50, 50), (0.9, 0.8, 30, 30), (0.85, 0.9, 182, 182), (0.7, 0.6, 120, 120)],
+)
+def test_delongs_test_finds_about_what_is_planned(auc, null, n_pos, n_neg):
+    rows = normal_scores({"score": auc}, n_pos, n_neg, 1_000)
+    tests = rf.auc_test(rows, "label", "score", by="g", null=null, adjust=None)
+    plan = rf.power(auc=auc, null=null, n_pos=n_pos, n_neg=n_neg)
+    # What is left is the variance's: near an area of 1 that of normal scores is smaller.
+    assert (tests["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.12)
+    # With the standard error that is there it is nearer, but for the tails of few rows.
+    true = norm.cdf(abs(auc - null) / tests["auc"].std() - norm.ppf(0.975))
+    assert (tests["p_value"] <= 0.05).mean() == pytest.approx(true, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shared", "rows_each"), [(0.95, 0.9, 0.5, 80), (0.8, 0.75, 0.7, 150)]
+)
+def test_comparisons_find_about_what_is_planned(a, b, shared, rows_each):
+    rows = normal_scores({"a": a, "b": b}, rows_each, rows_each, 500, shared)
+    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None)
+    correlation = np.corrcoef(pairs["auc_a"], pairs["auc_b"])[0, 1]
+    plan = rf.power(auc=b, auc_b=a, correlation=correlation, n_pos=rows_each, n_neg=rows_each)
+    found = (pairs["p_value"] <= 0.05).mean()
+    assert found == pytest.approx(one(plan), abs=0.12)
+    true = norm.cdf((a - b) / pairs["difference"].std() - norm.ppf(0.975))
+    assert found == pytest.approx(true, abs=0.06)
+
+
+def test_comparisons_of_exponential_scores_find_what_is_planned():
+    rng = np.random.default_rng(7)
+    groups, size = 1_000, 200
+    label = np.tile(np.arange(size) < 100, groups)
+    scores = {
+        name: rng.exponential(np.where(label, auc / (1 - auc), 1.0))
+        for name, auc in {"a": 0.9, "b": 0.8}.items()
+    }
+    rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, **scores})
+    pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None)
+    plan = rf.power(auc=0.9, auc_b=0.8, correlation=0, n_pos=100, n_neg=100)
+    assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.04)
 
 
 def test_the_binormal_formula_is_on_the_safe_side_of_normal_scores():
@@ -228,6 +326,7 @@ designs = st.fixed_dictionaries(
         "alpha": st.sampled_from([0.01, 0.05, 0.1]),
         "alternative": st.sampled_from(["two-sided", "greater"]),
         "variance": st.sampled_from(VARIANCES),
+        "se_at": st.sampled_from(["estimate", "null"]),
     }
 )
 some = settings(max_examples=40)
@@ -255,10 +354,11 @@ def test_sample_size_reaches_the_power_and_one_positive_less_does_not(auc, ratio
     table = rf.sample_size(auc=auc, ratio=ratio, power=power, **design)
     n_pos, n_neg = table.select("n_pos", "n_neg").row(0)
     assert one(table) >= power
-    assert n_neg == max(1, math.ceil(round(ratio * n_pos, 9)))
+    assert n_neg == math.ceil(round(ratio * n_pos, 9))
+    assert min(n_pos, n_neg) >= 10
     assert one(rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, **design)) == one(table)
-    if n_pos > 1:
-        fewer = max(1, math.ceil(round(ratio * (n_pos - 1), 9)))
+    fewer = math.ceil(round(ratio * (n_pos - 1), 9))
+    if min(n_pos - 1, fewer) >= 10:
         assert one(rf.power(auc=auc, n_pos=n_pos - 1, n_neg=fewer, **design)) < power
 
 
@@ -381,6 +481,10 @@ WHOLE = "it is no whole number from 1 to 9007199254740992.\nGive, say, {}=1000."
                 "variance='delong': there is no such choice.\n"
                 "Choose one of: 'hanley_mcneil_exponential', 'obuchowski'."
             ),
+        ),
+        (
+            {"se_at": "alternative"},
+            "se_at='alternative': there is no such choice.\nChoose one of: 'estimate', 'null'.",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
