@@ -131,7 +131,8 @@ def test_functions_that_compare_explain_their_parameters_in_the_same_words():
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance = every[1:]
     assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
-    auc = documented(rf.auc)
+    auc, intervals = documented(rf.auc), documented(rf.intervals)
+    assert auc["cluster"] == intervals["cluster"]
     assert all(auc[name] == every[0][name] for name in ("cluster", "seed", "standardize"))
 
 
@@ -148,6 +149,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
         for parameter, text in documented(function).items():
             every.setdefault(parameter, set()).add(text)
+    assert documented(rf.band)["level"] == "Share of bands that hold, between 0 and 1."
+    every["level"].discard(documented(rf.band)["level"])
     for parameter in ("label", "positive", "weight", "missing", "level", "predictions", "curves"):
         assert len(every[parameter]) == 1, parameter
     # Verbs look for a column `count`, and say so; expressions do not.

@@ -70,8 +70,8 @@ def auc(
         `"newcombe"`, `"hanley_mcneil"` (the Wald interval of their variance) and
         `"hanley_mcneil_exponential"` (its shortcut, which knows nothing but the area); quantiles
         of resamples, `"bootstrap"`, or these turned about the estimate, `"bootstrap_basic"`, or
-        corrected for bias and skewness, `"bootstrap_bca"`; None for no interval, which takes half
-        the time.
+        corrected for bias and skewness, `"bootstrap_bca"`; None for no interval, which takes a
+        tenth to a fifth less time.
     level
         Share of intervals that cover, between 0 and 1.
     n_boot
@@ -80,8 +80,8 @@ def auc(
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
     cluster
-        Column or expression saying which rows belong together, such as those of one user: the
-        interval is that of independent clusters, whose rows need not be.
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -102,9 +102,11 @@ def auc(
         lower, upper, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or
         `tpr` the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. The
         three counts (Int64) are of rows, `count` included, also where rows are weighted; areas
-        and limits are Float64 in [0, 1]. An area is null without positives or without negatives;
-        `se` where DeLong's variance is 0 or a class has one row. At an AUC of 0 or 1 the limits
-        are Newcombe's, and `ci_method` says so. `note` (String) is null, or the first that
+        and limits are Float64 in [0, 1], but where `standardize` puts them below 0 for a model
+        worse than chance. An area is null without positives or without negatives; `se` where its
+        variance is 0. With one row of a class `se` and limits are null for DeLong's methods and
+        the bootstraps, the others have both. At an AUC of 0 or 1 the limits are Newcombe's, and
+        `ci_method` says so. `note` (String) is null, or the first that
         applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
         zero_variance, redrawn`; the last with a number, as in `redrawn:12`: so many resamples of
         clusters lacked a class.
@@ -134,6 +136,9 @@ def auc(
 
     J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
     characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
 
     B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
     Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410

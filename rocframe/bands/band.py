@@ -67,7 +67,7 @@ def band(
         Wilson's limits of TPR as if the threshold of each FPR were known; `"threshold"`, Wilson's
         limits of TPR and of FPR, each at `level`, at each threshold.
     level
-        Share of intervals that cover, between 0 and 1.
+        Share of bands that hold, between 0 and 1.
     grid
         Where: a number of FPRs, evenly from 0 to 1; a list of them; or `"curve"`, those of the
         group's own curve. `"threshold"` takes the lowest threshold that keeps to each FPR.

@@ -91,11 +91,11 @@ def auc_test(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `n_pos, n_neg, n_missing, auc, null, se, statistic, p_value, p_adjusted,
-        test, note`; a row per group, sorted by group. The three counts (Int64) are of rows,
-        `count` included, also where rows are weighted; all else are Float64, but for the last two
-        (String). `statistic` is the difference of `auc` and `null` over `se`: DeLong's standard
-        error, or that of an area by chance, ties allowed for. `p_adjusted` is adjusted over the
-        whole result. `test` is `method`, or `permutation_exact`. Without positives or without
+        test, note`; a row per group, sorted by group. The three counts (Int64) are of rows, `count`
+        included, also where rows are weighted; all else are Float64, but for the last two (String).
+        `statistic` is the difference of `auc` and `null` over `se`: DeLong's standard error, or
+        that of an area by chance, ties allowed for. `p_adjusted` is adjusted over the whole result.
+        `test` is `method`, or `permutation_exact`; it is never null. Without positives or without
         negatives `auc` and all that follows from it is null; under `"delong"` the p-value is null
         too where a class has one row or where the variance is 0, say at an AUC of 1. Where the
         variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1. `note` is

@@ -71,7 +71,6 @@ def tested(cases: Cases, question: Question) -> pl.DataFrame:
     # Without any spread an area is either the one asked about, or nothing can be said.
     same = (variance == 0) & (np.abs(area - question.null) < ROUNDING)
     statistic[same], p[same] = 0, 1
-    test[np.isnan(p)] = None
     found: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,

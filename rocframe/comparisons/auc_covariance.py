@@ -66,8 +66,8 @@ def auc_covariance(
         What becomes of rows that only some of the models have: `"raise"` an error, or `"drop"`
         them and count them in `note`.
     cluster
-        Column or expression saying which rows belong together, such as those of one user: the
-        interval is that of independent clusters, whose rows need not be.
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.

@@ -110,8 +110,8 @@ def compare(
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
     cluster
-        Column or expression saying which rows belong together, such as those of one user: the
-        interval is that of independent clusters, whose rows need not be.
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -170,6 +170,12 @@ def compare(
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
     correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
+
+    B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
+    variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
 
     E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
     operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.

@@ -81,8 +81,8 @@ def contrast(
         What becomes of rows that only some of the models have: `"raise"` an error, or `"drop"`
         them and count them in `note`.
     cluster
-        Column or expression saying which rows belong together, such as those of one user: the
-        interval is that of independent clusters, whose rows need not be.
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -130,6 +130,9 @@ def contrast(
     E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
     correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
     doi:10.2307/2531595
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
 
     Examples
     --------

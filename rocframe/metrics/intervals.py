@@ -93,8 +93,8 @@ def intervals(
         Whole number from 0 that the bootstrap draws by; None draws anew each time. What a group
         draws depends on the seed and its key only.
     cluster
-        Column or expression saying which rows belong together, such as those of one user: the
-        interval is that of independent clusters, whose rows need not be.
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.

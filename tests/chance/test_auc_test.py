@@ -106,18 +106,18 @@ def test_a_group_that_cannot_be_tested_says_why_and_costs_no_other_anything(fram
     alone = rf.auc_test(pl.DataFrame(PREDICTIONS), "label", "score")["p_value"].item()
     table = rf.auc_test(frame(rows), "label", "score", by="g", missing="drop").lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic").rows() == [
-        ("a", 0, 0, None, None, None, None, "no_rows"),
-        ("b", 2, 0, None, None, None, None, "no_negatives"),
-        ("c", 1, 2, 1.0, None, None, None, "one_positive"),
-        ("d", 1, 1, 0.5, None, None, None, "one_positive"),
+        ("a", 0, 0, None, None, None, "delong", "no_rows"),
+        ("b", 2, 0, None, None, None, "delong", "no_negatives"),
+        ("c", 1, 2, 1.0, None, None, "delong", "one_positive"),
+        ("d", 1, 1, 0.5, None, None, "delong", "one_positive"),
         ("e", 2, 2, 0.875, alone, alone, "delong", None),
     ]
     assert table["n_missing"].to_list() == [1, 0, 0, 0, 0]
     options = {"by": "g", "missing": "drop", "method": "permutation"}
     table = rf.auc_test(frame(rows), "label", "score", adjust=None, **options).lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic", "p_adjusted").rows() == [
-        ("a", 0, 0, None, None, None, "no_rows"),
-        ("b", 2, 0, None, None, None, "no_negatives"),
+        ("a", 0, 0, None, None, "permutation", "no_rows"),
+        ("b", 2, 0, None, None, "permutation", "no_negatives"),
         ("c", 1, 2, 1.0, pytest.approx(2 / 3), "permutation_exact", None),
         ("d", 1, 1, 0.5, 1.0, "permutation", "zero_variance"),
         ("e", 2, 2, 0.875, pytest.approx(4 / 6), "permutation_exact", None),
@@ -133,9 +133,9 @@ def test_without_spread_an_area_is_the_one_asked_about_or_nothing_can_be_said(al
         table = rf.auc_test(rows, "label", "score", alternative=alternative, **options)
         return table.select("auc", "se", "statistic", "p_value", "test", "note").row(0)
 
-    assert delong(perfect) == (1.0, None, None, None, None, "zero_variance")
+    assert delong(perfect) == (1.0, None, None, None, "delong", "zero_variance")
     assert delong(constant) == (0.5, None, 0.0, 1.0, "delong", "zero_variance")
-    assert delong(constant, null=0.6) == (0.5, None, None, None, None, "zero_variance")
+    assert delong(constant, null=0.6) == (0.5, None, None, None, "delong", "zero_variance")
     ranked = delong(constant, method="mann_whitney")
     assert ranked == (0.5, None, 0.0, 1.0, "mann_whitney", "zero_variance")
     weighted = constant.with_columns(w=pl.Series([0.1, 0.7, 0.3, 1.9]))
