@@ -12,6 +12,8 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.one_vs_one import one_vs_one
+from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -76,6 +78,8 @@ __all__ = [
     "curve",
     "datasets",
     "detectable_difference",
+    "one_vs_one",
+    "one_vs_rest",
     "power",
     "read",
     "sample_size",

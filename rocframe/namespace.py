@@ -12,6 +12,8 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.one_vs_one import one_vs_one
+from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -66,6 +68,8 @@ class RocFrame:
     contrast = verb(contrast)
     auc_covariance = verb(auc_covariance)
     auc_test = verb(auc_test)
+    one_vs_rest = verb(one_vs_rest)
+    one_vs_one = verb(one_vs_one)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

@@ -111,6 +111,7 @@ def test_functions_that_measure_cite_where_they_come_from():
 
 
 READ_PREDICTIONS = ["curve", "auc", "auc_test"]
+MANY_CLASSES = ["one_vs_rest", "one_vs_one"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -135,6 +136,9 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
         for parameter, text in documented(function).items():
             every.setdefault(parameter, set()).add(text)
+    # Where there are many classes, labels are classes.
+    for name in MANY_CLASSES:
+        every["label"] -= {documented(FUNCTIONS[name])["label"]}
     for parameter in ("label", "positive", "weight", "missing", "level", "predictions", "curves"):
         assert len(every[parameter]) == 1, parameter
     # Verbs look for a column `count`, and say so; expressions do not.
@@ -147,6 +151,14 @@ def test_the_summary_says_which_inequality_and_which_end_a_curve_has():
     text = " ".join(inspect.getdoc(rf.curve).split())
     for words in ("`score >= threshold`", "Tied scores share a row", "`inf`", "null", "LazyFrame"):
         assert words in text
+
+
+def test_verbs_on_many_classes_explain_their_parameters_in_the_same_words():
+    every = [documented(FUNCTIONS[name]) for name in MANY_CLASSES]
+    for parameter in set.union(*map(set, every)):
+        texts = {words[parameter] for words in every if parameter in words}
+        longest = max(texts, key=len)
+        assert all(longest.startswith(text) for text in texts), parameter
 
 
 KEYS = {"*by", "model"}

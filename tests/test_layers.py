@@ -41,6 +41,7 @@ ROOMS = [
     "areas",
     "comparisons",
     "chance",
+    "classes",
     "planning",
     "expressions",
     "storage",

@@ -21,6 +21,8 @@ VERBS = [
     "compare",
     "contrast",
     "curve",
+    "one_vs_one",
+    "one_vs_rest",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 
