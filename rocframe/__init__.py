@@ -12,6 +12,7 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.multiclass_auc import multiclass_auc
 from rocframe.classes.one_vs_one import one_vs_one
 from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -78,6 +79,7 @@ __all__ = [
     "curve",
     "datasets",
     "detectable_difference",
+    "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
     "power",

@@ -12,6 +12,7 @@ from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.multiclass_auc import multiclass_auc
 from rocframe.classes.one_vs_one import one_vs_one
 from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -68,6 +69,7 @@ class RocFrame:
     contrast = verb(contrast)
     auc_covariance = verb(auc_covariance)
     auc_test = verb(auc_test)
+    multiclass_auc = verb(multiclass_auc)
     one_vs_rest = verb(one_vs_rest)
     one_vs_one = verb(one_vs_one)
     at = verb(at)

@@ -106,12 +106,12 @@ PLAN = ["power", "sample_size", "detectable_difference"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "auc_test", "at", "area", *PLAN):
+    for name in ("curve", "auc", "auc_test", "at", "area", *PLAN, *MANY_CLASSES):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
 READ_PREDICTIONS = ["curve", "auc", "auc_test"]
-MANY_CLASSES = ["one_vs_rest", "one_vs_one"]
+MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -198,6 +198,17 @@ def test_the_columns_of_auc_test_are_those_documented():
     tests = rf.auc_test(PREDICTIONS, "label", "score", by="model")
     assert tests.columns == ["model", *columns]
     assert [*names(rf.auc_test, 1), "redrawn"] == names(rf.auc, 2)
+
+
+def test_the_columns_of_verbs_on_many_classes_are_those_documented():
+    rows = pl.DataFrame({"truth": ["a", "b"], "a": [1, 0], "b": [0, 1], "g": [1, 1]})
+    for name, keys in {
+        "one_vs_rest": ["g", "id"],
+        "one_vs_one": ["g", "id"],
+        "multiclass_auc": [],
+    }.items():
+        table = FUNCTIONS[name](rows, "truth", ["a", "b"])
+        assert table.columns == [*keys, *names(FUNCTIONS[name], 0)]
 
 
 def test_the_columns_of_plans_are_those_documented():

@@ -66,6 +66,7 @@ GUESTS = {
         "areas",
         "comparisons",
         "chance",
+        "classes",
         "charts",
     },
     "cyclopts": {"cli", "command"},

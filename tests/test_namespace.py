@@ -21,6 +21,7 @@ VERBS = [
     "compare",
     "contrast",
     "curve",
+    "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
 ]

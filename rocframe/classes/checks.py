@@ -55,13 +55,14 @@ def whole_lists(
         if wrong.any():
             row = rows.filter(wrong)[0]
             _, value = row.popitem()
+            place = ", ".join(f"{key}={one!r}" for key, one in row.items())
             raise OptionValueError.of(
                 "scores",
                 name,
                 f"there are {size} classes, and {counted(int(wrong.sum()))} with another number "
                 "of scores",
-                f"The first, where {', '.join(f'{key}={one!r}' for key, one in row.items())}, "
-                f"has {shown(value)}.\nMend such rows, or leave them out with .filter().",
+                f"The first{place and f', where {place},'} has {shown(value)}.\n"
+                "Mend such rows, or leave them out with .filter().",
             )
         return held
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from rocframe.classes.checks import binary_labels, known_labels, whole_lists
+from rocframe.classes.checks import binary_labels, known_labels
 from rocframe.classes.riders import ID, read_riders
 from rocframe.classes.scores import read_scores, roots_of
 from rocframe.classes.values import as_classes, comparable, labels_by_class
@@ -100,7 +100,7 @@ def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Seque
     named = [row] if ids is None else [column(name) for name in ids]
     if ids is None:
         plan = plan.with_row_index(names["row"])
-    of, exprs = [], scores.exprs
+    of: list[pl.Expr] = []
     classes = pl.Series("class", [])
     if scores.values is None:
         _, expr, kind = resolved(plan, schema, "classes", scores.of or "")
@@ -109,8 +109,7 @@ def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Seque
         dtype = None if isinstance(given.label, Mapping) else labels[0][2]
         name = "" if isinstance(given.label, Mapping) else labels[0][0]
         classes = as_classes(scores.argument, scores.values, dtype, name)
-    if scores.lists is not None:
-        plan, exprs = _taken_apart(plan, scores, named, len(classes), names["lists"])
+    plan, exprs = scores.apart(plan, named, names["lists"])
     made = plan.select(
         *riders,
         *named,
@@ -180,15 +179,3 @@ def _checked(
     if dtype == classes.dtype or dtype.is_numeric():
         return [expr]
     return [expr.cast(pl.String).cast(classes.dtype, strict=False)]
-
-
-def _taken_apart(
-    plan: pl.LazyFrame, scores: Scores, ids: Sequence[pl.Expr], size: int, own: str
-) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-    """Check the lists, and return what takes the score of each class from them."""
-    assert scores.lists is not None
-    name, lists, dtype = scores.lists
-    checked = whole_lists(lists.alias(own), dtype, name, ids, size)
-    return plan.with_columns(checked.alias(own)), [
-        column(own).list.get(i, null_on_oob=True) for i in range(size)
-    ]

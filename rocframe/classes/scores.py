@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
+from rocframe.classes.checks import whole_lists
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
+from rocframe.frames import column
 from rocframe.predictions import Column, columns_made, resolved
 
 if TYPE_CHECKING:
@@ -29,17 +31,34 @@ GIVE = "Give {class: column}, several columns named like their classes, or a col
 class Scores:
     """A score for each of `values`, which are the classes.
 
-    `lists` is name, expression and type of a column of lists, and there are no others then. Where
+    `names` are those of the columns. `lists` is name, expression and type of a column of lists,
+    and there are no `exprs` then. Where
     a row is an instance and a class there is one score and no `values`, but `of`, the name of the
     column with the class. `argument` is the one that names the classes.
     """
 
     values: list[Any] | None
     exprs: list[pl.Expr]
+    names: list[str]
     roots: set[str]
     argument: str = "scores"
     lists: tuple[str, pl.Expr, pl.DataType] | None = None
     of: str | None = None
+
+    def apart(
+        self, plan: pl.LazyFrame, ids: Sequence[pl.Expr], own: str
+    ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
+        """Return the score of each class, of lists that are checked and get a column of their own.
+
+        `ids` say in errors which row it is.
+        """
+        if self.lists is None:
+            return plan, self.exprs
+        name, lists, dtype = self.lists
+        checked = whole_lists(lists.alias(own), dtype, name, ids, len(self.names))
+        return plan.with_columns(checked.alias(own)), [
+            column(own).list.get(i, null_on_oob=True) for i in range(len(self.names))
+        ]
 
 
 def read_scores(
@@ -62,7 +81,7 @@ def read_scores(
             f"{GIVE}\nWhere a row is an instance and a class, name the column of its class: "
             'classes="class".',
         )
-    return Scores(values=None, exprs=[expr], roots=roots, of=classes)
+    return Scores(values=None, exprs=[expr], names=[name], roots=roots, of=classes)
 
 
 def _side_by_side(
@@ -90,11 +109,13 @@ def _side_by_side(
     if not columns:
         raise OptionValueError.of("scores", scores, "it names no column", GIVE)
     exprs: list[pl.Expr] = []
+    given: list[str] = []
     for one in columns:
         name, expr, dtype = resolved(plan, schema, "scores", one)
         _check(name, dtype)
         exprs.append(expr)
-    return Scores(values=values, exprs=exprs, roots=roots_of(columns))
+        given.append(name)
+    return Scores(values=values, exprs=exprs, names=given, roots=roots_of(columns))
 
 
 def _expanded(plan: pl.LazyFrame, schema: pl.Schema, one: Any) -> tuple[list[str], list[Column]]:
@@ -129,7 +150,12 @@ def _in_lists(
     lists = expr.arr.to_list() if isinstance(dtype, pl.Array) else expr
     kind = pl.List(inner_type(dtype))
     return Scores(
-        values=values, exprs=[], roots=roots, argument="classes", lists=(name, lists, kind)
+        values=values,
+        exprs=[],
+        names=[name] * size,
+        roots=roots,
+        argument="classes",
+        lists=(name, lists, kind),
     )
 
 
