@@ -13,6 +13,9 @@ from rocframe.areas.auc import auc
 from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.multiclass_auc import multiclass_auc
+from rocframe.classes.one_vs_one import one_vs_one
+from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -80,6 +83,9 @@ __all__ = [
     "datasets",
     "detectable_difference",
     "intervals",
+    "multiclass_auc",
+    "one_vs_one",
+    "one_vs_rest",
     "power",
     "read",
     "sample_size",

@@ -68,7 +68,7 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
     worst = bound.roles.missing == "worst"
 
     lost = positive.is_null()
-    cluster = columns.get("cluster")
+    cluster = _clusters(columns)
     needed = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
     for role, values in needed.items():
         if values is None or not values.null_count():
@@ -114,6 +114,14 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
             cluster=None if cluster is None else numbered(cluster.to_frame()),
         )
+
+
+def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
+    """Return the clusters, null where they have no name."""
+    cluster = columns.get("cluster")
+    if cluster is not None and cluster.dtype.is_float():
+        return cluster.fill_nan(None)
+    return cluster
 
 
 def numbered(rows: pl.DataFrame) -> NDArray[np.uint32]:

@@ -116,6 +116,16 @@ class RepeatedNameError(RocframeError, ValueError):
             "Leave it out, or use .alias() to give yours another name."
         )
 
+    @classmethod
+    def rides(cls, argument: str, name: str, table: Iterable[str]) -> RepeatedNameError:
+        """Say that a column cannot ride along under that name."""
+        return cls(
+            f"{argument}={name!r}: the table being made has a column of that name.\n"
+            f"Its columns are: {listed(table, most=30)}.\n"
+            f"Rename yours first, say .rename({{{name!r}: {name + '_given'!r}}})"
+            + (", or say with keep=[…] what else to keep." if argument == "keep" else ".")
+        )
+
 
 class ReservedColumnError(RocframeError, ValueError):
     """A group column has the name of a column of the table being made."""
@@ -206,6 +216,25 @@ class LabelError(RocframeError, ValueError):
         return cls(
             f"positive={positive!r}: label column {column!r} has no such value.\n"
             f"Found: {listed(values) or 'no labels'}.\nName one of these as positive."
+        )
+
+    @classmethod
+    def without_score(
+        cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
+    ) -> LabelError:
+        """List the labels that are none of the classes."""
+        return cls(
+            f"label={column!r}: these labels have no score: {listed(labels)}.\n"
+            f"Classes with a score: {listed(classes)}.\n"
+            f"Add them to {argument}=, or leave such rows out with .filter()."
+        )
+
+    @classmethod
+    def not_binary(cls, column: str, example: object) -> LabelError:
+        """Show a label of one class that is neither 0 nor 1."""
+        return cls(
+            f"label={column!r}: the label of one class is Boolean, or 0 and 1.\n"
+            f"Found: {example!r}.\nDerive it first, say pl.col({column!r}) == {example!r}."
         )
 
     @classmethod

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
 
 PLAN = "\n\nResolved plan until failure"
+PLACE = "\n\nThis error occurred in the following expression"
 
 
 def column(name: str) -> pl.Expr:
@@ -39,9 +40,9 @@ def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
     try:
         return cast("FrameT", result.collect())
     except RocframeError as error:
-        # polars appends its plan to errors raised while names resolve; whoever holds a
-        # DataFrame never made one.
-        raise type(error)(str(error).split(PLAN)[0]) from None
+        # polars appends its plan to errors raised while names resolve, and the expression to
+        # those raised in one; whoever holds a DataFrame wrote neither.
+        raise type(error)(str(error).split(PLAN)[0].split(PLACE)[0]) from None
 
 
 def collected(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

@@ -13,6 +13,9 @@ from rocframe.areas.auc import auc
 from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.classes.multiclass_auc import multiclass_auc
+from rocframe.classes.one_vs_one import one_vs_one
+from rocframe.classes.one_vs_rest import one_vs_rest
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -70,6 +73,9 @@ class RocFrame:
     auc_covariance = verb(auc_covariance)
     auc_test = verb(auc_test)
     intervals = verb(intervals)
+    multiclass_auc = verb(multiclass_auc)
+    one_vs_rest = verb(one_vs_rest)
+    one_vs_one = verb(one_vs_one)
     at = verb(at)
     area = verb(area)
     chart = verb(chart)

@@ -11,6 +11,8 @@ from rocframe.errors import OptionValueError, UnknownOptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LARGEST = 2**53  # up to here every whole number is a float
+
 
 def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
     """Check that an option is one of its closed set."""
@@ -48,10 +50,10 @@ def share(argument: str, value: object, wrong: str, todo: str) -> float:
     return number
 
 
-def whole(argument: str, value: object, *, least: int = 1, most: int = 2**53) -> int:
+def whole(argument: str, value: object, *, least: int = 1, most: int = LARGEST) -> int:
     """Return a whole number within limits."""
     number = as_number(value)
     if number is None or isinstance(value, bool) or not least <= number <= most or number % 1:
-        wrong = f"it is no whole number from {least} to {most}"
+        wrong = f"it is no whole number from {least}" + ("" if most == LARGEST else f" to {most}")
         raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}=1000.")
     return int(number)

@@ -173,7 +173,7 @@ def _expanded(
     plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...]]:
     """Return one expression for each column that a selector or an expression makes."""
-    names = _made(plan, schema, "score", score).names()
+    names = columns_made(plan, schema, "score", score).names()
     if not names:
         raise OptionValueError.of(
             "score", score, "it selects no column", f"The frame has: {listed(schema, most=30)}."
@@ -231,7 +231,7 @@ def resolved(
         raise OptionValueError.of(
             argument, source, "it is neither a column name nor an expression", "Give one of these."
         )
-    found = _made(plan, schema, argument, source)
+    found = columns_made(plan, schema, argument, source)
     if len(found) != 1:
         raise OptionValueError.of(
             argument, source, f"it makes {len(found)} columns", "Give one that makes one."
@@ -240,7 +240,9 @@ def resolved(
     return name, source, dtype
 
 
-def _made(plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr) -> pl.Schema:
+def columns_made(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
+) -> pl.Schema:
     """Return names and types of the columns that an expression makes."""
     try:
         return plan.select(source).collect_schema()

@@ -16,7 +16,18 @@ from rocframe.curves.kinds import kind_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import AUC, AUC_TEST, BAND, PARTIAL_AUC, PLAN, POINT, ROWS, THRESHOLD, WALK
+from rocframe.vocabulary import (
+    AUC,
+    AUC_TEST,
+    BAND,
+    MULTICLASS_AUC,
+    PARTIAL_AUC,
+    PLAN,
+    POINT,
+    ROWS,
+    THRESHOLD,
+    WALK,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +46,7 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("auc", (*ROWS, *AUC), ONE_HALF),
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
     ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
+    ("multiclass_auc", tuple(MULTICLASS_AUC), ONE_HALF),
     ("plan", tuple(PLAN), None),
     ("comparison", ("model_a", "model_b", "n_paired"), ONE_HALF),
     ("auc_covariance", ("model_a", "model_b", "n_pos", "n_neg"), ONE_HALF),
@@ -197,10 +209,10 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         `table` ("curve", "auc", "partial_auc", "auc_test", "comparison", "contrast",
-        "auc_covariance", "band", "plan", "operating_points", "area" or "table"); `kind` of curve;
-        `by`, the group columns; `rule` for what is called positive; `ties`; `version` of rocframe;
-        `schema`, the version of these names; then what the writer said. What does not apply is
-        None.
+        "auc_covariance", "band", "plan", "multiclass_auc", "operating_points", "area" or "table");
+        `kind` of curve; `by`, the group columns; `rule` for what is called positive; `ties`;
+        `version` of rocframe; `schema`, the version of these names; then what the writer said.
+        What does not apply is None.
 
     Raises
     ------

@@ -44,6 +44,16 @@ AUC_TEST = {
     "note": pl.String,
 }
 
+MULTICLASS_AUC = {
+    "average": pl.String,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+    "n_classes": pl.Int64,
+    "n_classes_used": pl.Int64,
+    "auc": pl.Float64,
+    **INTERVAL,
+}
+
 PLAN = {
     "auc": pl.Float64,
     "null": pl.Float64,
@@ -156,6 +166,11 @@ def metrics_schema() -> dict[str, pl.DataType]:
 def auc_test_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of tests of one area, right of its keys."""
     return {name: as_instance(dtype) for name, dtype in {**ROWS, **AUC_TEST}.items()}
+
+
+def multiclass_auc_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of areas over many classes, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in MULTICLASS_AUC.items()}
 
 
 def plan_schema() -> dict[str, pl.DataType]:

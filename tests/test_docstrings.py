@@ -107,12 +107,14 @@ COMPARE = ["compare", "contrast", "auc_covariance"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    measures = ("curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN, *COMPARE)
+    measures = ["curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN, *COMPARE]
+    measures += MANY_CLASSES
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
 READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band", *COMPARE]
+MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
 READ_CURVES = ["at", "area", "chart"]
 
 
@@ -131,8 +133,7 @@ def test_functions_that_compare_explain_their_parameters_in_the_same_words():
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance = every[1:]
     assert all(contrast[name] == covariance[name] for name in ("fpr", "tpr", "unmatched"))
-    auc, intervals = documented(rf.auc), documented(rf.intervals)
-    assert auc["cluster"] == intervals["cluster"]
+    auc = documented(rf.auc)
     assert all(auc[name] == every[0][name] for name in ("cluster", "seed", "standardize"))
 
 
@@ -151,7 +152,19 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
             every.setdefault(parameter, set()).add(text)
     assert documented(rf.band)["level"] == "Share of bands that hold, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
-    for parameter in ("label", "positive", "weight", "missing", "level", "predictions", "curves"):
+    # Where there are many classes, labels are classes.
+    for name in MANY_CLASSES:
+        every["label"] -= {documented(FUNCTIONS[name])["label"]}
+    for parameter in (
+        "label",
+        "positive",
+        "weight",
+        "missing",
+        "level",
+        "predictions",
+        "curves",
+        "cluster",
+    ):
         assert len(every[parameter]) == 1, parameter
     # Verbs look for a column `count`, and say so; expressions do not.
     for parameter in ("count", "score"):
@@ -163,6 +176,14 @@ def test_the_summary_says_which_inequality_and_which_end_a_curve_has():
     text = " ".join(inspect.getdoc(rf.curve).split())
     for words in ("`score >= threshold`", "Tied scores share a row", "`inf`", "null", "LazyFrame"):
         assert words in text
+
+
+def test_verbs_on_many_classes_explain_their_parameters_in_the_same_words():
+    every = [documented(FUNCTIONS[name]) for name in MANY_CLASSES]
+    for parameter in set.union(*map(set, every)):
+        texts = {words[parameter] for words in every if parameter in words}
+        longest = max(texts, key=len)
+        assert all(longest.startswith(text) for text in texts), parameter
 
 
 KEYS = {"*by", "model"}
@@ -221,6 +242,17 @@ def test_the_columns_of_comparisons_are_those_documented():
     assert test.columns == ["model_", *names(rf.contrast, 0)]
     for verb in (rf.compare, rf.contrast, rf.auc_covariance):
         assert [*names(verb, -1), "redrawn"] == names(rf.auc, 2)
+
+
+def test_the_columns_of_verbs_on_many_classes_are_those_documented():
+    rows = pl.DataFrame({"truth": ["a", "b"], "a": [1, 0], "b": [0, 1], "g": [1, 1]})
+    for name, keys in {
+        "one_vs_rest": ["g", "id"],
+        "one_vs_one": ["g", "id"],
+        "multiclass_auc": [],
+    }.items():
+        table = FUNCTIONS[name](rows, "truth", ["a", "b"])
+        assert table.columns == [*keys, *names(FUNCTIONS[name], 0)]
 
 
 def test_the_columns_of_plans_are_those_documented():

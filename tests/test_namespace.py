@@ -23,6 +23,9 @@ VERBS = [
     "contrast",
     "curve",
     "intervals",
+    "multiclass_auc",
+    "one_vs_one",
+    "one_vs_rest",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

@@ -146,6 +146,10 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, whole) == ("auc", None, ["model"], "a tie counts one half")
     part = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
     assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
+    digits = rf.datasets.digits().head(20)
+    classes = {digit: f"p{digit}" for digit in range(10)}
+    areas = rf.multiclass_auc(digits, "label", classes, by="model")
+    assert shown(tmp_path, areas) == ("multiclass_auc", None, ["model"], "a tie counts one half")
     test = rf.auc_test(LOG, "label", "score", by="model")
     assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
     for verb, name in (

@@ -177,11 +177,11 @@ def auc(
             'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
         )
     for option, value in (("weight", weight), ("cluster", cluster)):
-        if str(ci).startswith("hanley_mcneil") and value is not None:
+        if ci in WHOLE and value is not None:
             raise OptionValueError.of(
                 "ci",
                 ci,
-                "Hanley and McNeil's variance is of rows that all weigh the same and stand for "
+                f"{WHOLE[ci]}'s variance is of rows that all weigh the same and stand for "
                 "themselves",
                 f'Say ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
             )

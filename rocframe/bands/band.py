@@ -149,9 +149,9 @@ def band(
     from rocframe.bands.made import banded
     from rocframe.counting.draws import Seed
     from rocframe.counting.resample import Draws
-    from rocframe.inference.intervals import as_resamples, check_level
+    from rocframe.inference.intervals import as_level, as_resamples
 
-    check_level(level)
+    level = as_level(level)
     wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
     draws = partial(Draws, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
     roles = Roles(

@@ -33,6 +33,7 @@ def auc_test(
     adjust: Adjust | None = "holm",
     n_perm: int = 9_999,
     seed: int | None = None,
+    cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = ...,
@@ -74,6 +75,9 @@ def auc_test(
     seed
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
+    cluster
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -170,7 +174,7 @@ def auc_test(
         seed=Seed.of(seed),
     )
     if method != "delong":
-        _check_exchangeable(question.null, method, weight, missing)
+        _check_exchangeable(question.null, method, weight, cluster, missing)
     roles = Roles(
         label=label,
         score=score,
@@ -179,6 +183,7 @@ def auc_test(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=cluster,
     )
 
     def make(cases: Cases) -> pl.DataFrame:
@@ -195,7 +200,9 @@ def auc_test(
     return like(predictions, table)
 
 
-def _check_exchangeable(null: float, method: str, weight: Column | None, missing: str) -> None:
+def _check_exchangeable(
+    null: float, method: str, weight: Column | None, cluster: Column | None, missing: str
+) -> None:
     """Check that labels can be dealt out anew among the rows."""
     from rocframe.errors import OptionValueError
 
@@ -206,6 +213,9 @@ def _check_exchangeable(null: float, method: str, weight: Column | None, missing
     if weight is not None:
         wrong = "labels cannot be dealt out anew among rows of different weight"
         raise OptionValueError.of("weight", weight, wrong, todo)
+    if cluster is not None:
+        wrong = "labels cannot be dealt out anew among rows that belong together"
+        raise OptionValueError.of("cluster", cluster, wrong, todo)
     if missing == "worst":
         wrong = "what an unscored row counts for depends on its label, which is dealt out anew"
         raise OptionValueError.of("missing", missing, wrong, todo)

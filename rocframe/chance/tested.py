@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
+from rocframe.areas.clusters import Clusters
 from rocframe.areas.exact import scaled
 from rocframe.areas.pairs import count_pairs, delong_variance
+from rocframe.areas.placements import doubled_placements
 from rocframe.chance.margins import Margins
 from rocframe.chance.permutation import Permutation
 from rocframe.counting.arrange import arrange
@@ -49,15 +51,22 @@ def tested(cases: Cases, question: Question) -> pl.DataFrame:
     if cases.weight is not None:
         (weight,) = scaled(cases.weight)
         cases = replace(cases, weight=weight)
-    walk = Walk.of(arrange(cases))
+    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
     n_pos, n_neg = walk.totals.pos_rows, walk.totals.neg_rows
     pairs = count_pairs(walk)
     area = pairs.areas[0]
     by_ranks = question.method != "delong"
     margins = Margins.of(walk) if by_ranks else None
-    variance = (
-        delong_variance(walk, pairs) if margins is None else margins.null_variance(n_pos, n_neg)
-    )
+    units = n_pos, n_neg
+    if margins is not None:
+        variance = margins.null_variance(n_pos, n_neg)
+    elif cases.cluster is None:
+        variance = delong_variance(walk, pairs)
+    else:
+        clusters = Clusters.of(walk, cases.cluster)
+        scales = 2 * walk.totals.neg, 2 * walk.totals.pos
+        variance = clusters.variance(doubled_placements(walk), cases.weight, scales)
+        units = clusters.sizes[:2]
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (area - question.null) / se
     p = normal(statistic, question.alternative)
@@ -82,7 +91,7 @@ def tested(cases: Cases, question: Question) -> pl.DataFrame:
         "p_value": p,
         "p_adjusted": p,
         "test": list(test),
-        "note": list(_notes(n_pos, n_neg, variance, by_ranks)),
+        "note": list(_notes(*units, variance, by_ranks)),
     }
     return walk.rows.keys.with_columns(
         pl.Series(name, found[name], dtype, nan_to_null=True)

@@ -171,15 +171,50 @@ def settled(instances: Instances, batch: Batch) -> Batch:
     Within a class rows are sorted by their placements: those that have the same in all models
     are alike.
     """
-    columns = {str(i): doubled_placements(walk) for i, walk in enumerate(walks(instances, batch))}
-    if instances.count is not None:
-        columns["count"] = instances.count[batch.rows]
-    if instances.weight is not None:
-        columns["weight"] = instances.weight[batch.rows]
-    negative = instances.negative[batch.rows]
-    table = pl.DataFrame({"group": batch.group, "negative": negative, **columns})
+    table = _told_apart(instances, batch)
     order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
     return replace(batch, rows=batch.rows[order.cast(pl.Int64).to_numpy()])
+
+
+def kinds(instances: Instances, batch: Batch) -> tuple[Instances, Batch]:
+    """Return the same with one row, and a count, for all rows that are alike; settled.
+
+    Rows in clusters stay apart.
+    """
+    batch = settled(instances, batch)
+    if instances.cluster is not None or not len(batch.rows):
+        return instances, batch
+    table = _told_apart(instances, batch).drop("count", strict=False)
+    fresh = table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series()
+    first = fresh.to_numpy().copy()
+    first[0] = True
+    places = np.flatnonzero(first)
+    count = np.zeros(len(instances.negative), np.int64)
+    own = np.ones(len(first), np.int64)
+    if instances.count is not None:
+        own = instances.count[batch.rows]
+    count[batch.rows[places]] = np.add.reduceat(own, places)
+    before = np.append(0, np.cumsum(first))
+    merged = replace(
+        batch,
+        rows=batch.rows[places],
+        starts=before[batch.starts],
+        middle=before[batch.middle],
+    )
+    return replace(instances, count=count), merged
+
+
+def _told_apart(instances: Instances, batch: Batch) -> pl.DataFrame:
+    """Return what tells the rows of a batch apart: group, class, placements, weight, and count."""
+    rows = batch.rows
+    table: dict[str, NDArray[Any]] = {"group": batch.group, "negative": instances.negative[rows]}
+    for i, walk in enumerate(walks(instances, batch)):
+        table[str(i)] = doubled_placements(walk)
+    if instances.weight is not None:
+        table["weight"] = instances.weight[rows]
+    if instances.count is not None:
+        table["count"] = instances.count[rows]
+    return pl.DataFrame(table)
 
 
 def _mass(

@@ -68,7 +68,8 @@ def compare(
         Column that says whose prediction a row is, where models stand one below the other.
     id
         Column, or several, naming the instance that a row is about: what rows of different models
-        share. It is there once for each model and group, in any order of rows.
+        share. It is there once for each model and group, in any order of rows. Methods that do not
+        pair rows do not read it.
     by
         Group columns: one name or several. A null key is a group.
     baseline
@@ -87,9 +88,10 @@ def compare(
     standardize
         `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
     margin
-        Tests non-inferiority: whether `a` is worse than `b` by less than this, one-sided.
+        Tests non-inferiority, one-sided: whether `b` is worse than `a`, which `baseline` has to
+        name, by less than this. A p-value below 0.05 goes with limits of `level=0.9`.
     alternative
-        `"two-sided"`, or `"greater"` or `"less"`: that `a` has the larger, or smaller, area.
+        `"two-sided"`, or `"greater"` or `"less"`: that `a` has the larger, or smaller, number.
     level
         Share of intervals that cover, between 0 and 1.
     adjust
@@ -243,5 +245,6 @@ def compare(
         lambda frame, pairs: compared(frame, pairs, plan),
         schema=lambda model: comparison_schema(model, plan.measure.name),
         anchor="test",
-        apart=family == "group",
+        # A baseline is looked for among all models, whichever groups they are in.
+        apart=family == "group" and baseline is None,
     )

@@ -19,8 +19,8 @@ from rocframe.counting.arrange import Groups
 from rocframe.counting.draws import Seed, stream_keys
 from rocframe.counting.resample import Draws
 from rocframe.errors import OptionValueError
-from rocframe.inference.intervals import as_resamples, check_level
-from rocframe.options import check_choice
+from rocframe.inference.intervals import as_level, as_resamples
+from rocframe.options import check_choice, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rocframe.predictions import Roles
 
 Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
+RANGE = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 EXCHANGING = ("permutation", "venkatraman")
 
 
@@ -69,15 +70,23 @@ class Plan:
     ) -> Plan:
         """Check the options."""
         check_choice("method", method, get_args(Method))
-        check_level(level)
+        level = as_level(level)
+        measure = Measure.of(fpr, tpr, standardize)
+        resamples = as_resamples("n_boot", n_boot)
+        whole("n_perm", n_perm)
+        if margin is not None and baseline is None:
+            raise OptionValueError.of(
+                "margin",
+                margin,
+                "which model the others shall not be worse than is not said",
+                'Name it, say baseline="old".',
+            )
         return cls(
             method=method,
-            measure=Measure.of(fpr, tpr, standardize),
-            question=Question.of(margin, alternative, level),
+            measure=measure,
+            question=Question.of(margin, alternative, level, falling=measure.name == "fpr"),
             family=Family.of(baseline, adjust, family),
-            n_drawn=as_resamples("n_perm", n_perm)
-            if method in EXCHANGING
-            else as_resamples("n_boot", n_boot),
+            n_drawn=whole("n_perm", n_perm) if method in EXCHANGING else resamples,
             seed=Seed.of(seed),
         )
 
@@ -85,12 +94,14 @@ class Plan:
         """Check that the method can answer what is asked, of rows such as these."""
         method, measure = self.method, self.measure
         if measure.at is not None and method != "bootstrap":
+            area = (
+                f", or give the range of a partial area, say {measure.at[0]}={RANGE[measure.at[0]]}"
+            )
             raise OptionValueError.of(
                 measure.at[0],
                 measure.at[1],
                 f"method={method!r} compares areas, not rates",
-                f'Say method="bootstrap", or give the range of a partial area, '
-                f"say {measure.at[0]}=(0, 0.1).",
+                f'Say method="bootstrap"{"" if method in EXCHANGING else area}.',
             )
         if method in EXCHANGING:
             if measure.part is not None:
@@ -108,10 +119,10 @@ class Plan:
                         f"method={method!r} exchanges single rows that weigh the same",
                         'Say method="delong" or method="bootstrap", which take it.',
                     )
-            if self.question.margin is not None:
+            if self.question.margin:
                 raise OptionValueError.of(
                     "margin",
-                    self.question.margin,
+                    abs(self.question.null),
                     f"method={method!r} tests that there is no difference",
                     'Say method="delong" or method="bootstrap".',
                 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from rocframe.errors import OptionValueError
 from rocframe.options import as_number
 from rocframe.predictions import Roles
 from rocframe.vocabulary import MODEL, contrast_schema
+
+ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +68,8 @@ def contrast(
         Group columns: one name or several. A null key is a group.
     coefficients
         What is 0 where the null hypothesis holds: a number for each model, such as
-        `{"new": 1, "old": -0.5, "older": -0.5}`, models left out having 0; or several of these.
+        `{"new": 1, "old": -0.5, "older": -0.5}`, which add up to 0, models left out having 0; or
+        several of these.
     fpr
         Range of the false positive rate, say `(0, 0.1)`: the integral of TPR over it.
     tpr
@@ -185,7 +188,8 @@ def contrast(
         lambda frame, pairs: contrast_table(frame, pairs, measure, rows, adjust),
         schema=lambda _: contrast_schema(),
         anchor="n_models",
-        apart=adjust is None,
+        # A model that has a coefficient may be in other groups.
+        apart=adjust is None and rows is None,
     )
 
 
@@ -205,6 +209,14 @@ def _rows(
                 row,
                 "it does not give models coefficients: finite numbers, not all of them 0",
                 'Give, say, coefficients={"new": 1, "old": -1}.',
+            )
+        added = fsum(one for one in numbers if one is not None)
+        if abs(added) > ROUNDING * max(abs(one or 0) for one in numbers):
+            raise OptionValueError.of(
+                "coefficients",
+                row,
+                f"they add up to {added:g}, so equal areas would not make the sum 0",
+                'Give, say, {"new": 1, "old": -0.5, "older": -0.5}.',
             )
     if not rows:
         raise OptionValueError.of(

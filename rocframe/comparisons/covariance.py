@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rocframe.comparisons.areas import Areas
 
-ROUNDING = 1e-9  # of a covariance matrix, relative to its largest eigenvalue
+ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
 
 
 def covariances(areas: Areas) -> NDArray[np.float64]:
@@ -53,14 +53,32 @@ def chi_squared(
 
     NaN where a row is not 0 though it shows no variance.
     """
+    contrast = contrast / np.abs(contrast).max(axis=1, keepdims=True)
     values = area @ contrast.T
-    spread_of = contrast @ matrix @ contrast.T
+    spread_of = _variances(contrast, matrix)
     statistic, df = np.full(len(values), np.nan), np.full(len(values), np.nan)
     for i in np.flatnonzero(np.isfinite(spread_of).all(axis=(1, 2))):
         size, axes = np.linalg.eigh(spread_of[i])
         along = axes.T @ values[i]
-        some = size > ROUNDING * max(float(np.trace(matrix[i])), 0.0)
-        if (np.abs(along[~some]) > ROUNDING).any():
+        some = size > ROUNDING * max(float(size.max()), 0.0)
+        if (np.abs(along[~some]) > ROUNDING * np.abs(contrast).sum()).any():
             continue
         statistic[i], df[i] = (along[some] ** 2 / size[some]).sum(), some.sum()
     return statistic, df
+
+
+def _variances(contrast: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance matrix of the rows of a contrast, from the variances of differences.
+
+    Where a row adds up to 0, as most do, the areas' own variances play no part, and do not hide
+    the much smaller ones of differences.
+    """
+    own = np.diagonal(matrix, axis1=1, axis2=2)
+    apart = own[:, :, None] + own[:, None, :] - 2 * matrix
+    level = contrast.sum(axis=1)
+    level[np.abs(level) < ROUNDING] = 0
+    lifted = (own @ contrast.T)[:, :, None] * level[None, None, :]
+    found: NDArray[np.float64] = (
+        lifted + lifted.transpose(0, 2, 1) - contrast @ apart @ contrast.T
+    ) / 2
+    return found

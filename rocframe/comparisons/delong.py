@@ -132,14 +132,15 @@ def places_of(own: pl.DataFrame, keys: pl.DataFrame) -> NDArray[np.int64]:
     """Return the places of some keys among all."""
     if not keys.width:
         return np.zeros(1, np.int64)
-    found = own.join(
-        keys.with_row_index("place"),
-        on=keys.columns,
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
+    # Grouped, not joined: a join of sorted columns finds no NaN.
+    both = pl.concat(
+        [
+            keys.with_columns(place=pl.int_range(pl.len()), own=pl.lit(None, pl.Int64)),
+            own.with_columns(place=pl.lit(None, pl.Int64), own=pl.int_range(pl.len())),
+        ]
     )
-    return found.get_column("place").cast(pl.Int64).to_numpy()
+    found = both.group_by(keys.columns).agg(pl.col("place", "own").max()).drop_nulls("own")
+    return found.sort("own").get_column("place").to_numpy()
 
 
 def answered(

@@ -16,7 +16,6 @@ from rocframe.errors import (
     MissingColumnError,
     OptionValueError,
     PairingError,
-    RepeatedNameError,
 )
 from rocframe.frames import column, private_names
 from rocframe.options import check_choice
@@ -29,6 +28,12 @@ if TYPE_CHECKING:
     from rocframe.predictions import Bound, Column, Roles
 
 Unmatched = Literal["raise", "drop"]
+
+
+WAYS = (
+    "Models stand one below the other, and between= names the column that says which; or side by "
+    'side, and score=["a", "b"] names their columns.'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +65,8 @@ class Pairing:
             wrong = "id= needs to know each row, and these are many in one"
             todo = "Compare scores side by side, or say count=None with a row for each prediction."
             raise OptionValueError.of("count", roles.count, wrong, todo)
+        if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
+            id = tuple(id)  # noqa: A001
         return cls(between=between, id=id, unmatched=unmatched, paired=paired)
 
 
@@ -92,6 +99,13 @@ def bind_pairs(
         if pairing.id is not None:
             wrong = "scores are given side by side, so rows are paired already"
             raise OptionValueError.of("id", pairing.id, wrong, "Leave id= out.")
+        if len(bound.models) == 1:
+            raise OptionValueError.of(
+                "score",
+                bound.models[0],
+                "one model cannot be compared",
+                'Give several, say score=["a", "b"].',
+            )
         return BoundPairs(
             bound=bound,
             pairing=pairing,
@@ -101,9 +115,15 @@ def bind_pairs(
             inputs=bound.inputs,
         )
     if between not in schema:
-        raise MissingColumnError.of("between", between, schema)
+        error = MissingColumnError.of("between", between, schema)
+        raise MissingColumnError(f"{error}\n{WAYS}")
     if between in bound.by:
-        raise RepeatedNameError.of("between", between, (*bound.by, between))
+        raise OptionValueError.of(
+            "between",
+            between,
+            "it is a group column too, and models are compared within groups",
+            f"Leave {between!r} out of by.",
+        )
     ids = as_columns(pairing.id)
     if pairing.paired and not ids:
         raise PairingError.of(

@@ -28,29 +28,38 @@ if TYPE_CHECKING:
 class Question:
     """What is asked of each pair: the null value of the difference, which side, what limits."""
 
-    margin: float | None
+    null: float
     alternative: Alternative
     level: float
+    margin: bool = False
 
     @classmethod
-    def of(cls, margin: float | None, alternative: Alternative, level: float) -> Question:
-        """Check the options that say so; a margin is a one-sided question."""
+    def of(
+        cls, margin: float | None, alternative: Alternative, level: float, *, falling: bool = False
+    ) -> Question:
+        """Check the options that say so.
+
+        A margin asks whether b is not worse than a by that much: whether a − b is below it, or
+        above its negative where small numbers are the good ones (`falling`).
+        """
         check_alternative(alternative)
         if margin is None:
-            return cls(margin=None, alternative=alternative, level=level)
+            return cls(null=0.0, alternative=alternative, level=level)
         size = as_number(margin)
         if size is None or not 0 <= size < 1:
             raise OptionValueError.of(
                 "margin", margin, "it is no difference from 0 to 1", "Give one, say margin=0.02."
             )
-        if alternative == "less":
+        if alternative != "two-sided":
             raise OptionValueError.of(
                 "alternative",
                 alternative,
-                "margin= asks whether a is not worse than b, which is the other side",
-                "Leave it out.",
+                "margin= asks for one side already: whether b is not worse than a",
+                "Leave one of the two out.",
             )
-        return cls(margin=size, alternative="greater", level=level)
+        if falling:
+            return cls(null=-size, alternative="greater", level=level, margin=True)
+        return cls(null=size, alternative="less", level=level, margin=True)
 
     def statistic(
         self, difference: NDArray[np.float64], variance: NDArray[np.float64]
@@ -59,7 +68,7 @@ class Question:
 
         Without variance it is 0 at the null value and undefined elsewhere.
         """
-        off = difference + (self.margin or 0.0)
+        off = difference - self.null
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = off / np.sqrt(variance)
         sure = variance == 0
@@ -111,9 +120,8 @@ class Question:
         statistic = self.statistic(difference, variance)
         lower, upper = self.limits(difference, se, df, largest=largest)
         p_value = self.p_value(statistic, df)
-        if self.margin is not None:  # what shows no spread is beyond the margin, or is not
-            sure = (variance == 0) & np.isnan(statistic)
-            p_value[sure] = np.where(difference[sure] > -self.margin, 0.0, 1.0)
+        if self.margin:  # models that order rows alike are within any margin
+            p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
         return {
             "difference": difference,
             "se": se,

@@ -27,6 +27,7 @@ from rocframe.comparisons.pairs import pair_notes
 from rocframe.comparisons.table import Comparison
 from rocframe.counting.threads import spread
 from rocframe.counting.walk import BLOCK
+from rocframe.inference.p_values import as_extreme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairs import Question
     from rocframe.counting.resample import Draws
     from rocframe.counting.walk import Block, Walk
+    from rocframe.inference.p_values import Alternative
 
 ROUNDING = 1e-9  # of sums of differences of curves, relative to the sum
 
@@ -56,33 +58,32 @@ def permuted(
     negative = instances.negative[batch.rows]
     place = {model: i for i, model in enumerate(batch.models)}
     cluster = None if instances.cluster is None else instances.cluster[batch.rows]
-    tests = []
+    n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
+    undefined = np.full(len(batch.groups), np.nan)
+    ends = list(
+        zip(batch.groups.tolist(), batch.starts, batch.middle, batch.starts[1:], strict=False)
+    )
+    name = "venkatraman" if curves else "permutation"
+    made = []
     for a, b in pairs:
         own = {model: ranks[place[model]] for model in (a, b)}
         # Rows that have all of these in common are alike: which of them stands first in the frame
         # changes no draw. Nor does it matter which model is called a.
         alike = np.lexsort((own[max(a, b)], own[min(a, b)], negative, batch.group))
-        for group, start, middle, end in zip(
-            batch.groups.tolist(), batch.starts, batch.middle, batch.starts[1:], strict=False
-        ):
-            rows = alike[start:end]
-            tests.append(
-                _Test(
-                    a=own[a][rows],
-                    b=own[b][rows],
-                    n_pos=int(middle - start),
-                    unit=_numbered(None if cluster is None else cluster[rows], len(rows)),
-                    alternative=question.alternative,
-                    key=draws.keys[group],
-                    curves=curves,
-                )
+        tests = [
+            _Test(
+                a=own[a][alike[start:end]],
+                b=own[b][alike[start:end]],
+                n_pos=int(middle - start),
+                unit=_numbered(None if cluster is None else cluster[alike[start:end]], end - start),
+                alternative=question.alternative,
+                key=draws.keys[group],
+                curves=curves,
             )
-    found = iter(spread(lambda test: test.run(draws), tests))
-    n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
-    undefined = np.full(len(batch.groups), np.nan)
-    made = []
-    for a, b in pairs:
-        rows = np.array([next(found) for _ in batch.groups]).reshape(-1, 4)
+            for group, start, middle, end in ends
+        ]
+        rows = np.array(spread(lambda test: test.run(draws), tests)).reshape(-1, 4)
+        exact = [f"{name}_exact" if test.every(draws) else name for test in tests]
         made.append(
             Comparison(
                 a=a,
@@ -99,6 +100,7 @@ def permuted(
                     "statistic": rows[:, 2],
                     "df": undefined,
                     "p_value": rows[:, 3],
+                    "test": np.array(exact, object),
                     "note": pair_notes((n_pos, n_neg), None, batch.unmatched),
                 },
             )
@@ -122,7 +124,7 @@ def doubled_ranks(walk: Walk) -> NDArray[np.int64]:
     return ranks
 
 
-def _numbered(cluster: NDArray[Any] | None, length: int) -> NDArray[np.int64]:
+def _numbered(cluster: NDArray[Any] | None, length: Any) -> NDArray[np.int64]:
     """Return the number of what each row is exchanged with: itself, or its cluster."""
     if cluster is None:
         return np.arange(length)
@@ -137,9 +139,14 @@ class _Test:
     b: NDArray[np.int64]
     n_pos: int
     unit: NDArray[np.int64]
-    alternative: str
+    alternative: Alternative
     key: tuple[int, ...]
     curves: bool
+
+    def every(self, draws: Draws) -> bool:
+        """Say whether there are no more exchanges than are wanted, so that all are looked at."""
+        units = int(self.unit.max(initial=-1)) + 1
+        return units < 31 and 1 << units <= draws.n_boot
 
     def run(self, draws: Draws) -> tuple[float, float, float, float]:
         """Return both areas, the statistic and its p-value; NaN without one of the classes."""
@@ -151,7 +158,7 @@ class _Test:
         area_a, area_b = (int(one) / (2 * pairs) for one in won)
         statistic = self._statistics(self.a[None, :], self.b[None, :])[0]
         hits = tried = 0
-        every = units < 31 and 1 << units <= draws.n_boot
+        every = self.every(draws)
         wanted = 1 << units if every else draws.n_boot
         size = max(1, BLOCK // rows)
         for batch, first in enumerate(range(0, wanted, size)):
@@ -173,11 +180,7 @@ class _Test:
         """Count exchanges that are at least as far from no difference as what was seen."""
         if self.curves:
             return int((found >= observed * (1 - ROUNDING)).sum())
-        if self.alternative == "two-sided":
-            return int((np.abs(found) >= abs(observed)).sum())
-        return int(
-            (found >= observed if self.alternative == "greater" else found <= observed).sum()
-        )
+        return int(as_extreme(found, observed, self.alternative).sum())
 
     def _statistics(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[Any]:
         if not self.curves:

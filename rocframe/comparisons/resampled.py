@@ -6,14 +6,14 @@ resample, as the point of the curve moves too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas
-from rocframe.comparisons.areas import settled, walks
+from rocframe.comparisons.areas import kinds, walks
 from rocframe.comparisons.delong import answered
 from rocframe.comparisons.pairs import pair_notes
 from rocframe.comparisons.table import Comparison
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from rocframe.comparisons.measure import Measure
     from rocframe.comparisons.pairs import Question
     from rocframe.counting.codec import Codec
-    from rocframe.counting.resample import Draws, Sample
+    from rocframe.counting.resample import Draws
+    from rocframe.counting.walk import Walk, Walked
 
 
 def resampled(
@@ -47,39 +48,47 @@ def resampled(
     *,
     draws: Draws,
 ) -> list[Comparison]:
-    """Compare the models of a batch by the spread of their difference over resamples."""
-    batch = settled(instances, batch)
+    """Compare the models of a batch by the spread of their difference over resamples.
+
+    Each pair is drawn for by itself, so that it does not matter which other models there are.
+    """
+    return [
+        _compared(instances, replace(batch, models=pair), question, measure, draws)
+        for pair in pairs
+    ]
+
+
+def _compared(
+    instances: Instances, batch: Batch, question: Question, measure: Measure, draws: Draws
+) -> Comparison:
+    """Compare the two models of a batch."""
+    instances, batch = kinds(instances, batch)
+    every = list(walks(instances, batch))
+    values = [value_of(walk, measure, walk.rows.codec) for walk in every]
     size = len(batch.groups)
-    values = np.full((len(batch.models), size), np.nan)
-    variance = np.full((len(pairs), size), np.nan)
+    variance = np.full(size, np.nan)
     n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
-    place = {model: i for i, model in enumerate(batch.models)}
-    for own in _groups(instances, batch):
+    for own in _groups(instances, batch, every):
         group = own.group
         n_paired[group] = own.rows.sum()
         n_pos[group], n_neg[group] = own.units
-        if not (n_pos[group] and n_neg[group]):
+        if min(own.units) < 2:  # one row would be drawn over and over
             continue
-        drawn = _drawn(own, measure, draws)
-        values[:, group], redrawn[group] = drawn.values, drawn.redrawn
-        if n_pos[group] == 1 or n_neg[group] == 1:  # one row that is drawn over and over
-            continue
-        for i, (a, b) in enumerate(pairs):
-            apart = drawn.replicates[place[a]] - drawn.replicates[place[b]]
-            variance[i, group] = _variance(apart[~np.isnan(apart)])
-    return [
-        Comparison(
-            a=a,
-            b=b,
-            groups=batch.groups,
-            columns={
-                "n_paired": n_paired,
-                **answered(question, measure, (values[place[a]], values[place[b]]), variance[i]),
-                "note": pair_notes((n_pos, n_neg), variance[i], batch.unmatched, redrawn),
-            },
-        )
-        for i, (a, b) in enumerate(pairs)
-    ]
+        (a, b), redrawn[group] = _drawn(own, measure, draws)
+        apart = (a - b)[~np.isnan(a - b)]
+        redrawn[group] += len(a) - len(apart)
+        variance[group] = _variance(apart)
+    a, b = batch.models
+    return Comparison(
+        a=a,
+        b=b,
+        groups=batch.groups,
+        columns={
+            "n_paired": n_paired,
+            **answered(question, measure, (values[0], values[1]), variance),
+            "note": pair_notes((n_pos, n_neg), variance, batch.unmatched, redrawn),
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,8 +117,7 @@ class _Group:
         return pos, neg
 
 
-def _groups(instances: Instances, batch: Batch) -> Iterator[_Group]:
-    every = list(walks(instances, batch))
+def _groups(instances: Instances, batch: Batch, every: list[Walk]) -> Iterator[_Group]:
     place = np.arange(len(batch.rows))
     ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
     for group, (start, middle, end) in enumerate(ends):
@@ -129,39 +137,22 @@ def _groups(instances: Instances, batch: Batch) -> Iterator[_Group]:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Drawn:
-    """What is compared, for each model of a group: in the data, and in each replicate."""
-
-    values: NDArray[np.float64]
-    replicates: NDArray[np.float64]
-    redrawn: int
-
-
-def _drawn(own: _Group, measure: Measure, draws: Draws) -> _Drawn:
-    """Draw a group's resamples and measure all models in each."""
+def _drawn(own: _Group, measure: Measure, draws: Draws) -> tuple[NDArray[np.float64], int]:
+    """Return what is compared, of each model in each replicate; and how many were drawn again."""
     size = max(1, BLOCK // len(own.rows))
 
-    def measured(times: NDArray[np.int64]) -> NDArray[np.float64]:
+    def one(batch: int) -> tuple[NDArray[np.float64], int]:
+        stream = draws.seed.stream(draws.keys[own.name], batch)
+        times, redrawn = _times(own, stream, min(size, draws.n_boot - batch * size))
         found = []
         for population, codec in zip(own.populations, own.codecs, strict=True):
             pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
             sample = Replicates(population=population, pos=pos, neg=neg).walk(corners=True)
             found.append(value_of(sample, measure, codec))
-        return np.array(found)
-
-    def one(batch: int) -> tuple[NDArray[np.float64], int]:
-        stream = draws.seed.stream(draws.keys[own.name], batch)
-        some = min(size, draws.n_boot - batch * size)
-        times, redrawn = _times(own, stream, some)
-        return measured(times), redrawn
+        return np.array(found), redrawn
 
     parts = spread(one, range(-(-draws.n_boot // size)))
-    return _Drawn(
-        values=measured(own.rows[None, :])[:, 0],
-        replicates=np.concatenate([part for part, _ in parts], axis=1),
-        redrawn=sum(redrawn for _, redrawn in parts),
-    )
+    return np.concatenate([part for part, _ in parts], axis=1), sum(lost for _, lost in parts)
 
 
 def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
@@ -185,8 +176,8 @@ def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray
     return times, redrawn
 
 
-def value_of(sample: Sample, measure: Measure, codec: Codec) -> NDArray[np.float64]:
-    """Return what is compared, in each replicate of a sample."""
+def value_of(sample: Walked, measure: Measure, codec: Codec) -> NDArray[np.float64]:
+    """Return what is compared, in each group or replicate."""
     if measure.part is not None:
         return partial_areas(sample, measure.part)[0]
     if measure.at is None:

@@ -86,13 +86,14 @@ def comparison_table(
     made: dict[str, Any] = {
         "model_a": models[a[order].astype(np.int64)],
         "model_b": models[b[order].astype(np.int64)],
-        "test": np.full(len(order), test, object),
     }
     schema = comparison_schema(models.dtype, area)
     for name in schema:
-        if name not in made and name != "p_adjusted":
-            made[name] = _joined([one.columns[name] for one in found])[order]
-    made["note"] = made["note"].tolist()
+        if name == "test" and not any(name in one.columns for one in found):
+            made[name] = [test] * len(order)
+        elif name not in made and name != "p_adjusted":
+            values = _joined([one.columns[name] for one in found])[order]
+            made[name] = values.tolist() if values.dtype == object else values
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
     made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
     return keys[group].with_columns(

@@ -106,7 +106,6 @@ def contrast_table(
         variance = areas.variance(0)
         notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
         if not whole:  # a model of the contrast, or any other to compare with, has no rows here
-            notes[batch.groups] = "no_rows"
             continue
         found = chi_squared(matrix, np.array(areas.area).T, covariances(areas))
         undefined = np.isnan(found[0]) & ~np.isnan(variance)

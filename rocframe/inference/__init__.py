@@ -1,1 +1,1 @@
-"""How sure an area is."""
+"""How sure a number is: limits, replicates, p-values."""

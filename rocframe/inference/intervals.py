@@ -78,14 +78,14 @@ class Confidence:
     ) -> Confidence:
         """Check the options that every interval has."""
         check_choice("ci", ci, (*methods, None))
-        check_level(level)
+        level = as_level(level)
         return cls(ci=ci, level=level, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
 
 
-def check_level(level: float) -> None:
-    """Check the share of intervals that cover."""
+def as_level(level: float) -> float:
+    """Read the share of intervals that cover."""
     wrong = "the share of intervals that cover is a number between 0 and 1"
-    share("level", level, wrong, "Give, say, level=0.95.")
+    return share("level", level, wrong, "Give, say, level=0.95.")
 
 
 def as_resamples(argument: str, given: object) -> int:

@@ -1,0 +1,95 @@
+"""Checks of values in the plan itself: expressions that hand on what they are given, or raise.
+
+They look at rows as they pass, so that a plan streams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import LabelError, OptionValueError, PairingError, counted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def known_labels(
+    label: pl.Expr, dtype: pl.DataType, name: str, classes: pl.Series, argument: str
+) -> pl.Expr:
+    """Raise where a label is none of the classes; null is no label."""
+    known = set(classes.to_list())
+
+    def check(values: pl.Series) -> None:
+        strange = [value for value in values.drop_nulls().unique().to_list() if value not in known]
+        if strange:
+            raise LabelError.without_score(name, sorted(strange), classes.to_list(), argument)
+
+    plain = label.fill_nan(None) if dtype.is_float() else label
+    return _passing(plain, check, dtype)
+
+
+def binary_labels(label: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:
+    """Return the labels of one class as Booleans; raise where numbers are neither 0 nor 1."""
+    if dtype == pl.Boolean:
+        return label
+
+    def check(values: pl.Series) -> None:
+        strange = values.filter((values != 0) & (values != 1))
+        if len(strange):
+            raise LabelError.not_binary(name, strange[0])
+
+    plain = label.fill_nan(None) if dtype.is_float() else label
+    return _passing(plain, check, dtype) == 1
+
+
+def whole_lists(
+    lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
+) -> pl.Expr:
+    """Raise where a row has no list, or one that is not as long as there are classes."""
+
+    def run(rows: pl.Series) -> pl.Series:
+        held = rows.struct.unnest().to_series(-1)
+        wrong = (held.list.len() != size).fill_null(True)
+        if wrong.any():
+            row = rows.filter(wrong)[0]
+            _, value = row.popitem()
+            place = ", ".join(f"{key}={one!r}" for key, one in row.items())
+            raise OptionValueError.of(
+                "scores",
+                name,
+                f"there are {size} classes, and {counted(int(wrong.sum()))} with another number "
+                "of scores",
+                f"The first{place and f', where {place},'} has {shown(value)}.\n"
+                "Mend such rows, or leave them out with .filter().",
+            )
+        return held
+
+    packed = pl.struct(*ids, lists)
+    return packed.map_batches(run, return_dtype=dtype, is_elementwise=True)
+
+
+def once(names: Sequence[pl.Expr], value: object) -> pl.Expr:
+    """Return true for each row; raise where an instance has several rows of one class."""
+
+    def check(several: pl.Series) -> None:
+        if several.any():
+            raise PairingError.of(
+                "id",
+                value,
+                f"{counted(int(several.sum()))} have the same id and class as another",
+                'Name all columns that tell instances apart, say id=["model", "id"].',
+            )
+
+    return ~_passing(pl.struct(*names).is_duplicated(), check, pl.Boolean(), each=False)
+
+
+def _passing(
+    expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType, *, each: bool = True
+) -> pl.Expr:
+    def run(values: pl.Series) -> pl.Series:
+        check(values)
+        return values
+
+    return expr.map_batches(run, return_dtype=dtype, is_elementwise=each)

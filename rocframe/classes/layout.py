@@ -1,0 +1,181 @@
+"""A many-class table → its columns under private names, checked: what both verbs start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from rocframe.classes.checks import binary_labels, known_labels
+from rocframe.classes.riders import ID, read_riders
+from rocframe.classes.scores import read_scores, roots_of
+from rocframe.classes.values import as_classes, comparable, labels_by_class
+from rocframe.errors import ColumnTypeError, OptionValueError
+from rocframe.frames import column, private_names
+from rocframe.predictions import TYPE_CHECKS, Column, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.classes.riders import Keep
+    from rocframe.classes.scores import Classes, ClassScores, Scores
+
+ClassLabels: TypeAlias = Column | Mapping[Any, Column]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Given:
+    """What the caller said the columns are."""
+
+    label: ClassLabels
+    scores: ClassScores
+    classes: Classes
+    id: str | Sequence[str] | None
+    keep: Keep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """A plan with the riders under their own names, and labels and scores under private ones.
+
+    `truth` is the class of each row. Where a row may be of `several` there is one for each class,
+    and says whether the row is of that. `scores` has one for each of `classes`. Where a row is an
+    instance and a class it has one, and `of` is the class.
+    """
+
+    plan: pl.LazyFrame
+    riders: tuple[pl.Expr, ...]
+    id_names: list[str]
+    truth: tuple[pl.Expr, ...]
+    scores: tuple[pl.Expr, ...]
+    classes: pl.Series
+    of: pl.Expr | None
+    several: bool
+
+    def named(self, place: int) -> pl.Expr:
+        """Return one of the classes as an expression."""
+        return pl.lit(self.classes[place], dtype=self.classes.dtype)
+
+    @property
+    def ids(self) -> tuple[pl.Expr, ...]:
+        """The columns that tell instances apart."""
+        return tuple(map(column, self.id_names))
+
+    def plain(self) -> tuple[pl.Expr, ...]:
+        """Return the scores as floats that can be subtracted, NaN as null."""
+        dtypes = self.plan.select(self.scores).collect_schema().dtypes()
+        kind = pl.Float32 if set(dtypes) == {pl.Float32} else pl.Float64
+        return tuple(score.cast(kind).fill_nan(None) for score in self.scores)
+
+    def true(self, place: int) -> pl.Expr:
+        """Say whether a row is of one of the classes."""
+        return self.truth[place] if self.several else self.truth[0] == self.named(place)
+
+
+def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Sequence[str]) -> Layout:
+    """Find all columns in a plan; `table` names those that will be made."""
+    scores = read_scores(plan, schema, given.scores, given.classes)
+    labels = _labels(plan, schema, given, scores)
+    used = scores.roots | roots_of(
+        given.label.values() if isinstance(given.label, Mapping) else [given.label]
+    )
+    if scores.of is not None:
+        used |= {scores.of}
+    if scores.of is not None and given.id is None:
+        raise OptionValueError.of(
+            "id",
+            None,
+            "a row is an instance and a class, and nothing says which rows are of one instance",
+            'Name the columns that do, say id="id".',
+        )
+    kept, ids = read_riders(plan, schema, keep=given.keep, id=given.id, used=used, table=table)
+
+    roles = [f"truth {i}" for i in range(len(labels))]
+    roles += [f"score {i}" for i in range(len(scores.values or "1"))]
+    names = private_names([*roles, "of", "row", "lists"], (*schema, ID))
+    row = column(names["row"]).alias(ID)
+    riders = [column(name) for name in kept]
+    named = [row] if ids is None else [column(name) for name in ids]
+    if ids is None:
+        plan = plan.with_row_index(names["row"])
+    of: list[pl.Expr] = []
+    classes = pl.Series("class", [])
+    if scores.values is None:
+        _, expr, kind = resolved(plan, schema, "classes", scores.of or "")
+        of, classes = [expr.alias(names["of"])], pl.Series("class", [], kind)
+    else:
+        dtype = None if isinstance(given.label, Mapping) else labels[0][2]
+        name = "" if isinstance(given.label, Mapping) else labels[0][0]
+        classes = as_classes(scores.argument, scores.values, dtype, name)
+    plan, exprs = scores.apart(plan, named, names["lists"])
+    made = plan.select(
+        *riders,
+        *named,
+        *of,
+        *(
+            expr.alias(names[f"truth {i}"])
+            for i, expr in enumerate(_checked(labels, given, scores, classes))
+        ),
+        *(expr.alias(names[f"score {i}"]) for i, expr in enumerate(exprs)),
+    )
+    return Layout(
+        # Each class reads its columns from here, so that a file is read once.
+        plan=made.cache(),
+        riders=(*riders, *(column(name) for name in (ids or [ID]))),
+        id_names=ids or [ID],
+        truth=tuple(column(names[f"truth {i}"]) for i in range(len(labels))),
+        scores=tuple(column(names[f"score {i}"]) for i in range(len(exprs))),
+        classes=classes,
+        of=column(names["of"]) if of else None,
+        several=isinstance(given.label, Mapping),
+    )
+
+
+Resolved: TypeAlias = tuple[str, pl.Expr, pl.DataType]
+
+
+def _labels(plan: pl.LazyFrame, schema: pl.Schema, given: Given, scores: Scores) -> list[Resolved]:
+    """Find the label column, or those of each class."""
+    if not isinstance(given.label, Mapping):
+        found = resolved(plan, schema, "label", given.label)
+        TYPE_CHECKS["label"](found[0], found[2])
+        if scores.of is not None:
+            _, _, kind = resolved(plan, schema, "classes", scores.of)
+            TYPE_CHECKS["label"](scores.of, kind)
+            if not comparable(kind, found[2]):
+                todo = f"It is compared with label {found[0]!r} of type {found[2]}: cast one first."
+                raise ColumnTypeError.of("classes", scores.of, kind, todo)
+        return [found]
+    if scores.values is None:
+        raise OptionValueError.of(
+            "label",
+            list(given.label),
+            "a row is an instance and a class, so it has one label",
+            "Give the column with the true class of the instance.",
+        )
+    every = []
+    for one in labels_by_class(given.label, scores.values):
+        name, expr, dtype = resolved(plan, schema, "label", one)
+        if not (dtype == pl.Boolean or dtype.is_numeric()):
+            todo = "The label of one class is Boolean, or 0 and 1: derive it first."
+            raise ColumnTypeError.of("label", name, dtype, todo)
+        every.append((name, expr, dtype))
+    return every
+
+
+def _checked(
+    labels: list[Resolved], given: Given, scores: Scores, classes: pl.Series
+) -> list[pl.Expr]:
+    """Return expressions of the labels that raise where a label is of no class."""
+    if isinstance(given.label, Mapping):
+        return [binary_labels(expr, dtype, name) for name, expr, dtype in labels]
+    ((name, expr, dtype),) = labels
+    if scores.values is not None:
+        return [known_labels(expr, dtype, name, classes, scores.argument)]
+    if dtype.is_float():
+        return [expr.fill_nan(None)]
+    if dtype == classes.dtype or dtype.is_numeric():
+        return [expr]
+    return [expr.cast(pl.String).cast(classes.dtype, strict=False)]

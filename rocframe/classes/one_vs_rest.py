@@ -1,0 +1,166 @@
+"""The verb `one_vs_rest`: a many-class table → binary predictions, for each class against all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.classes.checks import once
+from rocframe.classes.layout import Given, lay_out
+from rocframe.classes.margin import above, as_rank, best_scores, best_scores_over
+from rocframe.frames import column, like, planned, private_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.classes.layout import ClassLabels, Layout
+    from rocframe.classes.riders import Keep
+    from rocframe.classes.scores import Classes, ClassScores
+    from rocframe.frames import FrameT
+
+TABLE = ("class", "label", "score")
+
+
+def one_vs_rest(
+    predictions: FrameT,
+    /,
+    label: ClassLabels,
+    scores: ClassScores,
+    *,
+    classes: Classes = None,
+    id: str | Sequence[str] | None = None,  # noqa: A002 - as the column
+    keep: Keep = None,
+    margin: bool | int = False,
+) -> FrameT:
+    """Make binary predictions of a many-class table, each class against all others.
+
+    Each row becomes one row per class, which says whether it is that class, and how it scores. The
+    result is for every verb on predictions, with `by=[…, "class"]`.
+
+    Parameters
+    ----------
+    predictions
+        One row per prediction. A LazyFrame stays lazy.
+    label
+        Column or expression with the class of each row. Where a row can be of several classes at
+        once, a mapping from each class to a column that is Boolean, or 0 and 1.
+    scores
+        Score of each class; higher means more of that class. A mapping from classes to columns or
+        expressions; a list of columns or a selector, if columns are named like the classes; or one
+        column of lists or arrays, with `classes`. Where each row is an instance and a class, the
+        one column of scores, with `classes` and `id`. Scores need not add up to 1.
+    classes
+        For lists the classes, in the order of the lists. Where each row is an instance and a
+        class, the name of the column that has the class.
+    id
+        Columns that tell instances apart, one name or several; they ride along. None numbers the
+        rows of the table in a new column `id`.
+    keep
+        Columns that ride along, such as groups, weights and counts: names, or a selector. None
+        keeps all that labels and scores are not made of.
+    margin
+        True subtracts from each score the best score of the other classes, so that scores of at
+        least 0 are those of the best class. A whole number k subtracts the k-th best of the other
+        classes: at least 0 are the best k.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kept columns, the columns of `id`, then `class, label, score`; one class below the
+        other, in the order of `scores`. `class` has the type of the label; `label` (Boolean) says
+        whether the row is of the class, and is null where the class of the row is not known;
+        `score` is null or NaN where it was, and a margin null where any score of the row was.
+
+    Raises
+    ------
+    RocframeError
+        If a column is not there or of a type its role cannot take, a name is taken or given twice,
+        classes and labels cannot be equal, or an option is not one of its set (from `collect` when
+        the frame is lazy); if a label is of a class without a score, a list is null or not as long
+        as there are classes, or an instance has several rows of one class.
+
+    See Also
+    --------
+    one_vs_one : each class against each other class.
+
+    Notes
+    -----
+    A class that no label has makes a group without positives. A lazy plan streams class by class,
+    and holds the table itself; verbs that follow hold the rows they are given, which a filter on
+    `class` limits to some classes at a time.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"truth": ["cat", "dog"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    >>> rf.one_vs_rest(predictions, "truth", ["cat", "dog"])
+    shape: (4, 4)
+    ┌─────┬───────┬───────┬───────┐
+    │ id  ┆ class ┆ label ┆ score │
+    │ --- ┆ ---   ┆ ---   ┆ ---   │
+    │ u32 ┆ str   ┆ bool  ┆ f64   │
+    ╞═════╪═══════╪═══════╪═══════╡
+    │ 0   ┆ cat   ┆ true  ┆ 0.7   │
+    │ 1   ┆ cat   ┆ false ┆ 0.2   │
+    │ 0   ┆ dog   ┆ false ┆ 0.3   │
+    │ 1   ┆ dog   ┆ true  ┆ 0.8   │
+    └─────┴───────┴───────┴───────┘
+    """
+    given = Given(label=label, scores=scores, classes=classes, id=id, keep=keep)
+    as_rank(margin, None)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        layout = lay_out(plan, schema, given, table=TABLE)
+        return _long(layout, margin) if layout.of is not None else _wide(layout, margin)
+
+    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+
+
+def _wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+    """Put one class below the other."""
+    plan, scores = layout.plan, layout.scores
+    rank = as_rank(margin, len(scores))
+    if rank:
+        plan, scores = _margins(layout, rank)
+    parts = [
+        plan.select(
+            *layout.riders,
+            layout.named(i).alias("class"),
+            layout.true(i).alias("label"),
+            score.alias("score"),
+        )
+        for i, score in enumerate(scores)
+    ]
+    return pl.concat(parts, how="vertical_relaxed")
+
+
+def _margins(layout: Layout, rank: int) -> tuple[pl.LazyFrame, tuple[pl.Expr, ...]]:
+    plain = layout.plain()
+    names = private_names(["at", "after"], layout.plan.collect_schema().names())
+    best = best_scores(plain, rank)
+    at, after = (column(name) for name in names.values())
+    named = [expr.alias(name) for expr, name in zip(best, names.values(), strict=True)]
+    return layout.plan.with_columns(named).cache(), tuple(above(one, at, after) for one in plain)
+
+
+def _long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+    """Compare the class of each row with that of its instance."""
+    assert layout.of is not None
+    rank, score = as_rank(margin, None), layout.scores[0]
+    plan = layout.plan
+    if rank:
+        (plain,) = layout.plain()
+        plan = plan.filter(once([*layout.ids, layout.of], layout.id_names))
+        score = above(plain, *best_scores_over(plain, layout.ids, rank))
+    return plan.select(
+        *layout.riders,
+        layout.of.alias("class"),
+        (layout.truth[0] == layout.of).alias("label"),
+        score.alias("score"),
+    )

@@ -1,0 +1,55 @@
+"""Areas of clustered rows against chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy.stats import norm
+
+import rocframe as rf
+
+
+def log(seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "label": rng.random(60) < 0.5,
+            "score": rng.integers(0, 12, 60),
+            "user": rng.integers(0, 11, 60),
+            "w": rng.integers(1, 4, 60),
+            "id": range(60),
+        }
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}], ids=["plain", "weighted"])
+def test_the_standard_error_is_that_of_the_interval(options):
+    found = rf.auc_test(log(1), "label", "score", cluster="user", **options)
+    area = rf.auc(log(1), "label", "score", cluster="user", ci="delong", **options)
+    assert_frame_equal(found.select("auc", "se"), area.select("auc", "se"))
+    z = (area["auc"].item() - 0.5) / area["se"].item()
+    assert found["p_value"].item() == pytest.approx(2 * norm.sf(abs(z)), rel=1e-12)
+
+
+def test_clusters_of_one_row_are_no_clusters():
+    assert_frame_equal(
+        rf.auc_test(log(2), "label", "score", cluster="id"),
+        rf.auc_test(log(2), "label", "score"),
+        abs_tol=1e-14,
+        rel_tol=1e-12,
+    )
+
+
+def test_one_cluster_of_a_class_has_no_test():
+    table = log(3).with_columns(user=pl.when("label").then(0).otherwise("user"))
+    found = rf.auc_test(table, "label", "score", cluster="user").row(0, named=True)
+    assert (found["se"], found["p_value"], found["note"]) == (None, None, "one_positive")
+
+
+def test_permutations_take_no_clusters():
+    with pytest.raises(
+        rf.OptionValueError, match=r"^cluster='user': labels cannot be dealt out anew among rows"
+    ):
+        rf.auc_test(log(4), "label", "score", cluster="user", method="permutation")

@@ -1,0 +1,192 @@
+"""Many-class tables that cannot be read: what the error says, from its first character."""
+
+from __future__ import annotations
+
+import polars as pl
+import polars.selectors as cs
+import pytest
+
+import rocframe as rf
+
+ABC = ["a", "b", "c"]
+WIDE = pl.DataFrame(
+    {
+        "truth": ["a", "b", "c"],
+        "a": [0.5, 0.2, 0.1],
+        "b": [0.3, 0.5, 0.1],
+        "c": [0.2, 0.3, 0.8],
+        "text": ["x", "y", "z"],
+        "bits": [0, 1, 2],
+        "day": [1, 2, 3],
+    }
+)
+LISTS = pl.DataFrame(
+    {
+        "truth": ["a", "b", "c", "a"],
+        "key": [7, 8, 9, 10],
+        "p": [[0.5, 0.5], [0.5, 0.2], [0.1], None],
+    }
+)
+MELTED = pl.DataFrame(
+    {
+        "id": [1, 1, 2, 2, 2],
+        "truth": ["a", "a", "b", "b", "b"],
+        "of": ["a", "b", "a", "b", "b"],
+        "p": [0.1, 0.9, 0.2, 0.8, 0.7],
+    }
+)
+GIVE = "Give {class: column}, several columns named like their classes, or a column of lists."
+BY_LABEL = "Name each class by its label, say scores={0: 'p0', 1: 'p1'} where labels are 0 and 1."
+
+# Table, arguments, error, and how its text starts.
+# fmt: off
+BOTH = [
+    (WIDE, ("truth", ["a", "b"]), {}, rf.LabelError,
+     ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
+     "Add them to scores=, or leave such rows out with .filter().")),
+    (WIDE, ("truht", ABC), {}, rf.MissingColumnError,
+     "label='truht': the frame has no such column.\n"),
+    (WIDE, ("truth", ["a", "bb"]), {}, rf.MissingColumnError,
+     "scores='bb': the frame has no such column.\n"),
+    (WIDE, ("truth", ["a", "a"]), {}, rf.RepeatedNameError,
+     "scores='a': the name stands there more than once.\nGiven: 'a', 'a'.\n"),
+    (WIDE, ("truth", ["a", "text"]), {}, rf.ColumnTypeError,
+     "scores='text': the column has type String.\nScores are numbers: cast them first."),
+    (WIDE, ("truth", []), {}, rf.OptionValueError, f"scores=[]: it names no column.\n{GIVE}"),
+    (WIDE, ("truth", {}), {}, rf.OptionValueError, "scores={}: it names no column.\n"),
+    (WIDE, ("truth", 3), {}, rf.OptionValueError, "scores=3: it names no column.\n"),
+    (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
+    (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
+    (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
+     ("scores=[1, 2]: labels of 'truth' have type String, and cannot be all of these classes.\n"
+     + BY_LABEL)),
+    (WIDE, ("bits", ABC), {}, rf.OptionValueError,
+     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot be"),
+    (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
+     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and cannot be"),
+    (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},
+     rf.OptionValueError, "scores=['a', 'x']: labels of 'truth' have type Enum"),
+    (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
+     "scores=['a', None]: labels of 'truth' have type String, and cannot be"),
+    (WIDE, ("truth", "a"), {}, rf.OptionValueError,
+     ("scores='a': it is one column of type Float64, and there is a score for each class.\n"
+     f"{GIVE}\nWhere a row is an instance and a class, name the column of its class: "
+     'classes="class".')),
+    (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
+     "classes=['a', 'b', 'c']: the columns of scores say which class each is of.\nLeave it out."),
+    (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
+     "keep='dya': the frame has no such column.\n"),
+    (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
+     'keep=[(col("day")) * (dyn int: 2)]: columns ride along as they are.\n'),
+    (WIDE, ("truth", ABC), {"keep": [1]}, rf.OptionValueError,
+     "keep=1: columns are given by name.\n"),
+    (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
+     "id='day': the name stands there more than once.\n"),
+    (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
+     "keep='score': the table being made has a column of that name.\nIts columns are: "),
+    (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
+     "id='label': the table being made has a column of that name.\n"),
+    (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
+     ("id=None: the table gets a column 'id' that tells instances apart, and has one already.\n"
+     'Say id="id" if that column tells them apart, or keep=[…] without it if not.')),
+    (LISTS, ("truth", "p"), {}, rf.OptionValueError,
+     ("classes=None: column 'p' holds lists of scores, and nothing says which class each is of.\n"
+     'Give the classes in the order of the lists, say classes=["a", "b", "c"].')),
+    (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
+     "classes=[]: it names no class.\n"),
+    (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,
+     "classes='a': the name stands there more than once.\n"),
+    (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
+     rf.OptionValueError,
+     ("scores='p': there are 2 classes, and 2 rows with another number of scores.\n"
+     "The first, where key=9, has [0.1].\nMend such rows, or leave them out with .filter().")),
+    (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
+     ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
+     "Add them to classes=, or")),
+    (LISTS.head(2).with_columns(pl.col("p").list.to_array(2)), ("truth", "p"), {"classes": ABC},
+     rf.OptionValueError,
+     "classes=['a', 'b', 'c']: column 'p' has 2 scores in a row.\nGive a class for each score."),
+    (LISTS.with_columns(p=pl.lit([["x"]])), ("truth", "p"), {"classes": ["a"]}, rf.ColumnTypeError,
+     "scores='p': the column has type "),
+    (MELTED, ("truth", "p"), {"classes": "of"}, rf.OptionValueError,
+     ("id=None: a row is an instance and a class, and nothing says which rows are of one instance."
+     '\nName the columns that do, say id="id".')),
+    (MELTED, ("truth", "p"), {"classes": "off", "id": "id"}, rf.MissingColumnError,
+     "classes='off': the frame has no such column.\n"),
+    (MELTED.with_columns(of=1), ("truth", "p"), {"classes": "of", "id": "id"}, rf.ColumnTypeError,
+     ("classes='of': the column has type Int32.\n"
+     "It is compared with label 'truth' of type String: cast one first.")),
+]
+REST = [
+    (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
+     ("margin=3: with 3 classes each has 2 others.\n"
+     "Give True for the best of the others, or a smaller number.")),
+    (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
+     "margin=0: it is no whole number from 1.\n"),
+    (WIDE, ("truth", ABC), {"margin": "best"}, rf.OptionValueError,
+     "margin='best': it is no whole number from 1.\n"),
+    (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
+     ("id=['id']: 2 rows have the same id and class as another.\n"
+     'Name all columns that tell instances apart, say id=["model", "id"].')),
+    (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
+     ("label='bits': the label of one class is Boolean, or 0 and 1.\nFound: 2.\n"
+     "Derive it first, say pl.col('bits') == 2.")),
+    (WIDE, ({"a": "text"}, ["a"]), {}, rf.ColumnTypeError,
+     ("label='text': the column has type String.\n"
+     "The label of one class is Boolean, or 0 and 1: derive it first.")),
+    (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
+     "label=['a']: labels and scores are of other classes: 'b' has no label.\n"),
+    (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,
+     "label=['a', 'b']: labels and scores are of other classes: 'b' has no score.\n"),
+    (WIDE, ({"a": "bits", 1: "bits"}, {"a": "a", 1: "b"}), {}, rf.OptionValueError,
+     "scores=['a', 1]: classes are text, numbers or Booleans, all alike.\nName them alike."),
+    (MELTED, ({"a": "truth"}, "p"), {"classes": "of", "id": "id"}, rf.OptionValueError,
+     "label=['a']: a row is an instance and a class, so it has one label.\n"),
+]
+ONE = [
+    (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
+     ("max_pairs=5: 3 classes make 6 ordered pairs, and each row becomes 4 rows.\n"
+     "Say max_pairs=None to go ahead, or take fewer classes.")),
+    (WIDE, ("truth", ABC), {"max_pairs": 0}, rf.OptionValueError,
+     "max_pairs=0: it is no whole number from 1.\n"),
+    (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,
+     "relative='log': there is no such choice.\nChoose one of: 'difference', 'ratio', None."),
+    (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,
+     ("label={'a': 'bits'}: pairs are of rows that are of one class each.\n"
+     "Give one column, or say one_vs_rest.")),
+    (MELTED, ("truth", "p"), {"classes": "of", "id": "id"}, rf.PairingError,
+     "id=['id']: 2 rows have the same id and class as another.\n"),
+]
+# fmt: on
+
+
+def check(frame, verb, case):
+    table, arguments, options, error, text = case
+    rows = table.lazy() if frame is pl.LazyFrame else table
+    with pytest.raises(error) as caught:
+        verb(rows, *arguments, **options).lazy().collect()
+    assert str(caught.value).startswith(text)
+    if frame is pl.DataFrame:
+        assert "Resolved plan" not in str(caught.value)
+        assert "This error occurred" not in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", [rf.one_vs_rest, rf.one_vs_one], ids=["rest", "one"])
+@pytest.mark.parametrize("case", BOTH, ids=[f"{case[1]} {case[2]}" for case in BOTH])
+def test_both_verbs_say_what_is_wrong(frame, verb, case):
+    check(frame, verb, case)
+
+
+@pytest.mark.parametrize("case", REST, ids=[f"{case[1]} {case[2]}" for case in REST])
+def test_one_vs_rest_says_what_is_wrong(frame, case):
+    check(frame, rf.one_vs_rest, case)
+
+
+@pytest.mark.parametrize("case", ONE, ids=[f"{case[1]} {case[2]}" for case in ONE])
+def test_one_vs_one_says_what_is_wrong(frame, case):
+    check(frame, rf.one_vs_one, case)
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(rf.OptionValueError, match="predictions: a dict is no polars DataFrame"):
+        rf.one_vs_rest({}, "truth", ABC)

@@ -1,0 +1,358 @@
+"""Areas over all classes: by hand, by counting every pair, and beside scikit-learn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from statistics import fmean, pstdev
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.strategies import few, shuffled
+
+ABC = ["a", "b", "c"]
+AVERAGES = ["hand_till", "macro", "weighted", "micro"]
+SMALL = pl.DataFrame(
+    {
+        "g": ["x", "x", "x", "x", "y", "y"],
+        "truth": ["a", "a", "b", "c", "a", "a"],
+        "a": [0.75, 0.25, 0.25, 0.0, 0.5, 0.5],
+        "b": [0.25, 0.25, 0.5, 0.5, 0.25, 0.25],
+        "c": [0.0, 0.5, 0.25, 0.5, 0.25, 0.25],
+    }
+)
+
+
+def like(frame, table):
+    return table.lazy() if frame is pl.LazyFrame else table
+
+
+def half(one, other):
+    """Say what a pair counts: 1, 1/2 or 0."""
+    return Fraction((one > other) - (one < other) + 1, 2)
+
+
+def share(pairs):
+    """Return the share of mass that is won, of pairs of mass and win; None without any."""
+    total = sum(mass for mass, _ in pairs)
+    return sum(mass * won for mass, won in pairs) / total if total else None
+
+
+def by_counting(rows, classes):
+    """Work out all averages from every pair; rows are of mass, class, and a score per class."""
+    present = [c for c in classes if any(row[1] == c for row in rows)]
+
+    def pairs(i, others):
+        at = 2 + classes.index(i)
+        return [
+            (one[0] * other[0], half(one[at], other[at]))
+            for one, other in product(rows, rows)
+            if one[1] == i and other[1] in others
+        ]
+
+    if len(present) < 2:
+        return dict.fromkeys(AVERAGES)
+    each = [share(pairs(i, {j})) for i in present for j in present if i != j]
+    rest = [share(pairs(i, set(classes) - {i})) for i in present]
+    mass = [sum(row[0] for row in rows if row[1] == i) for i in present]
+    own = [(row[0], row[2 + classes.index(row[1])]) for row in rows]
+    other = [(row[0], row[2 + k]) for row in rows for k, c in enumerate(classes) if c != row[1]]
+    return {
+        "hand_till": sum(each) / len(each),
+        "macro": sum(rest) / len(rest),
+        "weighted": sum(m * area for m, area in zip(mass, rest, strict=True)) / sum(mass),
+        "micro": share([(a[0] * b[0], half(a[1], b[1])) for a, b in product(own, other)]),
+    }
+
+
+def test_all_averages_of_a_small_table_by_hand(frame):
+    # a against b: 0.75 and 0.25 over 0.25, so 3/4; against c 1. b against a 1, against c 1/2.
+    # c against a: 0.5 over 0.0 and beside 0.5, so 3/4; against b 1.
+    hand_till = (3 / 4 + 1 + 1 + 1 / 2 + 3 / 4 + 1) / 6
+    # a against 0.25 and 0.0: 3.5 of 4 pairs. b against 0.25, 0.25 and 0.5: 2.5 of 3. c: 2.5 of 3.
+    macro = (3.5 / 4 + 2.5 / 3 + 2.5 / 3) / 3
+    weighted = (2 * 3.5 / 4 + 2.5 / 3 + 2.5 / 3) / 4
+    # 0.75, 0.25, 0.5 and 0.5 against 0.25, 0, 0.25, 0.5, 0.25, 0.25, 0, 0.5.
+    micro = (8 + (2 + 4 / 2) + 2 * (6 + 2 / 2)) / 32
+    expected = pl.DataFrame(
+        {
+            "g": ["x"] * 4 + ["y"] * 4,
+            "average": AVERAGES * 2,
+            "n": [4] * 4 + [2] * 4,
+            "n_missing": [0] * 8,
+            "n_classes": [3] * 8,
+            "n_classes_used": [3] * 4 + [1] * 4,
+            "auc": [hand_till, macro, weighted, micro, *[None] * 4],
+            "se": [None] * 8,
+            "lower": [None] * 8,
+            "upper": [None] * 8,
+            "ci_level": [None] * 8,
+            "ci_method": [None] * 8,
+            "note": [None] * 4 + ["one_class"] * 4,
+        },
+        schema_overrides={
+            **dict.fromkeys(("se", "lower", "upper", "ci_level"), pl.Float64),
+            "ci_method": pl.String,
+        },
+    )
+    actual = rf.multiclass_auc(like(frame, SMALL), "truth", ABC, by="g")
+    assert_frame_equal(actual, like(frame, expected))
+    some = rf.multiclass_auc(like(frame, SMALL), "truth", ABC, by="g", average="micro")
+    assert_frame_equal(some, like(frame, expected.filter(pl.col("average") == "micro")))
+
+
+def test_a_list_column_is_read_like_columns(frame):
+    packed = SMALL.select("g", "truth", p=pl.concat_list(ABC))
+    actual = rf.multiclass_auc(like(frame, packed), "truth", "p", classes=ABC, by="g")
+    assert_frame_equal(actual, like(frame, rf.multiclass_auc(SMALL, "truth", ABC, by="g")))
+
+
+score = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+some_rows = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from("abc"), score, score, score),
+    min_size=1,
+    max_size=9,
+)
+
+
+@few
+@given(some_rows, st.booleans())
+def test_areas_are_those_of_counting_every_pair(rows, extra):
+    schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
+    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(d=pl.col("a") / 2)
+    classes = ABC + ["d"] * extra
+    known = by_counting([(*row[:5], row[2] / 2) for row in rows], classes)
+    expected = [None if known[name] is None else float(known[name]) for name in AVERAGES]
+    for option in ({"count": "mass"}, {"weight": "mass"}):
+        found = rf.multiclass_auc(table, "truth", classes, **option)
+        assert found["auc"].to_list() == pytest.approx(expected, abs=1e-14)
+        assert found["n_classes"].to_list() == [len(classes)] * 4
+        mixed = rf.multiclass_auc(shuffled(table, 1), "truth", classes, **option)
+        assert mixed["auc"].to_list() == pytest.approx(expected, abs=1e-14)
+    counted = rf.multiclass_auc(table, "truth", classes, count="mass")
+    assert_frame_equal(
+        rf.multiclass_auc(shuffled(table, 1), "truth", classes, count="mass"), counted
+    )
+    for boundary in (classes[::-1], classes[1:] + classes[:1]):
+        permuted = rf.multiclass_auc(table, "truth", boundary, count="mass")
+        assert permuted["auc"].to_list() == pytest.approx(counted["auc"].to_list(), abs=1e-14)
+
+
+@few
+@given(some_rows)
+def test_means_over_pairs_and_classes_are_those_of_the_long_tables(rows):
+    schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    found = rf.multiclass_auc(table, "truth", ABC, count="mass")["auc"].to_list()
+    options = {"count": "mass", "ci": None}
+    pairs = rf.one_vs_one(table, "truth", ABC)
+    of_pairs = rf.auc(pairs, "label", "score", by=["class_a", "class_b"], **options)
+    rest = rf.one_vs_rest(table, "truth", ABC)
+    of_classes = rf.auc(rest, "label", "score", by="class", **options)
+    pooled = rf.auc(rest, "label", "score", **options)
+    if found[0] is None:
+        return
+    assert found[0] == pytest.approx(of_pairs["auc"].mean(), abs=1e-14)
+    assert found[1] == pytest.approx(of_classes["auc"].mean(), abs=1e-14)
+    weighted = (of_classes["auc"] * of_classes["n_pos"]).sum() / of_classes["n_pos"].sum()
+    assert found[2] == pytest.approx(weighted, abs=1e-14)
+    assert found[3] == pooled["auc"].item()
+
+
+def test_areas_are_those_of_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    digits = rf.datasets.digits()
+    scores = {digit: f"p{digit}" for digit in range(10)}
+    # scikit-learn wants rows that add up to 1; dividing breaks and makes ties.
+    table = digits.select(scores.values()).cast(pl.Float64)
+    table = (table / table.sum_horizontal()).hstack(digits.select("model", "label"))
+    areas = rf.multiclass_auc(table, "label", scores, by="model")
+    for (model,), rows in table.group_by("model"):
+        given = rows["label"], rows.select(scores.values()).to_numpy()
+        known = [metrics.roc_auc_score(*given, multi_class="ovo")] + [
+            metrics.roc_auc_score(*given, multi_class="ovr", average=average)
+            for average in ("macro", "weighted", "micro")
+        ]
+        found = areas.filter(pl.col("model") == model)["auc"].to_list()
+        assert found == pytest.approx(known, abs=1e-12)
+
+
+def test_two_classes_have_the_binary_area():
+    votes = rf.datasets.vote().with_columns(other=-pl.col("score"))
+    scores = {True: "score", False: "other"}
+    averages = ["hand_till", "macro", "weighted"]
+    areas = rf.multiclass_auc(votes, "label", scores, by="model", average=averages)
+    binary = rf.auc(votes, "label", "score", by="model", ci=None)
+    for name in averages:
+        own = areas.filter(pl.col("average") == name)["auc"].to_list()
+        assert own == pytest.approx(binary["auc"].to_list(), abs=1e-15)
+
+
+MISSING = pl.DataFrame(
+    {
+        "truth": ["a", "b", "c", None, "a", "b"],
+        "a": [0.9, 0.1, 0.2, 0.3, None, 0.4],
+        "b": [0.1, 0.8, 0.3, 0.3, 0.5, float("nan")],
+        "c": [0.0, 0.1, 0.5, 0.4, 0.5, 0.2],
+    }
+)
+
+
+def test_rows_that_lack_anything_are_left_out_for_all_classes(frame):
+    actual = rf.multiclass_auc(like(frame, MISSING), "truth", ABC, missing="drop")
+    whole = rf.multiclass_auc(like(frame, MISSING.head(3)), "truth", ABC)
+    assert_frame_equal(actual, whole.with_columns(n_missing=pl.lit(3, pl.Int64)))
+    with pytest.raises(rf.MissingValuesError) as caught:
+        rf.multiclass_auc(like(frame, MISSING), "truth", ABC).lazy().collect()
+    assert str(caught.value).startswith(
+        "missing='raise': label column 'truth' is null or NaN in 1 row.\n"
+    )
+    known = MISSING.drop_nulls("truth")
+    with pytest.raises(rf.MissingValuesError) as caught:
+        rf.multiclass_auc(like(frame, known), "truth", ABC).lazy().collect()
+    assert str(caught.value).startswith(
+        "missing='raise': score column 'a' is null or NaN in 1 row.\n"
+    )
+
+
+def test_unscored_rows_are_errors_where_asked_for():
+    known = MISSING.drop_nulls("truth").with_columns(pl.col("b").fill_nan(None))
+    # An unscored row of a class is below all, one of another class above all.
+    as_errors = known.with_columns(
+        pl.when(pl.col("truth") == name)
+        .then(pl.col(name).fill_null(-1))
+        .otherwise(pl.col(name).fill_null(2))
+        for name in ABC
+    )
+    worst = rf.multiclass_auc(known, "truth", ABC, missing="worst")
+    expected = rf.multiclass_auc(as_errors, "truth", ABC)
+    assert_frame_equal(worst.drop("n_missing"), expected.drop("n_missing"))
+    assert worst["n_missing"].to_list() == [2] * 4
+
+
+def test_groups_without_rows_that_count_stay():
+    table = SMALL.with_columns(w=pl.when(pl.col("g") == "x").then(1).otherwise(0))
+    areas = rf.multiclass_auc(table, "truth", ABC, by="g", weight="w", average="macro")
+    assert areas.select("g", "n", "n_classes_used", "note").rows() == [
+        ("x", 4, 3, None),
+        ("y", 0, 0, "no_rows"),
+    ]
+    assert rf.multiclass_auc(SMALL.clear(), "truth", ABC)["note"].to_list() == ["no_rows"] * 4
+    assert rf.multiclass_auc(SMALL.clear(), "truth", ABC, by="g").height == 0
+
+
+def test_resamples_are_those_of_whole_rows():
+    rows = [(1, *row) for row in SMALL.head(4).drop("g").rows()]
+    drawn = [by_counting([rows[i] for i in place], ABC) for place in product(range(4), repeat=4)]
+    found = rf.multiclass_auc(SMALL.head(4), "truth", ABC, ci="bootstrap", n_boot=40_000, seed=2)
+    for name in AVERAGES:
+        values = [float(one[name]) for one in drawn if one[name] is not None]
+        own = found.filter(pl.col("average") == name)
+        assert own["se"].item() == pytest.approx(pstdev(values), rel=0.02)
+        assert own["lower"].item() >= min(values)
+        assert own["upper"].item() <= max(values)
+        assert fmean(values) < own["upper"].item()
+    undefined = sum(one["macro"] is None for one in drawn) / len(drawn)
+    assert found["note"].unique().len() == 1
+    redrawn = int(found["note"][0].removeprefix("redrawn:"))
+    assert redrawn / (redrawn + 40_000) == pytest.approx(undefined, rel=0.05)
+
+
+DIGITS = rf.datasets.digits().filter(pl.col("label") < 4).drop("fold", "id")
+DIGIT = {digit: f"p{digit}" for digit in range(4)}
+BOOT = {"ci": "bootstrap", "n_boot": 200, "seed": 3}
+
+
+def test_what_a_group_draws_depends_on_seed_and_key_only():
+    every = rf.multiclass_auc(DIGITS, "label", DIGIT, by="model", **BOOT)
+    alone = DIGITS.filter(pl.col("model") == "naive_bayes")
+    again = rf.multiclass_auc(shuffled(alone, 5), "label", DIGIT, by="model", **BOOT)
+    assert_frame_equal(again, every.filter(pl.col("model") == "naive_bayes"), check_exact=True)
+    other = rf.multiclass_auc(alone, "label", DIGIT, by="model", **{**BOOT, "seed": 4})
+    assert other["lower"].to_list() != again["lower"].to_list()
+
+
+def test_a_compressed_table_draws_what_its_expansion_draws():
+    tree = DIGITS.filter(pl.col("model") == "decision_tree").drop("model")
+    counted = tree.group_by(pl.all()).agg(count=pl.len())
+    assert counted.height < tree.height
+    assert_frame_equal(
+        rf.multiclass_auc(counted, "label", DIGIT, count="count", **BOOT),
+        rf.multiclass_auc(tree, "label", DIGIT, **BOOT),
+        check_exact=True,
+    )
+
+
+def test_both_kinds_of_limits_lie_about_the_estimate():
+    plain = rf.multiclass_auc(DIGITS, "label", DIGIT, **BOOT)
+    basic = rf.multiclass_auc(DIGITS, "label", DIGIT, **{**BOOT, "ci": "bootstrap_basic"})
+    assert (plain["lower"] < plain["auc"]).all()
+    assert (plain["auc"] < plain["upper"]).all()
+    turned = (2 * plain["auc"] - plain["upper"]).to_list()
+    assert basic["lower"].to_list() == pytest.approx(turned, abs=1e-14)
+    assert plain["se"].to_list() == basic["se"].to_list()
+    assert plain["ci_level"].to_list() == [0.95] * 4
+
+
+def test_areas_without_spread_have_no_interval():
+    sure = pl.DataFrame({"truth": ["a", "b"] * 5, "a": [1.0, 0.0] * 5, "b": [0.0, 1.0] * 5})
+    areas = rf.multiclass_auc(sure, "truth", ["a", "b"], **BOOT)
+    assert areas["auc"].to_list() == [1.0] * 4
+    assert areas["note"].to_list() == ["zero_variance"] * 4
+    assert areas["se"].null_count() == areas["upper"].null_count() == 4
+
+
+@pytest.mark.parametrize("name", ["^.*$", "*", "", "(score 0)", "(code)", "(lists)", "0", "🙂"])
+def test_groups_and_classes_may_have_any_name(frame, name):
+    expected = rf.multiclass_auc(SMALL, "truth", ABC, by="g")
+    grouped = rf.multiclass_auc(like(frame, SMALL.rename({"g": name})), "truth", ABC, by=name)
+    assert_frame_equal(grouped, like(frame, expected.rename({"g": name})))
+    table = SMALL.rename({"a": name}).with_columns(pl.col("truth").replace("a", name))
+    named = rf.multiclass_auc(like(frame, table), "truth", [name, "b", "c"], by="g")
+    assert_frame_equal(named, like(frame, expected))
+
+
+# fmt: off
+WRONG = [
+    ({"average": "mean"}, rf.UnknownOptionError,
+     "average='mean': there is no such choice.\nChoose one of: 'hand_till', 'macro', "),
+    ({"average": []}, rf.OptionValueError, "average=[]: it names no average.\n"),
+    ({"average": ["micro", "micro"]}, rf.RepeatedNameError,
+     "average='micro': the name stands there more than once.\n"),
+    ({"ci": "delong"}, rf.UnknownOptionError, "ci='delong': there is no such choice.\n"),
+    ({"seed": -1}, rf.OptionValueError, "seed=-1: it is no whole number from 0.\n"),
+    ({"by": "n"}, rf.ReservedColumnError, "by='n': the table being made has a column of that "),
+    ({"by": "gg"}, rf.MissingColumnError, "by='gg': the frame has no such column.\n"),
+    ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),
+    ({"scores": ["a", "b"]}, rf.LabelError, "label='truth': these labels have no score: 'c'.\n"),
+    ({"label": {"a": "g"}}, rf.OptionValueError,
+     "label={'a': 'g'}: it is neither a column name nor an expression.\n"),
+    ({"scores": "a", "classes": "g"}, rf.OptionValueError,
+     ("classes='g': a row is an instance and a class, and here a row has a score for each class.\n"
+     "Bring them side by side first, say .pivot('g', index=\"id\", …).")),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("options", "error", "text"), WRONG, ids=[str(one[0]) for one in WRONG])
+def test_what_is_wrong_is_said(frame, options, error, text):
+    given = {"label": "truth", "scores": ABC, **options}
+    rows = like(frame, SMALL.with_columns(n=1))
+    with pytest.raises(error) as caught:
+        rf.multiclass_auc(rows, **given).lazy().collect()
+    assert str(caught.value).startswith(text)
+
+
+def test_a_list_that_is_short_is_shown():
+    packed = pl.DataFrame({"truth": ["a", "b"], "p": [[0.1, 0.9], [0.5]]})
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.multiclass_auc(packed, "truth", "p", classes=["a", "b"])
+    assert str(caught.value) == (
+        "scores='p': there are 2 classes, and 1 row with another number of scores.\n"
+        "The first has [0.5].\nMend such rows, or leave them out with .filter()."
+    )
