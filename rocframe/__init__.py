@@ -1,6 +1,6 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
-    predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
+    predictions ──▶ curve ──▶ at, area, average ──▶ chart, Parquet
               └───▶ auc, auc_test, compare
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
@@ -10,6 +10,7 @@ Altair and pyarrow are loaded by the first call that needs them.
 from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.averages.average import average
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -70,6 +71,7 @@ __all__ = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "average",
     "chart",
     "compare",
     "contrast",

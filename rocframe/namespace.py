@@ -10,6 +10,7 @@ import polars as pl
 
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.averages.average import average
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -68,4 +69,5 @@ class RocFrame:
     auc_test = verb(auc_test)
     at = verb(at)
     area = verb(area)
+    average = verb(average)
     chart = verb(chart)

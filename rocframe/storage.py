@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.curves.kinds import kind_of
+from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
@@ -39,6 +40,8 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("auc_covariance", ("model_a", "model_b", "covariance", "correlation"), ONE_HALF),
     ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
     ("area", ("auc",), ONE_HALF),
+    ("area", ("auc_of_mean",), ONE_HALF),
+    ("area", ("area_of_mean",), ONE_ROW),
     ("area", ("average_precision", "pr_auc"), ONE_ROW),
 )
 
@@ -194,10 +197,10 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "auc", "partial_auc", "auc_test", "plan", "operating_points", "area" or
-        "table"); `kind` of curve; `by`, the group columns; `rule` for what is called positive;
-        `ties`; `version` of rocframe; `schema`, the version of these names; then what the writer
-        said. What does not apply is None.
+        `table` ("curve", "average", "auc", "partial_auc", "auc_test", "plan", "operating_points",
+        "area" or "table"); `kind` of curve; `by`, the group columns; `rule` for what is called
+        positive; `ties`; `version` of rocframe; `schema`, the version of these names; then what
+        the writer said. What does not apply is None.
 
     Raises
     ------
@@ -241,6 +244,9 @@ def shown(table: pl.DataFrame) -> dict[str, Any]:
     columns = table.columns
     name, start, ties = _recognised(columns)
     kind = None
+    mean = mean_of(columns)
+    if mean is not None:
+        name, start, ties, kind = "average", len(mean.by), ONE_ROW, mean.kind.name
     if "tn" in columns[start:]:
         try:
             kind = kind_of(columns[start:]).name

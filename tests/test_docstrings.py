@@ -106,12 +106,12 @@ PLAN = ["power", "sample_size", "detectable_difference"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "auc_test", "at", "area", *PLAN):
+    for name in ("curve", "auc", "auc_test", "at", "area", "average", *PLAN):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
 READ_PREDICTIONS = ["curve", "auc", "auc_test"]
-READ_CURVES = ["at", "area", "chart"]
+READ_CURVES = ["at", "area", "average", "chart"]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])
@@ -211,6 +211,16 @@ def test_the_columns_of_at_are_those_documented():
 def test_the_columns_of_area_are_those_documented():
     assert rf.area(CURVES).columns == ["model", *names(rf.area, 0)]
     assert rf.area(CURVES, kind="pr").columns == ["model", *names(rf.area, 1)]
+
+
+def test_the_columns_of_average_are_those_documented():
+    spread = [f"tpr_{part}" for part in ("sd", "se", "lower", "upper")]
+    every = [found for found in lists(rf.average) if len(found) > 2]
+    about, walk, areas = every
+    mean = rf.average(CURVES, over="model")
+    assert mean.columns == ["fpr", "tpr", *spread, *about]
+    pooled = rf.average(CURVES, over="model", method="pooled")
+    assert pooled.columns == [*walk, "fpr", "tpr", *areas]
 
 
 @pytest.mark.parametrize("error", [name for name in rf.__all__ if name.endswith("Error")])

@@ -39,6 +39,7 @@ ROOMS = [
     "curves",
     "inference",
     "areas",
+    "averages",
     "comparisons",
     "chance",
     "planning",
@@ -56,13 +57,14 @@ ROOMS = [
 GUESTS = {
     "altair": {"charts", "report"},
     "pyarrow": {"storage", "logs"},
-    "scipy": {"curves", "inference", "areas", "comparisons", "chance", "planning"},
+    "scipy": {"curves", "inference", "areas", "averages", "comparisons", "chance", "planning"},
     "numpy": {
         "cases",
         "counting",
         "curves",
         "inference",
         "areas",
+        "averages",
         "comparisons",
         "chance",
         "charts",

@@ -37,6 +37,12 @@ def auc(frame, by=None, **options):
     return rf.auc(frame, "label", "score", by=by, **options)
 
 
+def average(frame, by=None, **options):
+    keys = [] if by is None else [by] if isinstance(by, str) else by
+    frame = frame.with_columns(fold=pl.col("other") > 0.7)
+    return curve(frame, [*keys, "fold"]).roc.average(**options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -54,6 +60,10 @@ VERBS = {
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
     "area": lambda frame, by: curve(frame, by).roc.area(),
+    "average": average,
+    "average at thresholds": lambda frame, by: average(frame, by, method="threshold"),
+    "average, pooled": lambda frame, by: average(frame, by, method="pooled"),
+    "area of an average": lambda frame, by: average(frame, by, grid="union").roc.area(),
     "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
 }
 # p-values are adjusted over all groups, so none of them may be left out before.
@@ -130,7 +140,13 @@ def test_a_plan_is_collected_as_often_as_one_likes(scan, verb):
 @every_verb
 def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
     name = request.node.callspec.id
-    needed = 3 + ("models" in name) + ("weighted" in name) + (name == "curve, weighted")  # count
+    needed = (
+        3
+        + ("average" in name)
+        + ("models" in name)
+        + ("weighted" in name)
+        + (name == "curve, weighted")
+    )  # count
     assert f"PROJECT {needed}/{PREDICTIONS.width} COLUMNS" in verb(scan, "g").explain()
     assert f"PROJECT {needed - 1}/{PREDICTIONS.width} COLUMNS" in verb(scan, None).explain()
 

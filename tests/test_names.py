@@ -53,8 +53,18 @@ VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
     "area": rf.area,
+    "average": lambda curves: halved(curves).roc.average(),
+    "average, pooled": lambda curves: halved(curves).roc.average(method="pooled"),
+    "area of an average": lambda curves: halved(curves).roc.average(grid="union").roc.area(),
     "area of precision-recall": lambda curves: rf.area(curves, kind="pr"),
 }
+
+
+def halved(curves: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
+    """The same curves, once for each of two folds."""
+    return pl.concat([curves.select(pl.lit(fold).alias("fold"), pl.all()) for fold in (1, 2)])
+
+
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 every_verb_on_curves = pytest.mark.parametrize(
     "verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES

@@ -17,6 +17,7 @@ VERBS = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "average",
     "chart",
     "compare",
     "contrast",
