@@ -11,6 +11,8 @@ from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.averages.average import average
+from rocframe.averages.fold_auc import fold_auc
+from rocframe.averages.pooling_gap import pooling_gap
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -78,6 +80,8 @@ __all__ = [
     "curve",
     "datasets",
     "detectable_difference",
+    "fold_auc",
+    "pooling_gap",
     "power",
     "read",
     "sample_size",

@@ -11,6 +11,8 @@ import polars as pl
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
 from rocframe.averages.average import average
+from rocframe.averages.fold_auc import fold_auc
+from rocframe.averages.pooling_gap import pooling_gap
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
 from rocframe.comparisons.auc_covariance import auc_covariance
@@ -70,4 +72,6 @@ class RocFrame:
     at = verb(at)
     area = verb(area)
     average = verb(average)
+    fold_auc = verb(fold_auc)
+    pooling_gap = verb(pooling_gap)
     chart = verb(chart)

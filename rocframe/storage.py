@@ -17,7 +17,17 @@ from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import AUC, AUC_TEST, PARTIAL_AUC, PLAN, POINT, ROWS, WALK
+from rocframe.vocabulary import (
+    AUC,
+    AUC_TEST,
+    FOLD_AUC,
+    PARTIAL_AUC,
+    PLAN,
+    POINT,
+    POOLING_GAP,
+    ROWS,
+    WALK,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +45,8 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("auc", (*ROWS, *AUC), ONE_HALF),
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
     ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
+    ("fold_auc", (*ROWS, *FOLD_AUC), ONE_HALF),
+    ("pooling_gap", (*ROWS, *POOLING_GAP), ONE_HALF),
     ("plan", tuple(PLAN), None),
     ("comparison", ("model_a", "model_b", "n_paired", "difference", "p_value"), ONE_HALF),
     ("auc_covariance", ("model_a", "model_b", "covariance", "correlation"), ONE_HALF),
@@ -197,10 +209,10 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "average", "auc", "partial_auc", "auc_test", "plan", "operating_points",
-        "area" or "table"); `kind` of curve; `by`, the group columns; `rule` for what is called
-        positive; `ties`; `version` of rocframe; `schema`, the version of these names; then what
-        the writer said. What does not apply is None.
+        `table` ("curve", "average", "auc", "partial_auc", "auc_test", "fold_auc", "pooling_gap",
+        "plan", "operating_points", "area" or "table"); `kind` of curve; `by`, the group columns;
+        `rule` for what is called positive; `ties`; `version` of rocframe; `schema`, the version of
+        these names; then what the writer said. What does not apply is None.
 
     Raises
     ------

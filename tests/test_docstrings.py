@@ -106,11 +106,21 @@ PLAN = ["power", "sample_size", "detectable_difference"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    for name in ("curve", "auc", "auc_test", "at", "area", "average", *PLAN):
+    for name in (
+        "curve",
+        "auc",
+        "auc_test",
+        "at",
+        "area",
+        "average",
+        "fold_auc",
+        "pooling_gap",
+        *PLAN,
+    ):
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc", "auc_test"]
+READ_PREDICTIONS = ["curve", "auc", "auc_test", "fold_auc", "pooling_gap"]
 READ_CURVES = ["at", "area", "average", "chart"]
 
 
@@ -211,6 +221,12 @@ def test_the_columns_of_at_are_those_documented():
 def test_the_columns_of_area_are_those_documented():
     assert rf.area(CURVES).columns == ["model", *names(rf.area, 0)]
     assert rf.area(CURVES, kind="pr").columns == ["model", *names(rf.area, 1)]
+
+
+def test_the_columns_about_folds_are_those_documented():
+    for function in (rf.fold_auc, rf.pooling_gap):
+        table = function(PREDICTIONS, "label", "score", over="model", by="w")
+        assert table.columns == ["w", *names(function, 0)]
 
 
 def test_the_columns_of_average_are_those_documented():

@@ -56,6 +56,8 @@ VERBS = {
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
+    "fold auc": lambda frame, by: rf.fold_auc(frame, "label", "score", over="w", by=by),
+    "pooling gap": lambda frame, by: rf.pooling_gap(frame, "label", "score", over="w", by=by),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
@@ -142,7 +144,7 @@ def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
     name = request.node.callspec.id
     needed = (
         3
-        + ("average" in name)
+        + any(word in name for word in ("average", "fold", "gap"))
         + ("models" in name)
         + ("weighted" in name)
         + (name == "curve, weighted")

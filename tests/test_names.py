@@ -48,6 +48,8 @@ VERBS = {
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
     "auc": rf.auc,
     "auc test": rf.auc_test,
+    "fold auc": lambda frame, **roles: rf.fold_auc(frame, over="pp", **roles),
+    "pooling gap": lambda frame, **roles: rf.pooling_gap(frame, over="pp", **roles),
 }
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),

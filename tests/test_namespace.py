@@ -22,6 +22,8 @@ VERBS = [
     "compare",
     "contrast",
     "curve",
+    "fold_auc",
+    "pooling_gap",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
+from rocframe.averages.over import as_over
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_schema, pooled_schema
 from rocframe.curves.table import layout, opened
 from rocframe.errors import MissingColumnError, OptionValueError, listed
 from rocframe.frames import like, planned, through_node
 from rocframe.options import check_choice
-from rocframe.vocabulary import THRESHOLD, WALK, as_names, check_groups
+from rocframe.vocabulary import THRESHOLD, WALK, check_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,7 +188,7 @@ def average(
     check_choice("ranks", ranks, ("within", None))
     check_level(level)
     check_weights(weights)
-    names = _over(over)
+    names = as_over(over)
     for option, value, idle, unread in (
         ("grid", grid, 101, method == "pooled"),
         ("weights", weights, "equal", method == "pooled"),
@@ -246,16 +247,6 @@ def average(
         )
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
-
-
-def _over(over: object) -> tuple[str, ...]:
-    """Read the keys that go."""
-    several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
-    if not several or not all(isinstance(name, str) for name in several):
-        raise OptionValueError.of(
-            "over", over, "it names no key of the curves", 'Give one or several, say over="fold".'
-        )
-    return as_names(several)  # type: ignore[arg-type]
 
 
 def _check_key(name: str, table: Layout) -> None:

@@ -54,7 +54,7 @@ def members_of(
     keys, (curve, starts) = grouped(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
-    told = _told(curves.keys, over)
+    told = spelled(curves.keys, over)
     weight = _weights(curves.keys, over, weights, rows=pos + neg, positives=pos)
     usable, weight, told = usable[curve], weight[curve], told[curve]
     return Members(
@@ -107,7 +107,7 @@ def left_out(
     return notes
 
 
-def _told(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
+def spelled(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
     """Spell out the key of each curve."""
     columns = [words(keys.get_column(name)) for name in over]
     told = np.empty(keys.height, object)
