@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -12,11 +12,10 @@ from rocframe.curves.mean import mean_schema, pooled_schema
 from rocframe.curves.table import layout, opened
 from rocframe.errors import MissingColumnError, OptionValueError, listed
 from rocframe.frames import like, planned, through_node
-from rocframe.options import check_choice
 from rocframe.vocabulary import THRESHOLD, WALK, check_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.averages.plan import Grid, Method, Spread, Weights
     from rocframe.curves.kinds import KindName
@@ -36,6 +35,7 @@ def average(
     level: float = 0.95,
     test_per_train: float | None = None,
     weights: Weights = "equal",
+    prior: Mapping[Any, float] | None = None,
     ranks: Literal["within"] | None = None,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -59,6 +59,8 @@ def average(
         rate that rises or falls all along a curve; `"threshold"`, the means of both at fixed
         thresholds, each curve counting `score >= threshold`, which is for scores that mean the
         same in all curves; `"pooled"`, the one curve of all rows together, which needs that too.
+        Over classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
+        vertical, each class counting as much as it has positives; `"micro"`, pooled.
     grid
         Where the mean is taken: so many evenly spaced values, or these values; for `"threshold"`
         thresholds, so many of all that there are. Or `"union"`: every value that some row of some
@@ -77,6 +79,9 @@ def average(
     weights
         How much each curve counts: `"equal"`; `"rows"`, as much as it has rows; `"positives"`, as
         much as it has positives; or a mapping from the values of `over` to numbers above 0.
+    prior
+        How much each class counts in `"weighted"`, instead of its positives: a mapping from the
+        values of `over` to numbers above 0, such as their shares where the models will be used.
     ranks
         `"within"`, for `"pooled"`: first put in the place of each score the share of its own
         curve's rows that have lower ones, ties counting half.
@@ -172,53 +177,29 @@ def average(
     └─────────────┘
     """
     # numpy loads with the first average, not with the package.
-    from rocframe.averages.plan import (
-        Plan,
-        as_grid,
-        as_test_per_train,
-        check_method,
-        check_weights,
-    )
-    from rocframe.averages.plan import Spread as Spreads
-    from rocframe.counting.draws import Seed
-    from rocframe.inference.intervals import as_resamples, check_level
+    from rocframe.averages.plan import Plan
 
-    check_method(method)
-    check_choice("interval", interval, (*get_args(Spreads), None))
-    check_choice("ranks", ranks, ("within", None))
-    check_level(level)
-    check_weights(weights)
-    names = as_over(over)
-    for option, value, idle, unread in (
-        ("grid", grid, 101, method == "pooled"),
-        ("weights", weights, "equal", method == "pooled"),
-        ("ranks", ranks, None, method != "pooled"),
-        ("test_per_train", test_per_train, None, interval != "corrected" or method == "pooled"),
-    ):
-        if unread and not (isinstance(value, type(idle)) and value == idle):
-            wrong = f"method={method!r} with interval={interval!r} does not read it"
-            raise OptionValueError.of(option, value, wrong, "Leave it out.")
-    plan = Plan(
-        method=method,
-        grid=as_grid(grid, method),
+    plan = Plan.of(
+        as_over(over),
+        method,
+        grid=grid,
         interval=interval,
         level=level,
-        test_per_train=(
-            None if method == "pooled" else as_test_per_train(test_per_train, names, interval)
-        ),
+        test_per_train=test_per_train,
         weights=weights,
-        n_boot=as_resamples("n_boot", n_boot),
-        seed=Seed.of(seed),
-        over=names,
+        prior=prior,
+        ranks=ranks,
+        n_boot=n_boot,
+        seed=seed,
     )
 
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = layout(schema, by, ())
         shape = kind_of(list(schema), kind)
-        for name in names:
+        for name in plan.over:
             _check_key(name, table)
-        rest = tuple(name for name in table.by if name not in names)
-        if method == "pooled":
+        rest = tuple(name for name in table.by if name not in plan.over)
+        if plan.method == "pooled":
             made = {
                 THRESHOLD: pl.Float64(),
                 **{name: _summed(table.row[name]) for name in WALK[1:]},
@@ -234,8 +215,8 @@ def average(
             from rocframe.averages.pooled import pooled
 
             whole = opened(rows, table)
-            if method == "pooled":
-                return pooled(whole, shape, names, ranked=ranks is not None)
+            if plan.method == "pooled":
+                return pooled(whole, shape, plan.over, ranked=plan.ranked)
             return averaged(whole, shape, plan)
 
         return through_node(
@@ -243,7 +224,7 @@ def average(
             find,
             schema={**{name: table.keys[name] for name in rest}, **made},
             by=rest,
-            anchor=THRESHOLD if method == "pooled" else "n_curves",
+            anchor=THRESHOLD if plan.method == "pooled" else "n_curves",
         )
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))

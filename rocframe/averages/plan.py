@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from rocframe.counting.draws import Seed
 from rocframe.errors import OptionValueError
+from rocframe.inference.intervals import as_resamples, check_level
 from rocframe.options import as_number, as_numbers, check_choice, whole
 
 if TYPE_CHECKING:
@@ -15,10 +17,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rocframe.counting.draws import Seed
     from rocframe.curves.kinds import Kind
 
-Method = Literal["vertical", "horizontal", "threshold", "pooled"]
+Method = Literal["vertical", "horizontal", "threshold", "pooled", "macro", "weighted", "micro"]
 Spread = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
 Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
@@ -27,6 +28,13 @@ Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 # way down a curve.
 MONOTONE = ("fpr", "tpr", "recall", "fnr", "alert_rate")
 BINOMIAL = MONOTONE
+
+# What averages over classes are called: how they are taken, and how much each class counts.
+OF_CLASSES: dict[str, tuple[Method, str]] = {
+    "macro": ("vertical", "equal"),
+    "weighted": ("vertical", "positives"),
+    "micro": ("pooled", "equal"),
+}
 MOST = 10**7  # points of a grid
 POINTS = 101
 
@@ -43,7 +51,63 @@ class Plan:
     weights: str | Mapping[Any, float]
     n_boot: int
     seed: Seed
-    over: tuple[str, ...] = field(default=())
+    over: tuple[str, ...]
+    ranked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        over: tuple[str, ...],
+        method: Method,
+        *,
+        grid: Grid,
+        interval: Spread | None,
+        level: float,
+        test_per_train: float | None,
+        weights: Weights,
+        prior: object,
+        ranks: str | None,
+        n_boot: int,
+        seed: int | None,
+    ) -> Plan:
+        """Check the options, each alone and with the method that would read it."""
+        check_choice("method", method, get_args(Method))
+        check_choice("interval", interval, (*get_args(Spread), None))
+        check_choice("ranks", ranks, ("within", None))
+        check_level(level)
+        check_weights("weights", weights)
+        taken, usual = OF_CLASSES.get(method, (method, "equal"))
+        classes, pooled = method in OF_CLASSES, taken == "pooled"
+        limits = not (classes or pooled)
+        for option, value, idle, read in (
+            ("grid", grid, POINTS, not pooled),
+            ("weights", weights, "equal", limits),
+            ("interval", interval, "corrected", limits or interval is None),
+            ("prior", prior, None, method == "weighted"),
+            ("ranks", ranks, None, pooled),
+            ("test_per_train", test_per_train, None, limits and interval == "corrected"),
+        ):
+            if not read and not (isinstance(value, type(idle)) and value == idle):
+                wrong = f"method={method!r} with interval={interval!r} does not read it"
+                raise OptionValueError.of(option, value, wrong, "Leave it out.")
+        if prior is not None and not isinstance(prior, Mapping):
+            wrong = "it is no mapping from classes to numbers"
+            todo = "Give, say, prior={'a': 0.9, 'b': 0.1}."
+            raise OptionValueError.of("prior", prior, wrong, todo)
+        if prior is not None:
+            check_weights("prior", prior)
+        return cls(
+            method=taken,
+            grid=as_grid(grid, taken),
+            interval=interval if limits else None,
+            level=level,
+            test_per_train=as_test_per_train(test_per_train, over, interval if limits else None),
+            weights=prior if prior is not None else usual if classes else weights,
+            n_boot=as_resamples("n_boot", n_boot),
+            seed=Seed.of(seed),
+            over=over,
+            ranked=ranks is not None,
+        )
 
     @property
     def sides(self) -> bool:
@@ -74,11 +138,6 @@ class Plan:
                     'Say interval="corrected", say.',
                 )
         return averaged
-
-
-def check_method(method: object) -> None:
-    """Check the name of a method."""
-    check_choice("method", method, get_args(Method))
 
 
 def as_grid(grid: object, method: str) -> int | str | list[float]:
@@ -127,16 +186,16 @@ def as_test_per_train(given: object, over: Sequence[str], interval: str | None) 
     return number
 
 
-def check_weights(weights: object) -> None:
+def check_weights(argument: str, weights: object) -> None:
     """Check the weights of curves, as far as that goes without the curves."""
     if not isinstance(weights, Mapping):
-        check_choice("weights", weights, ("equal", "rows", "positives"))
+        check_choice(argument, weights, ("equal", "rows", "positives"))
         return
     for key, given in weights.items():
         number = as_number(given)
         if number is None or not (isfinite(number) and number > 0):
             raise OptionValueError.of(
-                f"weights[{key!r}]",
+                f"{argument}[{key!r}]",
                 given,
                 "a weight is a finite number above 0",
                 "To leave a curve out, filter the table first.",
