@@ -52,8 +52,8 @@ def fold_auc(
         Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
     score
         Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side:
-        it adds the key `model` (String) after `by`.
+        list, a selector or a mapping from names to columns compares several models side by side.
+        It adds the key `model` (String) after `by`.
     over
         Column that says which fold a row was tested in, or several.
     by

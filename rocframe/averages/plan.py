@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from rocframe.counting.draws import Seed
 from rocframe.errors import OptionValueError
-from rocframe.inference.intervals import as_resamples, as_level
+from rocframe.inference.intervals import as_level, as_resamples
 from rocframe.options import as_number, as_numbers, check_choice, whole
 
 if TYPE_CHECKING:
