@@ -1,6 +1,6 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
-    predictions ──▶ curve ──▶ at, area ──▶ chart, Parquet
+    predictions ──▶ curve ──▶ at, area, average ──▶ chart, Parquet
               └───▶ auc, auc_test, band, compare
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
@@ -10,6 +10,9 @@ Altair and pyarrow are loaded by the first call that needs them.
 from rocframe import datasets
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.averages.average import average
+from rocframe.averages.fold_auc import fold_auc
+from rocframe.averages.pooling_gap import pooling_gap
 from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
@@ -75,6 +78,7 @@ __all__ = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "average",
     "band",
     "chart",
     "compare",
@@ -82,10 +86,12 @@ __all__ = [
     "curve",
     "datasets",
     "detectable_difference",
+    "fold_auc",
     "intervals",
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
+    "pooling_gap",
     "power",
     "read",
     "sample_size",

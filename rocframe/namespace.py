@@ -10,6 +10,9 @@ import polars as pl
 
 from rocframe.areas.area import area
 from rocframe.areas.auc import auc
+from rocframe.averages.average import average
+from rocframe.averages.fold_auc import fold_auc
+from rocframe.averages.pooling_gap import pooling_gap
 from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
@@ -78,4 +81,7 @@ class RocFrame:
     one_vs_one = verb(one_vs_one)
     at = verb(at)
     area = verb(area)
+    average = verb(average)
+    fold_auc = verb(fold_auc)
+    pooling_gap = verb(pooling_gap)
     chart = verb(chart)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.curves.kinds import kind_of
+from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
@@ -20,10 +21,12 @@ from rocframe.vocabulary import (
     AUC,
     AUC_TEST,
     BAND,
+    FOLD_AUC,
     MULTICLASS_AUC,
     PARTIAL_AUC,
     PLAN,
     POINT,
+    POOLING_GAP,
     ROWS,
     THRESHOLD,
     WALK,
@@ -47,12 +50,16 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
     ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
     ("multiclass_auc", tuple(MULTICLASS_AUC), ONE_HALF),
+    ("fold_auc", (*ROWS, *FOLD_AUC), ONE_HALF),
+    ("pooling_gap", (*ROWS, *POOLING_GAP), ONE_HALF),
     ("plan", tuple(PLAN), None),
     ("comparison", ("model_a", "model_b", "n_paired"), ONE_HALF),
     ("auc_covariance", ("model_a", "model_b", "n_pos", "n_neg"), ONE_HALF),
     ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
     ("band", tuple(BAND), ONE_ROW),
     ("area", ("auc",), ONE_HALF),
+    ("area", ("auc_of_mean",), ONE_HALF),
+    ("area", ("area_of_mean",), ONE_ROW),
     ("area", ("average_precision", "pr_auc"), ONE_ROW),
 )
 
@@ -208,8 +215,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "auc", "partial_auc", "auc_test", "comparison", "contrast",
-        "auc_covariance", "band", "plan", "multiclass_auc", "operating_points", "area" or "table");
+        `table` ("curve", "average", "auc", "partial_auc", "auc_test", "comparison", "contrast",
+        "auc_covariance", "band", "plan", "fold_auc", "pooling_gap", "multiclass_auc",
+        "operating_points", "area" or "table");
         `kind` of curve; `by`, the group columns; `rule` for what is called positive; `ties`;
         `version` of rocframe; `schema`, the version of these names; then what the writer said.
         What does not apply is None.
@@ -256,6 +264,9 @@ def shown(table: pl.DataFrame) -> dict[str, Any]:
     columns = table.columns
     name, start, ties = _recognised(columns)
     kind = None
+    mean = mean_of(columns)
+    if mean is not None:
+        name, start, ties, kind = "average", len(mean.by), ONE_ROW, mean.kind.name
     if "tn" in columns[start:]:
         try:
             kind = kind_of(columns[start:]).name

@@ -31,26 +31,31 @@ def tabulated(
     more: Sequence[str] = (),
     anchor: str,
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    over: int = 0,
 ) -> pl.LazyFrame:
     """Plan the table that `make` makes of the cases of each model.
 
     `make` returns the key columns of the cases, then `columns`, sorted by key. `more` names
     columns that native steps will add. `anchor` names a column that is never null. `finish`
     changes the whole table, the groups of which then depend on each other: filters on group
-    columns stay behind it.
+    columns stay behind it. The last `over` of the group columns are none of the table: `make` puts
+    their groups together.
     """
 
     def run(frame: pl.DataFrame, bound: Bound) -> pl.DataFrame:
-        table = _all_models(frame, bound, make)
+        table = _all_models(frame, bound, make, over)
         return table if finish is None else finish(table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind(plan, schema, roles, (*columns, *more))
+        kept = bound.by[: len(bound.by) - over]
+        gone = bound.by[len(kept) :]
+        keys = {name: dtype for name, dtype in bound.keys_made.items() if name not in gone}
         return through_node(
             plan.select(bound.inputs),
             lambda frame: run(frame, bound),
-            schema={**bound.keys_made, **columns},
-            by=bound.by if finish is None else (),
+            schema={**keys, **columns},
+            by=kept if finish is None else (),
             anchor=anchor,
         )
 
@@ -58,9 +63,9 @@ def tabulated(
 
 
 def _all_models(
-    frame: pl.DataFrame, bound: Bound, make: Callable[[Cases], pl.DataFrame]
+    frame: pl.DataFrame, bound: Bound, make: Callable[[Cases], pl.DataFrame], over: int
 ) -> pl.DataFrame:
-    names = dict(zip(map(str, range(len(bound.by))), bound.by, strict=True))
+    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
     if bound.models is None:
         (cases,) = read(frame, bound)
         return make(cases).rename(names)

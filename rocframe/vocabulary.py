@@ -87,6 +87,32 @@ BAND = {
     "note": pl.String,
 }
 
+FOLD_AUC = {
+    "n_curves": pl.Int64,
+    **dict.fromkeys(
+        ("mean_auc", "sd", "se", "lower", "upper", "auc_of_mean", "pooled_auc", "ci_level"),
+        pl.Float64,
+    ),
+    "ci_method": pl.String,
+    "note": pl.String,
+}
+
+POOLING_GAP = {
+    "n_curves": pl.Int64,
+    **dict.fromkeys(
+        (
+            *("pooled_auc", "mean_auc", "gap", "gap_between", "gap_within"),
+            *("between_share", "between_auc", "within_auc"),
+        ),
+        pl.Float64,
+    ),
+    "worst_positives": pl.String,
+    "worst_negatives": pl.String,
+    "worst_auc": pl.Float64,
+    "worst_gap": pl.Float64,
+    "note": pl.String,
+}
+
 POINT = ("at", "value")
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
@@ -171,6 +197,16 @@ def auc_test_schema() -> dict[str, pl.DataType]:
 def multiclass_auc_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of areas over many classes, right of its keys."""
     return {name: as_instance(dtype) for name, dtype in MULTICLASS_AUC.items()}
+
+
+def fold_auc_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of areas over folds, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in {**ROWS, **FOLD_AUC}.items()}
+
+
+def pooling_gap_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of what pooling changes, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in {**ROWS, **POOLING_GAP}.items()}
 
 
 def plan_schema() -> dict[str, pl.DataType]:

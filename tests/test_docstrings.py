@@ -107,15 +107,35 @@ COMPARE = ["compare", "contrast", "auc_covariance"]
 
 
 def test_functions_that_measure_cite_where_they_come_from():
-    measures = ["curve", "auc", "intervals", "auc_test", "band", "at", "area", *PLAN, *COMPARE]
-    measures += MANY_CLASSES
+    measures = [
+        "curve",
+        "auc",
+        "intervals",
+        "auc_test",
+        "band",
+        "at",
+        "area",
+        "average",
+        *PLAN,
+        *COMPARE,
+    ]
+    measures += [*MANY_CLASSES, "fold_auc", "pooling_gap"]
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
-READ_PREDICTIONS = ["curve", "auc", "intervals", "auc_test", "band", *COMPARE]
+READ_PREDICTIONS = [
+    "curve",
+    "auc",
+    "intervals",
+    "auc_test",
+    "band",
+    "fold_auc",
+    "pooling_gap",
+    *COMPARE,
+]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
-READ_CURVES = ["at", "area", "chart"]
+READ_CURVES = ["at", "area", "average", "chart"]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])
@@ -298,6 +318,22 @@ def test_the_columns_of_at_are_those_documented():
 def test_the_columns_of_area_are_those_documented():
     assert rf.area(CURVES).columns == ["model", *names(rf.area, 0)]
     assert rf.area(CURVES, kind="pr").columns == ["model", *names(rf.area, 1)]
+
+
+def test_the_columns_about_folds_are_those_documented():
+    for function in (rf.fold_auc, rf.pooling_gap):
+        table = function(PREDICTIONS, "label", "score", over="model", by="w")
+        assert table.columns == ["w", *names(function, 0)]
+
+
+def test_the_columns_of_average_are_those_documented():
+    spread = [f"tpr_{part}" for part in ("sd", "se", "lower", "upper")]
+    every = [found for found in lists(rf.average) if len(found) > 2]
+    about, walk, areas = every
+    mean = rf.average(CURVES, over="model")
+    assert mean.columns == ["fpr", "tpr", *spread, *about]
+    pooled = rf.average(CURVES, over="model", method="pooled")
+    assert pooled.columns == [*walk, "fpr", "tpr", *areas]
 
 
 @pytest.mark.parametrize("error", [name for name in rf.__all__ if name.endswith("Error")])

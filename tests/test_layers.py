@@ -41,6 +41,7 @@ ROOMS = [
     "areas",
     "metrics",
     "bands",
+    "averages",
     "comparisons",
     "chance",
     "classes",
@@ -59,7 +60,16 @@ ROOMS = [
 GUESTS = {
     "altair": {"charts", "report"},
     "pyarrow": {"storage", "logs"},
-    "scipy": {"curves", "inference", "areas", "bands", "comparisons", "chance", "planning"},
+    "scipy": {
+        "curves",
+        "inference",
+        "areas",
+        "averages",
+        "bands",
+        "comparisons",
+        "chance",
+        "planning",
+    },
     "numpy": {
         "cases",
         "counting",
@@ -68,6 +78,7 @@ GUESTS = {
         "areas",
         "bands",
         "metrics",
+        "averages",
         "comparisons",
         "chance",
         "classes",

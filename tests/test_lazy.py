@@ -41,6 +41,12 @@ def band(frame, by=None, **options):
     return rf.band(frame, "label", "score", by=by, **options)
 
 
+def average(frame, by=None, **options):
+    keys = [] if by is None else [by] if isinstance(by, str) else by
+    frame = frame.with_columns(fold=pl.col("other") > 0.7)
+    return curve(frame, [*keys, "fold"]).roc.average(**options)
+
+
 VERBS = {
     "curve": curve,
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
@@ -78,10 +84,16 @@ VERBS = {
     "covariance of models": lambda frame, by: rf.auc_covariance(
         frame, "label", ["score", "other"], by=by
     ),
+    "fold auc": lambda frame, by: rf.fold_auc(frame, "label", "score", over="w", by=by),
+    "pooling gap": lambda frame, by: rf.pooling_gap(frame, "label", "score", over="w", by=by),
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
     "area": lambda frame, by: curve(frame, by).roc.area(),
+    "average": average,
+    "average at thresholds": lambda frame, by: average(frame, by, method="threshold"),
+    "average, pooled": lambda frame, by: average(frame, by, method="pooled"),
+    "area of an average": lambda frame, by: average(frame, by, grid="union").roc.area(),
     "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
 }
 # p-values are adjusted over all groups, so none of them may be left out before.
@@ -158,7 +170,13 @@ def test_a_plan_is_collected_as_often_as_one_likes(scan, verb):
 @every_verb
 def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
     name = request.node.callspec.id
-    needed = 3 + ("models" in name) + ("weighted" in name) + (name == "curve, weighted")  # count
+    needed = (
+        3
+        + any(word in name for word in ("average", "fold", "gap"))
+        + ("models" in name)
+        + ("weighted" in name)
+        + (name == "curve, weighted")
+    )  # count
     assert f"PROJECT {needed}/{PREDICTIONS.width} COLUMNS" in verb(scan, "g").explain()
     assert f"PROJECT {needed - 1}/{PREDICTIONS.width} COLUMNS" in verb(scan, None).explain()
 

@@ -52,13 +52,25 @@ VERBS = {
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles
     ),
+    "fold auc": lambda frame, **roles: rf.fold_auc(frame, over="pp", **roles),
+    "pooling gap": lambda frame, **roles: rf.pooling_gap(frame, over="pp", **roles),
 }
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
     "area": rf.area,
+    "average": lambda curves: halved(curves).roc.average(),
+    "average, pooled": lambda curves: halved(curves).roc.average(method="pooled"),
+    "area of an average": lambda curves: halved(curves).roc.average(grid="union").roc.area(),
     "area of precision-recall": lambda curves: rf.area(curves, kind="pr"),
 }
+
+
+def halved(curves: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
+    """The same curves, once for each of two folds."""
+    return pl.concat([curves.select(pl.lit(fold).alias("fold"), pl.all()) for fold in (1, 2)])
+
+
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 every_verb_on_curves = pytest.mark.parametrize(
     "verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES

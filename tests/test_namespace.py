@@ -17,15 +17,18 @@ VERBS = [
     "auc",
     "auc_covariance",
     "auc_test",
+    "average",
     "band",
     "chart",
     "compare",
     "contrast",
     "curve",
+    "fold_auc",
     "intervals",
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
+    "pooling_gap",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

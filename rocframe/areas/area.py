@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.areas.mean import area_of_mean
 from rocframe.curves.kinds import kind_of
+from rocframe.curves.mean import mean_of
 from rocframe.curves.table import layout, opened
 from rocframe.frames import like, planned, through_node
 
@@ -27,6 +29,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     hyperbola. For every other kind the area is the one under the ROC curve, which is what `auc`
     means everywhere, from the same counts.
 
+    Of a table of averaged curves it is the area under each mean.
+
     Parameters
     ----------
     curves
@@ -43,6 +47,10 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; a row per group,
         Float64 in [0, 1]. `auc` is null without positives or without negatives, the other two
         without positives.
+
+        Of averaged curves, as `average` makes them: the keys and `auc_of_mean`, or, for kinds
+        other than ROC and DET, `area_of_mean`, the area on the kind's own axes. Lines between rows
+        are straight; the area is null where the rows do not reach from 0 to 1.
 
     Raises
     ------
@@ -85,6 +93,9 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        mean = mean_of(list(schema))
+        if mean is not None:
+            return area_of_mean(plan, schema, mean)
         layout(schema, by, ())  # the axes are looked for in a curve table only
         shape = kind_of(list(schema), kind)
         names = PRECISION_RECALL if shape.name == "precision_recall" else ("auc",)

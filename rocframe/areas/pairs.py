@@ -66,6 +66,12 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each group's AUC; NaN with fewer than two rows of a class."""
     if walk.totals.pos.dtype.kind == "f":
         return _weighted_variance(walk, pairs)
+    of_positives, of_negatives = class_variances(walk, pairs)
+    return of_positives + of_negatives
+
+
+def class_variances(walk: Walked, pairs: Pairs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the variance that each class adds to each AUC, where rows are not weighted."""
     kind = _kind(walk, 2)
     scored_neg = pairs.neg - walk.totals.unscored_neg
     above, below = (np.zeros(len(pairs.pos), kind) for _ in range(2))
@@ -83,7 +89,7 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
         below[piece.groups] = below[piece.groups] + others
     m, n = pairs.pos, pairs.neg
     total = pairs.low + pairs.high
-    return sample_variance(m, n, above, total) + sample_variance(n, m, below, total)
+    return sample_variance(m, n, above, total), sample_variance(n, m, below, total)
 
 
 def sample_variance(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError, LazyFrameError
 from rocframe.vocabulary import WALK
 
@@ -35,6 +36,10 @@ def chart(
     have as few points as keep them within 1/500 of an axis of the whole curve; their end points
     are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
     DET axes are normal deviates, where 0 and 1 are infinitely far: lines leave the picture there.
+
+    Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
+    its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
+    can be laid over the curves that were averaged: `chart(detail="fold") + mean.roc.chart()`.
 
     Parameters
     ----------
@@ -85,6 +90,12 @@ def chart(
     """
     if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
+    mean = mean_of(curves.columns)
+    if mean is not None:
+        from rocframe.charts.mean_chart import mean_chart
+        from rocframe.charts.mean_picture import mean_pictured
+
+        return mean_chart(mean_pictured(curves, mean, color=color, facet=facet, detail=detail))
     lacking = [name for name in WALK if name not in curves.columns]
     if lacking:
         raise BrokenCurveError.of(

@@ -15,6 +15,7 @@ from rocframe.vocabulary import CONFUSION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rocframe.charts.mean_picture import MeanPicture
     from rocframe.charts.picture import Picture
     from rocframe.charts.plane import Plane
 
@@ -28,12 +29,13 @@ def lines(picture: Picture) -> alt.Chart:
     layer: alt.Chart = (
         alt.Chart()
         .mark_line(**stroke(crowded=picture.crowded))
-        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=_color(picture))
+        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=colored(picture))
     )
     return layer
 
 
-def _color(picture: Picture) -> Any:
+def colored(picture: Picture | MeanPicture) -> Any:
+    """Return the color of a layer, and the legend that says what the colors are."""
     if picture.color is None:
         return alt.value(COLORS[0])
     group = picture.groups[picture.color]

@@ -75,9 +75,9 @@ def plane_of(kind: Kind, path: Path) -> Plane:
     sides = [Side(name=name, title=title(kind, name)) for name in (kind.x, kind.y)]
     x, y = sides
     if kind.name == "det":
-        limit = _limit(np.concatenate(rates(kind, path)))
+        end = limit(np.concatenate(rates(kind, path)))
         x, y = (
-            Side(name=side.name, title=side.title, low=limit, high=1 - limit, deviate=True)
+            Side(name=side.name, title=side.title, low=end, high=1 - end, deviate=True)
             for side in sides
         )
     elif kind.y in {"lift", *CONFUSION}:
@@ -131,7 +131,7 @@ def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return deviate, np.array([NORMAL.cdf(float(one)) for one in deviate])
 
 
-def _limit(values: NDArray[np.float64]) -> float:
+def limit(values: NDArray[np.float64]) -> float:
     """Return the round rate below all rates above 0, where normal-deviate axes end."""
     least = float(np.min(values[values > 0], initial=1.0))
-    return max([limit for limit in LIMITS if limit < least], default=LIMITS[-1])
+    return max([end for end in LIMITS if end < least], default=LIMITS[-1])

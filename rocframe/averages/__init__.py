@@ -1,0 +1,1 @@
+"""Curves of folds or classes → one curve and its spread."""

@@ -1,0 +1,244 @@
+"""The verb `average`: curve tables → the averaged curve of each group, and its spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from rocframe.averages.over import as_over
+from rocframe.curves.kinds import kind_of
+from rocframe.curves.mean import mean_schema, pooled_schema
+from rocframe.curves.table import layout, opened
+from rocframe.errors import MissingColumnError, OptionValueError, listed
+from rocframe.frames import like, planned, through_node
+from rocframe.vocabulary import THRESHOLD, WALK, check_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rocframe.averages.plan import Grid, Method, Spread, Weights
+    from rocframe.curves.kinds import KindName
+    from rocframe.curves.table import Layout
+    from rocframe.frames import FrameT
+    from rocframe.predictions import By
+
+
+def average(
+    curves: FrameT,
+    /,
+    *,
+    over: str | Sequence[str] = "fold",
+    method: Method = "vertical",
+    grid: Grid = 101,
+    interval: Spread | None = "corrected",
+    level: float = 0.95,
+    test_per_train: float | None = None,
+    weights: Weights = "equal",
+    prior: Mapping[Any, float] | None = None,
+    ranks: Literal["within"] | None = None,
+    n_boot: int = 2000,
+    seed: int | None = None,
+    by: By = None,
+    kind: KindName | None = None,
+) -> FrameT:
+    """Average the curves of each group over folds, or over any other key.
+
+    A row is a point of the averaged curve, with the spread of the curves about it. Curves that
+    lack a class are left out, counted and named.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    over
+        Key of the curves that are averaged, or several: the other keys are the groups.
+    method
+        `"vertical"`, the mean y at fixed x; `"horizontal"`, the mean x at fixed y, where y is a
+        rate that rises or falls all along a curve; `"threshold"`, the means of both at fixed
+        thresholds, each curve counting `score >= threshold`, which is for scores that mean the
+        same in all curves; `"pooled"`, the one curve of all rows together, which needs that too.
+        Over classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
+        vertical, each class counting as much as it has positives; `"micro"`, pooled.
+    grid
+        Where the mean is taken: so many evenly spaced values, or these values; for `"threshold"`
+        thresholds, so many of all that there are. Or `"union"`: every value that some row of some
+        curve has, and, of shares, both sides of it, for curves may jump there.
+    interval
+        Method of the limits: `"corrected"`, a t interval for folds of one data set, which are
+        fitted on each other's rows (Nadeau, Bengio); `"t"` and `"normal"`, for test sets that are
+        independent of each other; `"binomial"`, for rates, from the rows of all test sets taken
+        together; `"bootstrap"`, quantiles of means over curves drawn anew; None for no limits.
+        All hold at one point, not for the curve as a whole.
+    level
+        Share of intervals that cover, between 0 and 1.
+    test_per_train
+        Test rows per training row, for `"corrected"`. Unless it is given: 1 to k - 1, as in k
+        folds. Needed where `over` names several keys, such as a repetition and a fold.
+    weights
+        How much each curve counts: `"equal"`; `"rows"`, as much as it has rows; `"positives"`, as
+        much as it has positives; or a mapping from the values of `over` to numbers above 0.
+    prior
+        How much each class counts in `"weighted"`, instead of its positives: a mapping from the
+        values of `over` to numbers above 0, such as their shares where the models will be used.
+    ranks
+        `"within"`, for `"pooled"`: first put in the place of each score the share of its own
+        curve's rows that have lower ones, ties counting half.
+    n_boot
+        How many resamples the bootstrap draws.
+    seed
+        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
+        depends on the seed and its key only.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+    kind
+        The kind of curve, where it is not the one whose axes stand right of `tn`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The keys but `over`; for both sides of jumps `side` (String, `left` or `right`); the two
+        axes; for each axis that was averaged its `_sd`, `_se`, `_lower`, `_upper`; then
+        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All are Float64, but for
+        `n_curves` (Int64, the curves that have a value there) and `note` (String). Rows rise with
+        the fixed axis, or fall with the threshold. `threshold_mean` is that of the lowest
+        thresholds that do not exceed a fixed `fpr` or `alert_rate`, or of the highest that reach a
+        fixed `tpr`, `recall` or `fnr`. The standard deviation has n - 1 and is null for one
+        curve, and so are the limits unless they are binomial. Limits are clipped to what the rate
+        can be. `note` is null, or says how many curves are left out, and which: left_out:1 (7).
+
+        Pooled curves are a curve table: `threshold, tp, fp, fn, tn`, the two axes, then `n_curves,
+        pooled_auc, mean_auc, note`: all rows are pooled, also those of curves that `mean_auc`
+        leaves out. The areas are null where a curve ends before its lowest score.
+
+    Raises
+    ------
+    RocframeError
+        If the table is no curve table, a group is not whole, `over` is no key of it, or an option
+        is not one of its set.
+    OptionValueError
+        If `grid`, `test_per_train`, `weights` or the fixed axis is none that a mean can be taken
+        with, or if an option is given that the method does not read.
+
+    See Also
+    --------
+    area : The area under an averaged curve.
+
+    Notes
+    -----
+    Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
+    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts.
+
+    With `grid="union"`, the area under the mean of ROC or gain curves is the mean of their areas.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 8. doi:10.1016/j.patrec.2005.10.010
+
+    C. Nadeau, Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52(3),
+    239-281. doi:10.1023/A:1024068626366
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "fold": [1, 1, 1, 2, 2, 2, 2],
+    ...         "label": [1, 0, 1, 1, 0, 1, 0],
+    ...         "score": [0.9, 0.4, 0.4, 0.8, 0.6, 0.5, 0.1],
+    ...     }
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score", by="fold")
+    >>> mean = rf.average(curves, over="fold", grid=3)
+    >>> mean.select("fpr", "tpr", "tpr_sd", "n_curves", "threshold_mean")
+    shape: (3, 5)
+    ┌─────┬───────┬──────────┬──────────┬────────────────┐
+    │ fpr ┆ tpr   ┆ tpr_sd   ┆ n_curves ┆ threshold_mean │
+    │ --- ┆ ---   ┆ ---      ┆ ---      ┆ ---            │
+    │ f64 ┆ f64   ┆ f64      ┆ i64      ┆ f64            │
+    ╞═════╪═══════╪══════════╪══════════╪════════════════╡
+    │ 0.0 ┆ 0.5   ┆ 0.0      ┆ 2        ┆ 0.85           │
+    │ 0.5 ┆ 0.875 ┆ 0.176777 ┆ 2        ┆ 0.7            │
+    │ 1.0 ┆ 1.0   ┆ 0.0      ┆ 2        ┆ 0.25           │
+    └─────┴───────┴──────────┴──────────┴────────────────┘
+
+    The area under the mean is the mean of the areas, where both sides of each jump are there:
+
+    >>> curves.roc.average(over="fold", grid="union").roc.area()
+    shape: (1, 1)
+    ┌─────────────┐
+    │ auc_of_mean │
+    │ ---         │
+    │ f64         │
+    ╞═════════════╡
+    │ 0.75        │
+    └─────────────┘
+    """
+    # numpy loads with the first average, not with the package.
+    from rocframe.averages.plan import Plan
+
+    plan = Plan.of(
+        as_over(over),
+        method,
+        grid=grid,
+        interval=interval,
+        level=level,
+        test_per_train=test_per_train,
+        weights=weights,
+        prior=prior,
+        ranks=ranks,
+        n_boot=n_boot,
+        seed=seed,
+    )
+
+    def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = layout(schema, by, ())
+        shape = kind_of(list(schema), kind)
+        for name in plan.over:
+            _check_key(name, table)
+        rest = tuple(name for name in table.by if name not in plan.over)
+        if plan.method == "pooled":
+            made = {
+                THRESHOLD: pl.Float64(),
+                **{name: _summed(table.row[name]) for name in WALK[1:]},
+                **dict.fromkeys(shape.rates, pl.Float64()),
+                **pooled_schema(),
+            }
+        else:
+            made = mean_schema(shape, plan.averaged(shape), sides=plan.sides)
+        check_groups(rest, table.keys, tuple(made))
+
+        def find(rows: pl.DataFrame) -> pl.DataFrame:
+            from rocframe.averages.averaged import averaged
+            from rocframe.averages.pooled import pooled
+
+            whole = opened(rows, table)
+            if plan.method == "pooled":
+                return pooled(whole, shape, plan.over, ranked=plan.ranked)
+            return averaged(whole, shape, plan)
+
+        return through_node(
+            frame.select(table.walk),
+            find,
+            schema={**{name: table.keys[name] for name in rest}, **made},
+            by=rest,
+            anchor=THRESHOLD if plan.method == "pooled" else "n_curves",
+        )
+
+    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+
+
+def _check_key(name: str, table: Layout) -> None:
+    """Check that curves are averaged over one of their keys."""
+    if name in table.by:
+        return
+    if name not in table.row:
+        raise MissingColumnError.of("over", name, [*table.by, *table.row])
+    keys = f"Its keys are: {listed(table.by)}." if table.by else "It has no keys."
+    raise OptionValueError.of("over", name, "it is no key of the table", keys)
+
+
+def _summed(dtype: pl.DataType) -> pl.DataType:
+    return pl.Float64() if dtype.is_float() else pl.Int64()

@@ -1,0 +1,173 @@
+"""Curves of all groups → one curve of their merged test sets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.under import auc_of
+from rocframe.averages.means import Cell
+from rocframe.averages.members import members_of
+from rocframe.errors import BrokenCurveError
+from rocframe.formulas import Settings
+from rocframe.vocabulary import CONFUSION, THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.averages.members import Members
+    from rocframe.curves.kinds import Kind
+    from rocframe.curves.table import Curves
+
+
+def pooled(
+    curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
+) -> pl.DataFrame:
+    """Return the curve of all rows of each group, whichever curve they came from."""
+    members = members_of(curves, over, "equal")
+    merged = _merged(replace(curves, walk=_ranked(curves)) if ranked else curves, members)
+    own = _areas(curves)[members.curve]
+    own[~members.usable] = np.nan
+    cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
+    groups = len(members.notes)
+    per_group = {
+        "n_curves": pl.Series(cell.count.ravel() if groups else [], dtype=pl.Int64),
+        "pooled_auc": pl.Series(_areas(merged), dtype=pl.Float64, nan_to_null=True),
+        "mean_auc": pl.Series(cell.mean.ravel() if groups else [], dtype=pl.Float64),
+        "note": pl.Series(members.notes, dtype=pl.String),
+    }
+    group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
+    keys = members.keys
+    table = keys[group] if keys.width else pl.DataFrame(height=len(group))
+    table = table.with_columns(pl.Series(name, values) for name, values in merged.walk.items())
+    return table.with_columns(kind.exprs(Settings())).with_columns(
+        values.fill_nan(None).gather(group).alias(name)
+        if values.dtype.is_float()
+        else values.gather(group).alias(name)
+        for name, values in per_group.items()
+    )
+
+
+def _areas(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each curve; NaN for all where one ends before its lowest score."""
+    try:
+        return auc_of(curves)
+    except BrokenCurveError:
+        return np.full(len(curves.firsts), np.nan)
+
+
+def _merged(curves: Curves, members: Members) -> Curves:
+    """Add up the counts of each group's curves at each distinct threshold."""
+    lengths = np.diff(curves.starts)[members.curve]
+    rows = np.repeat(curves.firsts[members.curve] - _before(lengths), lengths)
+    rows += np.arange(len(rows))
+    group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
+    first = np.zeros(len(curves.walk["tp"]), bool)
+    first[curves.firsts] = True
+    walk = {name: values[rows] for name, values in curves.walk.items()}
+    edges = np.append(_before(lengths), len(rows))[members.starts]
+    order = np.concatenate(
+        [
+            np.zeros(0, np.int64),
+            *(
+                start + _falling(walk[THRESHOLD][start:end], first[rows[start:end]])
+                for start, end in pairwise(edges)
+            ),
+        ]
+    )
+    place, above = np.repeat(group, lengths)[order], first[rows][order]
+    threshold = walk[THRESHOLD][order]
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (
+        (place[1:] != place[:-1]) | (above[1:] != above[:-1]) | (threshold[1:] != threshold[:-1])
+    )
+    at = np.flatnonzero(fresh)
+    starts = np.searchsorted(place[at], np.arange(len(members.notes) + 1))
+    _check_together(curves, members, lengths, np.diff(starts))
+    counts: dict[str, NDArray[Any]] = {}
+    for part, rest in (("tp", "fn"), ("fp", "tn")):
+        steps = np.diff(walk[part], prepend=walk[part][:1] * 0)
+        steps[first[rows]] = walk[part][first[rows]]
+        running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
+        counts[part] = _running(running, starts)
+        ends = np.append(_before(lengths)[1:], len(rows)) - 1 if len(rows) else rows
+        whole = np.add.reduceat(walk[part][ends] + walk[rest][ends], members.starts[:-1])
+        counts[rest] = np.repeat(whole, np.diff(starts)) - counts[part]
+        if counts[rest].dtype.kind == "f":
+            counts[rest] = np.maximum(counts[rest], 0)
+    named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
+    return replace(curves, walk=named, starts=starts)
+
+
+def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the order of a group's rows; those above all scores come before infinite scores."""
+    scored = np.flatnonzero(~above)
+    # Each curve is in order already: a stable sort merges them.
+    order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]
+    return np.concatenate([np.flatnonzero(above), order])
+
+
+def _before(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many there are before each."""
+    before: NDArray[np.int64] = np.cumsum(lengths) - lengths
+    return before
+
+
+def _running(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Add up within groups."""
+    running = np.cumsum(steps)
+    if steps.dtype.kind == "i":
+        before = np.append(0, running)[starts[:-1]]
+        total: NDArray[Any] = running - np.repeat(before, np.diff(starts))
+        return total
+    # Sums of weights depend on no group before.
+    for start, end in pairwise(starts):
+        running[start:end] = np.cumsum(steps[start:end])
+    return running
+
+
+def _check_together(
+    curves: Curves, members: Members, lengths: NDArray[np.int64], merged: NDArray[np.int64]
+) -> None:
+    """Check that curves at given thresholds are all at the same ones."""
+    group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
+    short = _short(curves)[members.curve] & (lengths != merged[group])
+    if short.any():
+        raise BrokenCurveError.of(
+            "curves: curves that were made with other thresholds= than each other cannot be pooled",
+            "Make them without thresholds=, or all with the same.",
+        )
+
+
+def _short(curves: Curves) -> NDArray[np.bool_]:
+    """Say which curves end before their lowest score."""
+    last = curves.starts[1:] - 1
+    short: NDArray[np.bool_] = curves.walk["tn"][last] > 1e-9 * curves.total("fp", "tn")
+    return short
+
+
+def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
+    """Return the curves with a rank in the place of each score.
+
+    It is the share of the curve's own rows that have a lower score, ties counting half.
+    """
+    if _short(curves).any():
+        raise BrokenCurveError.of(
+            "curves: ranks are known only where all scores are, and a curve ends before its lowest",
+            "Make the curves without thresholds=.",
+        )
+    tp, fp = curves.walk["tp"], curves.walk["fp"]
+    called = tp + fp
+    before = np.append(called[:1] * 0, called[:-1])
+    sizes = np.diff(curves.starts)
+    whole = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
+    twice = 2 * whole - called - before
+    rank = np.divide(twice, 2 * whole, out=np.zeros(len(tp)), where=whole > 0)
+    rank[curves.firsts] = np.inf
+    return {**curves.walk, THRESHOLD: rank}

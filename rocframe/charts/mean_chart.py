@@ -1,0 +1,116 @@
+"""Pictures of averaged curves → one Altair chart: a bold line, and its limits about it."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from rocframe.charts.axes import positions
+from rocframe.charts.chance import chance
+from rocframe.charts.layers import captioned, colored
+from rocframe.charts.mean_picture import ENDS, POINTS
+
+if TYPE_CHECKING:
+    from rocframe.charts.mean_picture import MeanPicture
+
+SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
+BAND, BAR, BOLD = 0.2, 0.6, 3.5
+THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+RATE = ".4~g"
+COUNTED = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
+
+
+def mean_chart(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
+    """Draw lines, limits and points on top of each other, in panels if there are any."""
+    layers = [_lines(picture), *_limits(picture), _points(picture)]
+    if picture.plane.kind.name not in COUNTED:
+        layers.insert(1, chance(picture.plane))
+    values = dumps(picture.records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    data = alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
+    side = SIDE if picture.panel is None else PANEL
+    chart = alt.LayerChart(layer=layers, data=data, width=side, height=side)
+    chart = chart.transform_flatten(list(POINTS)).transform_window(
+        step="row_number()", groupby=["curve"]
+    )
+    if picture.plane.x.deviate:
+        places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
+        chart = chart.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
+    subtitle: Any = picture.area or alt.Undefined
+    name = picture.plane.kind.title
+    head = {
+        "title": alt.Title(name, subtitle=subtitle, anchor="start"),
+        "description": _described(picture),
+    }
+    if picture.panel is None:
+        return chart.properties(**head)
+    panels = picture.groups[picture.panel]
+    named = alt.Undefined if picture.color else captioned(picture.captions)
+    header = alt.Header(title=panels.title, labelLimit=0, labelExpr=named)
+    facet = alt.Facet(f"{picture.panel}:N", sort=list(panels.values), header=header)
+    return chart.facet(facet, columns=ABREAST).properties(**head)
+
+
+def _lines(picture: MeanPicture) -> alt.Chart:
+    x, y = positions(picture.plane)
+    layer: alt.Chart = (
+        alt.Chart()
+        .mark_line(strokeWidth=BOLD)
+        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=colored(picture))
+    )
+    return layer
+
+
+def _limits(picture: MeanPicture) -> list[alt.Chart]:
+    """Return a band along one axis, or bars along two."""
+    x, y = positions(picture.plane)
+    if len(picture.averaged) == 2:
+        bars = alt.Chart().transform_filter("datum.bar == 1").mark_rule(opacity=BAR, strokeWidth=2)
+        color = colored(picture)
+        return [
+            bars.encode(x=x, y="y_low:Q", y2="y_high:Q", color=color),
+            bars.encode(x="x_low:Q", x2="x_high:Q", y=y, color=color),
+        ]
+    band = alt.Chart().mark_area(
+        opacity=BAND, orient="vertical" if picture.averaged == ("y",) else "horizontal"
+    )
+    ends = (
+        {"x": x, "y": "y_low:Q", "y2": "y_high:Q"}
+        if picture.averaged == ("y",)
+        else {"x": "x_low:Q", "x2": "x_high:Q", "y": y}
+    )
+    # Areas are drawn along their fixed axis as it is: an order would cut them into pieces.
+    return [band.encode(**ends, detail="curve:N", color=colored(picture))]
+
+
+def _points(picture: MeanPicture) -> alt.Chart:
+    """Lay points that cannot be seen on the lines: their tooltips are rows of the table."""
+    plane = picture.plane
+    x, y = positions(plane)
+    shown = [
+        *(
+            alt.Tooltip(f"{name}:N", title=group.title.replace("\\", "\\\\"))
+            for name, group in picture.groups.items()
+        ),
+        alt.Tooltip("at:N", title="threshold_mean"),
+        *(
+            alt.Tooltip(f"{name}:Q", title=side.name, format=RATE)
+            for name, side in (("x", plane.x), ("y", plane.y))
+        ),
+    ]
+    layer: alt.Chart = (
+        alt.Chart()
+        .mark_point(filled=True, size=80, opacity=0)
+        .transform_calculate(at=THRESHOLD)
+        .encode(x=x, y=y, tooltip=shown)
+    )
+    return layer
+
+
+def _described(picture: MeanPicture) -> str:
+    plane, count = picture.plane, len(picture.records)
+    curves = "1 averaged curve" if count == 1 else f"{count} averaged curves"
+    axes = f"{plane.y.title.lower()} against {plane.x.title.lower()}"
+    text = f"{plane.kind.title} chart, {curves} with pointwise limits: {axes}."
+    return f"{text} {picture.area}." if picture.area else text

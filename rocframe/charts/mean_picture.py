@@ -1,0 +1,180 @@
+"""Tables of averaged curves → all that a chart of them shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.mean import ROC_AREAS, area_of_mean
+from rocframe.charts.channels import assigned
+from rocframe.charts.groups import Group, summed_up
+from rocframe.charts.names import field
+from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
+from rocframe.charts.thin import corners
+from rocframe.frames import collected, column
+from rocframe.vocabulary import CONFUSION, THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import EllipsisType
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.mean import Mean
+
+TOLERANCE = 1 / 500  # of an axis
+BARS = 20  # of a curve that has limits both ways
+ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
+POINTS = (*ENDS, THRESHOLD, "bar")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanPicture:
+    """Averaged curves on a plane: a record each, and their groups as text, by field.
+
+    `averaged` are the axes, "x" or "y" or both, along which there are limits.
+    """
+
+    plane: Plane
+    averaged: tuple[str, ...]
+    records: list[dict[str, Any]]
+    groups: dict[str, Group]
+    color: str | None
+    panel: str | None
+    captions: Mapping[str, str]
+    area: str
+
+
+def mean_pictured(
+    table: pl.DataFrame,
+    mean: Mean,
+    *,
+    color: str | EllipsisType | None,
+    facet: str | None,
+    detail: str | Sequence[str],
+) -> MeanPicture:
+    """Read a table of averaged curves, and choose what of it is drawn, and where."""
+    channels = assigned(mean.by, table.columns, color=color, facet=facet, detail=detail)
+    keys, starts, points = _read(table, mean)
+    averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
+    plane = _plane(mean, points)
+    kept = _thinned(plane, points, starts, both=len(averaged) == 2)
+    records: list[dict[str, Any]] = [
+        {"curve": i} | {name: _listed(points[name][start:end][kept[start:end]]) for name in POINTS}
+        for i, (start, end) in enumerate(pairwise(starts))
+    ]
+    fields = {name: field(place) for place, name in enumerate(mean.by) if records}
+    groups = {field: Group.of(keys.get_column(name)) for name, field in fields.items()}
+    for name, group in groups.items():
+        for record, text in zip(records, group.texts, strict=True):
+            record[name] = text
+    areas = _areas(table, mean)
+    shown = None if channels.color is None else fields.get(channels.color)
+    panel = None if channels.facet is None else fields.get(channels.facet)
+    named = panel if shown is None else shown
+    told = None if named is None else groups[named]
+    return MeanPicture(
+        plane=plane,
+        averaged=averaged,
+        records=records,
+        groups=groups,
+        color=shown,
+        panel=panel,
+        captions={} if told is None else told.captions(areas, mean.kind),
+        area=summed_up(areas, mean.kind) if told is None else "",
+    )
+
+
+def _read(
+    table: pl.DataFrame, mean: Mean
+) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+    """Return the keys, where the rows of each start, and its points as far as they have a mean."""
+    x, y = mean.kind.x, mean.kind.y
+    names = {"x": x, "y": y}
+    for side, axis in (("x", x), ("y", y)):
+        limits = axis in mean.averaged
+        names |= {f"{side}_low": f"{axis}_lower" if limits else axis}
+        names |= {f"{side}_high": f"{axis}_upper" if limits else axis}
+    order = "threshold_mean" if mean.fixed is None else names[mean.fixed]
+    ordered = table.sort(
+        *map(column, mean.by),
+        order,
+        *(["side"] if mean.sides else []),
+        descending=[*[False] * len(mean.by), mean.fixed is None, *[False] * mean.sides],
+    )
+    by = list(map(column, mean.by))
+    number = pl.struct(by).rle_id() if by else pl.lit(0, pl.UInt32)
+    keys = ordered.select(by).unique(maintain_order=True) if by else pl.DataFrame(height=1)
+    # A point without a mean is not drawn, nor is a group that has no other.
+    here = ordered.select(
+        number.cast(pl.Int64).alias("group"),
+        *(
+            pl.col(source).cast(pl.Float64).fill_null(nan).alias(name)
+            for name, source in (*names.items(), (THRESHOLD, "threshold_mean"))
+        ),
+    ).filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
+    points = {name: here.get_column(name).to_numpy(writable=True) for name in (*ENDS, THRESHOLD)}
+    for side in ("x", "y"):  # without limits the band is as thin as the line
+        for end in (f"{side}_low", f"{side}_high"):
+            points[end] = np.where(np.isnan(points[end]), points[side], points[end])
+    starts = np.searchsorted(here.get_column("group").to_numpy(), np.arange(keys.height + 1))
+    return keys, starts, points
+
+
+def _plane(mean: Mean, points: Mapping[str, NDArray[np.float64]]) -> Plane:
+    """Choose the axes, as for the curves that were averaged."""
+    kind = mean.kind
+    x, y = (Side(name=name, title=title(kind, name)) for name in (kind.x, kind.y))
+    if kind.name == "det":
+        end = limit(np.concatenate([points["x"], points["y"]]))
+        x, y = (
+            Side(name=side.name, title=side.title, low=end, high=1 - end, deviate=True)
+            for side in (x, y)
+        )
+        for name in ENDS:
+            points[name][:] = np.clip(points[name], end, 1 - end)
+    elif kind.y in {"lift", *CONFUSION}:
+        top = np.max(points["y_high"], initial=0)
+        y = Side(name=y.name, title=y.title, high=float(top) or EMPTY, nice=True)
+    return Plane(kind=kind, x=x, y=y)
+
+
+def _thinned(
+    plane: Plane,
+    points: dict[str, NDArray[np.float64]],
+    starts: NDArray[np.int64],
+    *,
+    both: bool,
+) -> NDArray[np.bool_]:
+    """Mark the points that the line and the ends of its limits need; say which have bars."""
+    kept = np.zeros(len(points["x"]), bool)
+    for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
+        placed = plane.x.place(points[across]), plane.y.place(points[up])
+        kept |= corners(*placed, starts, TOLERANCE)
+    bars = np.zeros(len(kept))
+    for start, end in pairwise(starts):
+        if both and end > start:
+            bars[np.linspace(start, end - 1, min(BARS, end - start)).astype(np.int64)] = 1
+    points["bar"] = bars
+    return kept | (bars > 0)
+
+
+def _listed(values: NDArray[np.float64]) -> list[float | str | None]:
+    return [
+        None if isnan(value) or value == inf else "-inf" if value == -inf else float(f"{value:.7g}")
+        for value in values.tolist()
+    ]
+
+
+def _areas(table: pl.DataFrame, mean: Mean) -> list[float] | None:
+    """Return the area under each mean of ROC curves, NaN where it is undefined."""
+    if mean.kind.name not in ROC_AREAS:
+        return None
+    areas = collected(area_of_mean(table.lazy(), table.schema, mean)).to_series(-1)
+    known = [nan if area is None else float(area) for area in areas.to_list()]
+    return known if any(map(isfinite, known)) else None

@@ -1,0 +1,590 @@
+"""`average`: one curve from many, and its spread."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.averages import folds
+from tests.strategies import shuffled
+
+fewer = settings(max_examples=10)
+
+# Two folds of ROC points (0,0) (0,1/2) (1,1) and (0,0) (0,1/2) (1/2,1/2) (1/2,1) (1,1), and one
+# without negatives.
+TABLE = {
+    "fold": [1, 1, 1, 2, 2, 2, 2, 3],
+    "label": [1, 0, 1, 1, 0, 1, 0, 1],
+    "score": [0.9, 0.4, 0.4, 0.8, 0.6, 0.5, 0.1, 0.3],
+}
+LEFT_OUT = "left_out:1 (3)"
+TAIL = ["ci_level", "n_curves", "threshold_mean", "threshold_sd", "note"]
+AXES = {
+    "roc": ("fpr", "tpr"),
+    "precision_recall": ("recall", "precision"),
+    "det": ("fpr", "fnr"),
+    "gain": ("alert_rate", "tpr"),
+    "lift": ("alert_rate", "lift"),
+    "lift_chart": ("alert_rate", "tp"),
+}
+HORIZONTAL = ("roc", "det", "gain")
+
+
+def curves(table, **more):
+    return rf.curve(table, "label", "score", by="fold", **more)
+
+
+def by_model(table: pl.DataFrame, **more: object) -> pl.DataFrame:
+    return rf.curve(table, "label", "score", by=["model", "fold"], **more)
+
+
+@st.composite
+def fold_tables(draw):
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.integers(1, 3), st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+            ),
+            min_size=8,
+            max_size=24,
+        )
+    )
+    return pl.DataFrame(
+        rows, {"fold": pl.Int64, "label": pl.Boolean, "score": pl.Float64}, orient="row"
+    )
+
+
+def test_the_mean_at_fixed_fpr_by_hand(frame):
+    mean = rf.average(curves(frame(TABLE)), grid=3)
+    # Two curves: sd of 3/4 and 1 is 1/(4√2); se is that by √(1/2 + 1/2) with three folds, one of
+    # them left out: √(1/2 + 1/2); t(1) at 97.5 % is 12.706.
+    sd = 1 / sqrt(32)
+    expected = frame(
+        {
+            "fpr": [0.0, 0.5, 1.0],
+            "tpr": [0.5, 0.875, 1.0],
+            "tpr_sd": [0.0, sd, 0.0],
+            "tpr_se": [0.0, sd, 0.0],
+            "tpr_lower": [0.5, 0.0, 1.0],
+            "tpr_upper": [0.5, 1.0, 1.0],
+            "ci_level": [0.95] * 3,
+            "n_curves": [2, 2, 2],
+            "threshold_mean": [0.85, 0.7, 0.25],
+            "threshold_sd": [0.1 / sqrt(2), 0.4 / sqrt(2), 0.3 / sqrt(2)],
+            "note": [LEFT_OUT] * 3,
+        }
+    )
+    assert_frame_equal(mean, expected, abs_tol=1e-14)
+
+
+def test_both_sides_of_each_jump_by_hand(frame):
+    mean = curves(frame(TABLE)).roc.average(over="fold", grid="union").select("side", "fpr", "tpr")
+    expected = frame(
+        {
+            "side": ["left", "right"] * 3,
+            "fpr": [0.0, 0.0, 0.5, 0.5, 1.0, 1.0],
+            "tpr": [0.0, 0.5, 0.625, 0.875, 1.0, 1.0],
+        }
+    )
+    assert_frame_equal(mean, expected)
+
+
+def test_the_mean_at_fixed_tpr_by_hand(frame):
+    mean = rf.average(curves(frame(TABLE)), method="horizontal", grid=[0.5, 0.75, 1])
+    # At a TPR of 3/4 the first curve is at 1/2, the second jumps there.
+    expected = frame({"fpr": [0.0, 0.5, 0.75], "tpr": [0.5, 0.75, 1.0]})
+    assert_frame_equal(mean.select("fpr", "tpr"), expected)
+
+
+def test_the_means_at_thresholds_by_hand(frame):
+    mean = rf.average(curves(frame(TABLE)), method="threshold", grid=[inf, 0.7, 0.45, 0.4])
+    expected = frame(
+        {
+            "fpr": [0.0, 0.0, 0.25, 0.75],
+            "tpr": [0.0, 0.5, 0.75, 1.0],
+            "threshold_mean": [inf, 0.7, 0.45, 0.4],
+            "threshold_sd": [0.0] * 4,
+        }
+    )
+    assert_frame_equal(mean.select(expected.lazy().collect_schema().names()), expected)
+    every = rf.average(curves(frame(TABLE)), method="threshold").lazy().collect()
+    assert every["threshold_mean"].to_list() == [inf, 0.9, 0.8, 0.6, 0.5, 0.4, 0.1]
+    some = rf.average(curves(frame(TABLE)), method="threshold", grid=3).lazy().collect()
+    assert some["threshold_mean"].to_list() == [inf, 0.6, 0.1]
+
+
+def test_pooled_folds_are_the_curve_of_all_rows(frame):
+    pooled = rf.average(curves(frame(TABLE)), method="pooled")
+    whole = rf.curve(frame(TABLE), "label", "score")
+    expected = whole.with_columns(
+        n_curves=pl.lit(2, pl.Int64),
+        pooled_auc=pl.lit(0.7),
+        mean_auc=pl.lit(0.75),
+        note=pl.lit(LEFT_OUT),
+    )
+    assert_frame_equal(pooled, expected)
+    assert_frame_equal(rf.area(pooled), frame({"auc": [0.7]}))
+
+
+def test_ranks_within_folds_make_their_scores_alike():
+    # The second fold has the scores of the first, moved far up.
+    one = pl.DataFrame({"fold": 1, "label": [1, 0, 1, 0], "score": [4.0, 3.0, 2.0, 2.0]})
+    two = one.with_columns(fold=pl.lit(2, pl.Int32), score=pl.col("score") + 100)
+    both = curves(pl.concat([one, two]))
+    assert rf.average(both, method="pooled")["pooled_auc"][0] != 0.625
+    ranked = rf.average(both, method="pooled", ranks="within")
+    assert ranked["threshold"].to_list() == [inf, 0.875, 0.625, 0.25]
+    assert ranked["tp"].to_list() == [0, 2, 2, 4]
+    assert ranked["pooled_auc"][0] == ranked["mean_auc"][0] == 0.625
+
+
+@pytest.mark.parametrize("method", ["vertical", "horizontal"])
+@pytest.mark.parametrize("kind", AXES)
+@fewer
+@given(table=fold_tables())
+def test_means_are_those_of_the_definition(kind, method, table):
+    if method == "horizontal" and kind not in HORIZONTAL:
+        return
+    members = folds.folds(table)
+    assume(members)
+    x, y = AXES[kind]
+    fixed, averaged = (x, y) if method == "vertical" else (y, x)
+    grid = [Fraction(i, 8) for i in range(9)]
+    found = rf.average(curves(table), method=method, kind=kind, grid=[float(g) for g in grid])
+    every = [[folds.best(rows, fixed, value, averaged) for rows in members] for value in grid]
+    assert found[averaged].to_list() == pytest.approx(
+        [float(folds.mean(values)) for values in every], abs=1e-12
+    )
+    assert found[fixed].to_list() == [float(value) for value in grid]
+    assert found["n_curves"].to_list() == [len(members)] * 9
+    if len(members) > 1:
+        sd = [sqrt(folds.variance(values)) for values in every]
+        assert found[f"{averaged}_sd"].to_list() == pytest.approx(sd, abs=1e-7)
+
+
+@fewer
+@given(table=fold_tables())
+def test_threshold_means_are_those_of_the_definition(table):
+    members = [
+        part
+        for part in table.partition_by("fold", maintain_order=True)
+        if part["label"].n_unique() == 2
+    ]
+    assume(members)
+    found = rf.average(curves(table), method="threshold", grid=[0.1, 0.5, 2.0])
+    for threshold, fpr, tpr in zip(
+        found["threshold_mean"], found["fpr"], found["tpr"], strict=True
+    ):
+        called = [part.filter(pl.col("score") >= threshold) for part in members]
+        for label, rate in ((True, tpr), (False, fpr)):
+            shares = [
+                Fraction((some["label"] == label).sum(), (part["label"] == label).sum())
+                for some, part in zip(called, members, strict=True)
+            ]
+            assert rate == pytest.approx(float(folds.mean(shares)), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["roc", "det", "gain"])
+@pytest.mark.parametrize("method", ["vertical", "horizontal"])
+@fewer
+@given(table=fold_tables())
+def test_the_area_of_the_mean_is_the_mean_of_the_areas(kind, method, table):
+    members = folds.folds(table)
+    assume(members)
+    x, y = AXES["roc" if kind == "det" else kind]
+    expected = folds.mean([folds.area(rows, x, y) for rows in members])
+    mean = rf.average(curves(table), method=method, kind=kind, grid="union")
+    area = rf.area(shuffled(mean, 1))
+    name = "area_of_mean" if kind == "gain" else "auc_of_mean"
+    assert area.columns == [name]
+    assert area[name].item() == pytest.approx(float(expected), abs=1e-12)
+
+
+@fewer
+@given(table=fold_tables())
+def test_the_mean_of_one_curve_is_that_curve(table):
+    one = table.filter(pl.col("label").n_unique().over("fold") == 2).filter(
+        pl.col("fold") == pl.col("fold").min()
+    )
+    assume(one.height)
+    own = curves(one)
+    for kind, (x, y) in AXES.items():
+        rated = curves(one, kind=kind).drop_nulls()
+        mean = rf.average(rated if kind == "roc" else own, kind=kind, grid="union", interval="t")
+        assert mean[f"{y}_sd"].null_count() == mean[f"{y}_lower"].null_count() == mean.height
+        # Of each jump both ends are there.
+        ends = rated.group_by(x).agg(pl.first(y), pl.last(y).alias("last"))
+        corners = {*ends.select(x, y).rows(), *ends.select(x, "last").rows()}
+        if kind in {"precision_recall", "lift"}:  # the first row has no precision
+            corners = {(at, up) for at, up in corners if at}
+        assert corners <= set(mean.select(x, y).rows())
+    threshold = rf.average(own, method="threshold", grid="union")
+    expected = own.select("fpr", "tpr", threshold_mean="threshold")
+    assert_frame_equal(threshold.select("fpr", "tpr", "threshold_mean"), expected)
+
+
+@fewer
+@given(table=fold_tables())
+def test_row_order_and_laziness_change_nothing(table):
+    every = curves(table)
+    for options in (
+        {},
+        {"grid": "union"},
+        {"method": "threshold"},
+        {"method": "pooled"},
+        {"interval": "bootstrap", "seed": 3, "n_boot": 20},
+    ):
+        expected = rf.average(every, **options)
+        assert_frame_equal(rf.average(shuffled(every, 1), **options), expected, check_exact=True)
+        lazy = rf.average(every.lazy(), **options).collect()
+        assert_frame_equal(lazy, expected, check_exact=True)
+
+
+@fewer
+@given(table=fold_tables())
+def test_pooling_is_what_forgetting_the_fold_gives(table):
+    for kind in AXES:
+        pooled = rf.average(curves(table, kind=kind), method="pooled")
+        whole = rf.curve(table, "label", "score", kind=kind)
+        assert_frame_equal(pooled.select(whole.columns), whole)
+        auc = rf.auc(table, "label", "score", ci=None)["auc"].item()
+        assert pooled["pooled_auc"].to_list() == [auc] * pooled.height
+
+
+# Ten folds whose values at FPR 1/2 are 0, 1/10, …, 9/10: mean .45, variance 11/120.
+SPREAD = pl.concat(
+    [
+        pl.DataFrame(
+            {
+                "fold": fold,
+                "label": [True] * 10 + [False] * 2,
+                "score": [2.0] * fold + [-2.0] * (10 - fold) + [1.0, -1.0],
+            }
+        )
+        for fold in range(10)
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("interval", "se", "quantile"),
+    [
+        ("corrected", sqrt(11 / 120 * (1 / 10 + 1 / 9)), 2.262157162798205),
+        ("t", sqrt(11 / 120 / 10), 2.262157162798205),
+        ("normal", sqrt(11 / 120 / 10), 1.959963984540054),
+        ("binomial", sqrt(0.45 * 0.55 / 100), 1.959963984540054),
+    ],
+)
+def test_limits_by_hand(interval, se, quantile):
+    mean = rf.average(curves(SPREAD), grid=[0.5], interval=interval)
+    assert mean["tpr"].item() == pytest.approx(0.45, abs=1e-15)
+    assert mean["tpr_sd"].item() == pytest.approx(sqrt(11 / 120), abs=1e-15)
+    assert mean["tpr_se"].item() == pytest.approx(se, abs=1e-15)
+    assert mean["tpr_lower"].item() == pytest.approx(max(0, 0.45 - quantile * se), abs=1e-12)
+    assert mean["tpr_upper"].item() == pytest.approx(0.45 + quantile * se, abs=1e-12)
+
+
+def test_training_rows_can_be_said():
+    mean = rf.average(curves(SPREAD), grid=[0.5], test_per_train=1 / 4)
+    assert mean["tpr_se"].item() == pytest.approx(sqrt(11 / 120 * (1 / 10 + 1 / 4)), abs=1e-15)
+    several = rf.curve(
+        SPREAD.with_columns(again=pl.col("fold") // 5), "label", "score", by=["again", "fold"]
+    )
+    other = rf.average(several, over=["again", "fold"], grid=[0.5], test_per_train=1 / 4)
+    assert_frame_equal(other, mean)
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.average(several, over=["again", "fold"])
+    assert str(caught.value) == (
+        "test_per_train=None: how many rows a model was fitted on does not follow from several "
+        "keys.\nSay it: 1/9 for ten folds, however often they were dealt out anew."
+    )
+
+
+def test_the_bootstrap_draws_folds():
+    mean = rf.average(curves(SPREAD), grid=[0.5], interval="bootstrap", seed=1, n_boot=20_000)
+    # The variance of a mean of ten draws with replacement has n in the place of n - 1.
+    assert mean["tpr_se"].item() == pytest.approx(sqrt(11 / 120 * 9 / 10 / 10), rel=0.02)
+    assert mean["tpr_lower"].item() == pytest.approx(0.27, abs=0.011)
+    assert mean["tpr_upper"].item() == pytest.approx(0.63, abs=0.011)
+    again = rf.average(curves(SPREAD), grid=[0.5], interval="bootstrap", seed=1, n_boot=20_000)
+    assert_frame_equal(mean, again, check_exact=True)
+
+
+def test_what_a_group_draws_does_not_depend_on_other_groups():
+    both = pl.concat(
+        [SPREAD.with_columns(model=pl.lit("a")), SPREAD.with_columns(model=pl.lit("b"))]
+    )
+    options = {"grid": 5, "interval": "bootstrap", "seed": 1, "n_boot": 50}
+    every = by_model(both).roc.average(**options)
+    one = by_model(both.filter(model="b")).roc.average(**options)
+    assert_frame_equal(every.filter(model="b"), one, check_exact=True)
+    assert not every.filter(model="a").drop("model").equals(one.drop("model"))
+
+
+def test_weights_of_curves():
+    table = pl.DataFrame(TABLE)
+    grid = {"grid": [0.5], "interval": "t"}
+    rows = rf.average(curves(table), weights="rows", **grid)
+    assert rows["tpr"].item() == pytest.approx((3 * 0.75 + 4 * 1) / 7, abs=1e-15)
+    # Shares 3/7 and 4/7: the variance is Σp·(y - m)² / (1 - Σp²), that of the mean Σp² of it.
+    p, q = 3 / 7, 4 / 7
+    assert rows["tpr_sd"].item() == pytest.approx(sqrt(p * q / 16 / (1 - p**2 - q**2)), abs=1e-15)
+    assert rows["tpr_se"].item() == pytest.approx(rows["tpr_sd"].item() * sqrt(p**2 + q**2))
+    given = rf.average(curves(table), weights={1: 6, 2: 8, 3: 1}, **grid)
+    assert_frame_equal(given, rows, abs_tol=1e-15)
+    equal = rf.average(curves(table), weights="positives", **grid)
+    assert_frame_equal(equal, rf.average(curves(table), **grid), abs_tol=1e-15)
+
+
+def test_groups_are_the_other_keys_wherever_they_stand(frame):
+    table = pl.DataFrame(TABLE)
+    both = pl.concat([table.with_columns(model=pl.lit("b")), table.with_columns(model=pl.lit("a"))])
+    for by in (["model", "fold"], ["fold", "model"]):
+        every = rf.curve(frame(both), "label", "score", by=by).roc.average(grid=3)
+        one = rf.average(curves(frame(TABLE)), grid=3)
+        keyed = [one.select(pl.lit(name).alias("model"), pl.all()) for name in "ab"]
+        assert_frame_equal(every, pl.concat(keyed))
+
+
+def test_a_filter_on_a_remaining_key_is_as_one_before():
+    table = pl.DataFrame(TABLE)
+    both = pl.concat([table.with_columns(model=pl.lit(name)) for name in ("a", "b")])
+    lazy = by_model(both.lazy()).roc.average(grid=5)
+    assert_frame_equal(
+        lazy.filter(pl.col("model") == "a").collect(),
+        lazy.collect().filter(pl.col("model") == "a"),
+    )
+    for condition in (pl.col("fpr") > 0.3, pl.col("n_curves") > 2, pl.col("note").is_null()):
+        expected = lazy.collect().filter(condition)
+        assert_frame_equal(lazy.filter(condition).collect(), expected)
+
+
+def test_a_group_of_curves_that_lack_a_class_has_no_mean():
+    table = pl.DataFrame({"fold": [None, 2, 3], "label": [1, 0, 1], "score": [0.1, 0.2, 0.3]})
+    mean = rf.average(curves(table), grid=2)
+    expected = pl.DataFrame(
+        {
+            "fpr": [0.0, 1.0],
+            "tpr": None,
+            "tpr_sd": None,
+            "tpr_se": None,
+            "tpr_lower": None,
+            "tpr_upper": None,
+            "ci_level": 0.95,
+            "n_curves": 0,
+            "threshold_mean": None,
+            "threshold_sd": None,
+            "note": "left_out:3 (null, 2, 3)",
+        },
+        schema_overrides={
+            **dict.fromkeys(
+                [
+                    "tpr",
+                    "tpr_sd",
+                    "tpr_se",
+                    "tpr_lower",
+                    "tpr_upper",
+                    "threshold_mean",
+                    "threshold_sd",
+                ],
+                pl.Float64,
+            ),
+            "n_curves": pl.Int64,
+        },
+    )
+    assert_frame_equal(mean, expected)
+    assert rf.area(mean).rows() == [(None,)]
+    pooled = rf.average(curves(table), method="pooled")
+    assert pooled.select("n_curves", "pooled_auc", "mean_auc").row(0) == (0, 0.5, None)
+
+
+def test_a_table_without_curves_has_no_averages():
+    none = curves(pl.DataFrame(TABLE).clear())
+    for options in ({}, {"grid": "union"}, {"method": "threshold"}, {"method": "pooled"}):
+        full = rf.average(curves(pl.DataFrame(TABLE)), **options)
+        empty = rf.average(none, **options)
+        assert_frame_equal(empty, full.clear())
+
+
+def test_unscored_rows_bend_the_ends():
+    table = pl.DataFrame({"fold": 1, "label": [1, 1, 0, 0], "score": [0.9, None, 0.5, None]})
+    worst = curves(table, missing="worst")
+    mean = rf.average(worst, grid=[0, 0.5, 0.75, 1])
+    # An unscored negative is called at every threshold, an unscored positive at none.
+    assert mean["tpr"].to_list() == [0.0, 0.5, 0.5, 0.5]
+    across = rf.average(worst, method="horizontal", grid=[0, 0.5, 1])
+    assert across["fpr"].to_list() == [0.5, 0.5, None]
+    assert across["n_curves"].to_list() == [1, 1, 0]
+
+
+def test_curves_at_given_thresholds_have_means_as_far_as_they_go():
+    short = curves(pl.DataFrame(TABLE), thresholds=[0.5])
+    mean = rf.average(short, grid=3)
+    assert mean["n_curves"].to_list() == [2, 1, 0]
+    assert mean["tpr"].to_list() == [0.25, 1.0, None]
+    assert rf.area(mean).rows() == [(None,)]
+    pooled = rf.average(short, method="pooled")
+    assert pooled.select("tp", "fp", "pooled_auc").rows() == [(0, 0, None), (3, 1, None)]
+
+
+def test_weighted_curves_end_at_one():
+    weighted = pl.DataFrame(TABLE).with_columns(w=pl.lit(0.1) * (pl.col("fold") + 0.2))
+    every = curves(weighted, weight="w")
+    plain = rf.average(curves(pl.DataFrame(TABLE)), grid=5)
+    assert_frame_equal(rf.average(every, grid=5), plain, abs_tol=1e-12)
+    across = rf.average(every, method="horizontal", grid=5)
+    assert across["n_curves"].to_list() == [2] * 5
+
+
+def test_a_large_group_is_averaged_in_pieces(monkeypatch):
+    from rocframe.averages import averaged
+
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame(
+        {
+            "fold": rng.integers(0, 7, 900),
+            "label": rng.random(900) < 0.4,
+            "score": rng.integers(0, 50, 900),
+        }
+    )
+    for options in ({"grid": "union"}, {"interval": "bootstrap", "seed": 1, "n_boot": 30}):
+        whole = rf.average(curves(table), **options)
+        monkeypatch.setattr(averaged, "CELLS", 40)
+        assert_frame_equal(rf.average(curves(table), **options), whole, abs_tol=1e-15)
+        monkeypatch.undo()
+
+
+def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame(
+        {"fold": rng.integers(0, 5, 500), "label": rng.random(500) < 0.4}
+    ).with_columns(score=pl.Series(rng.normal(size=500)) + pl.col("label"))
+    grid = np.linspace(0, 1, 98)[1:-1]  # no fold has so many negatives that these are rates of it
+    rises = []
+    for part in table.partition_by("fold", maintain_order=True):
+        fpr, tpr, _ = metrics.roc_curve(part["label"], part["score"], drop_intermediate=False)
+        assert not set(fpr) & set(grid)
+        rises.append(np.interp(grid, fpr, tpr))
+    mean = rf.average(curves(table), grid=list(grid))
+    assert mean["tpr"].to_numpy() == pytest.approx(np.mean(rises, axis=0), abs=1e-12)
+    assert mean["tpr_sd"].to_numpy() == pytest.approx(np.std(rises, axis=0, ddof=1), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"method": "diagonal"}, "method='diagonal': there is no such choice.\nChoose one of: "),
+        ({"interval": "wald"}, "interval='wald': there is no such choice.\nChoose one of: "),
+        ({"weights": "size"}, "weights='size': there is no such choice.\nChoose one of: 'equal', "),
+        ({"grid": "all"}, "grid='all': there is no such choice.\nChoose one of: 'union'."),
+        ({"grid": 1}, "grid=1: it is no whole number from 2.\nGive, say, grid=1000."),
+        (
+            {"grid": 0.5},
+            (
+                'grid=0.5: it is neither a number of points, nor a list of values, nor "union".\n'
+                "Give, say, grid=101 or grid=[0.01, 0.1]."
+            ),
+        ),
+        (
+            {"grid": [0.1, 5]},
+            "grid=[0.1, 5]: 5 is no share.\nRates lie between 0 and 1: 5 % is 0.05.",
+        ),
+        (
+            {"weights": {1: 0}},
+            (
+                "weights[1]=0: a weight is a finite number above 0.\n"
+                "To leave a curve out, filter the table first."
+            ),
+        ),
+        (
+            {"weights": {1: 1.0}},
+            "weights={1: 1.0}: it has no weight for 2.\nGive one for every value of 'fold'.",
+        ),
+        ({"level": 1}, "level=1: the share of intervals that cover is a number between 0 and 1."),
+        ({"over": []}, "over=[]: it names no key of the curves.\nGive one or several, say over="),
+        ({"over": "tpr"}, "over='tpr': it is no key of the table.\nIts keys are: 'fold'."),
+        ({"over": "flod"}, "over='flod': the frame has no such column.\nIt has: 'fold', "),
+        (
+            {"interval": "t", "test_per_train": 0.1},
+            (
+                "test_per_train=0.1: method='vertical' with interval='t' does not read it.\n"
+                "Leave it out."
+            ),
+        ),
+        (
+            {"method": "pooled", "grid": "union"},
+            "grid='union': method='pooled' with interval='corrected' does not read it.\n",
+        ),
+        (
+            {"ranks": "within"},
+            "ranks='within': method='vertical' with interval='corrected' does not read it.\n",
+        ),
+        (
+            {"test_per_train": -1},
+            (
+                "test_per_train=-1: test rows per training row are a number from 0.\n"
+                "Ten folds have test_per_train=1/9."
+            ),
+        ),
+        (
+            {"method": "horizontal", "kind": "pr"},
+            (
+                "method='horizontal': precision is no axis to hold fixed: a curve may have one "
+                'value of it at several places, or at none.\nSay method="vertical", or "threshold".'
+            ),
+        ),
+        (
+            {"interval": "binomial", "kind": "lift"},
+            (
+                "interval='binomial': lift is no share of a number of rows that is fixed.\n"
+                'Say interval="corrected", say.'
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_averaged_says_so(frame, options, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.average(curves(frame(TABLE)), **options).lazy().collect()
+    assert str(caught.value).startswith(text)
+
+
+def test_a_key_with_the_name_of_a_column_of_the_result_is_refused():
+    table = pl.DataFrame({**TABLE, "tpr_sd": "a"})
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        rf.curve(table, "label", "score", by=["tpr_sd", "fold"]).roc.average()
+    assert str(caught.value).startswith("by='tpr_sd': the table being made has a column of that")
+
+
+def test_curves_at_different_thresholds_are_not_pooled():
+    table = pl.DataFrame(TABLE)
+    one, two = (
+        curves(table.filter(fold=fold), thresholds=[at]) for fold, at in ((1, 0.9), (2, 0.7))
+    )
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.average(pl.concat([one, two]), method="pooled")
+    assert str(caught.value) == (
+        "curves: curves that were made with other thresholds= than each other cannot be pooled.\n"
+        "Make them without thresholds=, or all with the same."
+    )
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.average(one, method="pooled", ranks="within")
+    assert str(caught.value).startswith("curves: ranks are known only where all scores are")
+
+
+def test_a_stored_mean_says_what_it_is(tmp_path):
+    mean = by_model(pl.DataFrame({**TABLE, "model": "a"})).roc.average(grid="union")
+    rf.write(mean, tmp_path / "mean.parquet")
+    said = rf.about(tmp_path / "mean.parquet")
+    assert (said["table"], said["kind"], said["by"]) == ("average", "roc", ["model"])
+    assert_frame_equal(rf.area(rf.scan(tmp_path / "mean.parquet")).collect(), rf.area(mean))
+    rf.write(rf.area(mean), tmp_path / "area.parquet")
+    assert rf.about(tmp_path / "area.parquet")["table"] == "area"

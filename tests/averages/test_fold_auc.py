@@ -1,0 +1,303 @@
+"""`fold_auc` and `pooling_gap`: areas of folds, and of all rows together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.averages import folds
+from tests.strategies import shuffled
+
+some = settings(max_examples=20)
+
+TABLE = {
+    "fold": [1, 1, 1, 1, 2, 2, 2, 2, 3],
+    "label": [1, 0, 1, 0, 1, 0, 1, 0, 1],
+    "score": [0.9, 0.4, 0.4, 0.1, 0.3, 0.2, 0.1, 0.2, 0.0],
+}
+
+
+@st.composite
+def fold_tables(draw):
+    scores = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+    rows = draw(
+        st.lists(st.tuples(st.integers(1, 3), st.booleans(), scores), min_size=8, max_size=24)
+    )
+    schema = {"fold": pl.Int64, "label": pl.Boolean, "score": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def won(positive: float, negative: float) -> Fraction:
+    return Fraction(int(positive > negative) * 2 + int(positive == negative), 2)
+
+
+def sides(table: pl.DataFrame) -> tuple[list[float], list[float]]:
+    return tuple(table.filter(pl.col("label") == side)["score"].to_list() for side in (True, False))
+
+
+def area(pos: list[float], neg: list[float]) -> Fraction:
+    return sum((won(p, n) for p in pos for n in neg), Fraction(0)) / (len(pos) * len(neg))
+
+
+def squares(pos: list[float], neg: list[float]) -> tuple[Fraction, Fraction]:
+    """Squared distances of placements to the area, of each class."""
+    middle = area(pos, neg)
+    return (
+        sum(((area([p], neg) - middle) ** 2 for p in pos), Fraction(0)),
+        sum(((area(pos, [n]) - middle) ** 2 for n in neg), Fraction(0)),
+    )
+
+
+def usable(table: pl.DataFrame) -> list[tuple[list[float], list[float]]]:
+    return [
+        both for part in table.partition_by("fold", maintain_order=True) if all(both := sides(part))
+    ]
+
+
+def test_the_mean_of_areas_by_hand(frame):
+    areas = rf.fold_auc(frame(TABLE), "label", "score", ci="delong")
+    # Placements (1, 3/4) and (3/4, 1) in the first fold, (1, 0) and (1/2, 1/2) in the second:
+    # DeLong's variances are 1/64 + 1/64 and 1/4, that of the mean a quarter of their sum.
+    se = sqrt((1 / 32 + 1 / 4) / 4)
+    expected = frame(
+        {
+            "n_pos": [5],
+            "n_neg": [4],
+            "n_missing": [0],
+            "n_curves": [2],
+            "mean_auc": [0.6875],
+            "sd": [0.375 / sqrt(2)],
+            "se": [se],
+            "lower": [0.6875 - 1.959963984540054 * se],
+            "upper": [1.0],
+            "auc_of_mean": [0.68875],
+            "pooled_auc": [0.55],
+            "ci_level": [0.95],
+            "ci_method": ["delong"],
+            "note": ["left_out:1 (3)"],
+        }
+    )
+    assert_frame_equal(areas, expected, abs_tol=1e-14)
+
+
+def test_the_influence_curve_by_hand():
+    areas = rf.fold_auc(pl.DataFrame(TABLE), "label", "score", ci="ledell")
+    # Both classes are half of the rows: 2² times the squares 1/16 and 1/2 of four rows each.
+    variance = (4 * (1 / 16) / 4 + 4 * (1 / 2) / 4) / 2 / 8
+    assert areas["se"].item() == pytest.approx(sqrt(variance), abs=1e-15)
+    assert areas["ci_method"].item() == "ledell"
+
+
+@some
+@given(table=fold_tables())
+def test_areas_and_variances_are_those_of_the_definition(table):
+    members = usable(table)
+    assume(members)
+    found = {
+        ci: rf.fold_auc(table, "label", "score", ci=ci).row(0, named=True)
+        for ci in ("delong", "ledell", None)
+    }
+    areas = [area(*member) for member in members]
+    k = len(members)
+    for row in found.values():
+        assert row["n_curves"] == k
+        assert row["mean_auc"] == pytest.approx(float(folds.mean(areas)), abs=1e-14)
+        assert row["pooled_auc"] == float(area(*sides(table)))
+        sd = sqrt(folds.variance(areas)) if k > 1 else None
+        assert row["sd"] == (None if sd is None else pytest.approx(sd, abs=1e-7))
+    both = [(*squares(*member), len(member[0]), len(member[1])) for member in members]
+    delong = 0
+    if all(m > 1 and n > 1 for _, _, m, n in both):
+        delong = sum(s / (m * (m - 1)) + t / (n * (n - 1)) for s, t, m, n in both) / k**2
+    pos, neg = (sum(sizes) for sizes in zip(*((m, n) for _, _, m, n in both), strict=True))
+    whole = Fraction(pos + neg)
+    ledell = sum(
+        ((whole / pos) ** 2 * s + (whole / neg) ** 2 * t) / (m + n) for s, t, m, n in both
+    ) / (k * whole)
+    for ci, variance in (("delong", delong), ("ledell", ledell)):
+        expected = pytest.approx(sqrt(variance), abs=1e-12) if variance else None
+        assert found[ci]["se"] == expected
+
+
+def test_the_three_areas_are_those_of_the_other_verbs():
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame(
+        {
+            "model": rng.choice(["a", "b"], 600),
+            "fold": rng.integers(0, 5, 600),
+            "label": rng.random(600) < 0.4,
+        }
+    ).with_columns(score=pl.Series(rng.normal(size=600).round(1)) + pl.col("label"))
+    areas = rf.fold_auc(table, "label", "score", by="model")
+    curves = rf.curve(table, "label", "score", by=["model", "fold"])
+    mean = curves.roc.average().roc.area()
+    assert_frame_equal(areas.select("model", "auc_of_mean"), mean)
+    pooled = curves.roc.average(method="pooled").group_by("model", maintain_order=True).first()
+    for name in ("pooled_auc", "mean_auc"):
+        assert_frame_equal(areas.select("model", name), pooled.select("model", name))
+    every = rf.auc(table, "label", "score", by=["model", "fold"], ci="delong")
+    expected = every.group_by("model", maintain_order=True).agg(
+        mean_auc=pl.col("auc").mean(),
+        sd=pl.col("auc").std(),
+        se=(pl.col("se") ** 2).sum().sqrt() / pl.len(),
+    )
+    assert_frame_equal(areas.select("model", "mean_auc", "sd", "se"), expected)
+
+
+def test_logit_limits_stay_inside():
+    areas = rf.fold_auc(pl.DataFrame(TABLE), "label", "score").row(0, named=True)
+    middle = np.log(0.6875 / 0.3125)
+    half = 1.959963984540054 * areas["se"] / (0.6875 * 0.3125)
+    assert areas["lower"] == pytest.approx(1 / (1 + np.exp(half - middle)), abs=1e-12)
+    assert areas["upper"] == pytest.approx(1 / (1 + np.exp(-half - middle)), abs=1e-12)
+
+
+@some
+@given(table=fold_tables())
+def test_pairs_within_and_between_folds_make_up_the_gap(table):
+    every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
+    names = table["fold"].unique(maintain_order=True).to_list()
+    members = usable(table)
+    assume(members)
+    row = rf.pooling_gap(table, "label", "score").row(0, named=True)
+    pairs = {
+        (i, j): (sum((won(p, n) for p in pos for n in neg), Fraction(0)), len(pos) * len(neg))
+        for i, (pos, _) in zip(names, every, strict=True)
+        for j, (_, neg) in zip(names, every, strict=True)
+    }
+    same = [both for (i, j), both in pairs.items() if i == j]
+    other = [both for (i, j), both in pairs.items() if i != j]
+    total = sum(n for _, n in pairs.values())
+    within = sum(w for w, _ in same) / Fraction(sum(n for _, n in same))
+    mean = folds.mean([area(*member) for member in members])
+    pooled = sum(w for w, _ in pairs.values()) / Fraction(total)
+    assert row["within_auc"] == pytest.approx(float(within), abs=1e-14)
+    assert row["gap"] == pytest.approx(float(pooled - mean), abs=1e-14)
+    assert row["gap_between"] == pytest.approx(float(pooled - within), abs=1e-14)
+    assert row["gap_within"] == pytest.approx(float(within - mean), abs=1e-14)
+    crossing = sum(n for _, n in other)
+    assert row["between_share"] == pytest.approx(crossing / total, abs=1e-14)
+    if not crossing:
+        assert row["between_auc"] is row["worst_auc"] is None
+        return
+    assert row["between_auc"] == pytest.approx(float(sum(w for w, _ in other) / Fraction(crossing)))
+    moved = {key: (w - within * n) / total for key, (w, n) in pairs.items() if key[0] != key[1]}
+    largest = max(map(abs, moved.values()))
+    if largest:
+        key = (int(row["worst_positives"]), int(row["worst_negatives"]))
+        assert abs(moved[key]) == largest
+        assert row["worst_gap"] == pytest.approx(float(moved[key]), abs=1e-14)
+        assert row["worst_auc"] == pytest.approx(float(pairs[key][0] / pairs[key][1]), abs=1e-14)
+
+
+def test_a_model_that_knows_its_base_rate_only_is_worse_than_chance_when_pooled():
+    # Each fold's score is the share of positives among the rows of the others.
+    rng = np.random.default_rng(5)
+    labels = rng.random(500) < 0.3
+    fold = rng.integers(0, 10, 500)
+    rate = {i: labels[fold != i].mean() for i in range(10)}
+    table = pl.DataFrame({"fold": fold, "label": labels, "score": [rate[i] for i in fold]})
+    gap = rf.pooling_gap(table, "label", "score").row(0, named=True)
+    assert gap["mean_auc"] == gap["within_auc"] == 0.5
+    assert gap["pooled_auc"] < 0.45
+    assert gap["gap_between"] == gap["gap"]
+
+
+@some
+@given(table=fold_tables())
+def test_row_order_laziness_and_counts_change_nothing(table):
+    counted = table.group_by("fold", "label", "score").agg(n=pl.len())
+    for verb in (rf.fold_auc, rf.pooling_gap):
+        expected = verb(table, "label", "score")
+        assert_frame_equal(verb(shuffled(table, 2), "label", "score"), expected, check_exact=True)
+        lazy = verb(table.lazy(), "label", "score").collect()
+        assert_frame_equal(lazy, expected, check_exact=True)
+        assert_frame_equal(verb(counted, "label", "score", count="n"), expected)
+        half = table.with_columns(w=0.5)
+        names = ["mean_auc", "pooled_auc"]
+        weighted = verb(half, "label", "score", weight="w")
+        assert_frame_equal(weighted.select(names), expected.select(names))
+
+
+def test_unscored_rows_count_as_errors_in_every_number():
+    table = pl.DataFrame({**TABLE, "score": [0.9, None, *TABLE["score"][2:]]})
+    worst = rf.fold_auc(table, "label", "score", missing="worst").row(0, named=True)
+    assert (worst["n_neg"], worst["n_missing"]) == (4, 1)
+    assert worst["mean_auc"] == (0.5 + 0.5) / 2
+    gap = rf.pooling_gap(table, "label", "score", missing="worst").row(0, named=True)
+    assert gap["pooled_auc"] == worst["pooled_auc"]
+    total = gap["between_share"] * gap["between_auc"]
+    total += (1 - gap["between_share"]) * gap["within_auc"]
+    assert total == pytest.approx(gap["pooled_auc"], abs=1e-14)
+    dropped = rf.fold_auc(table, "label", "score", missing="drop").row(0, named=True)
+    assert (dropped["n_neg"], dropped["n_missing"]) == (3, 1)
+
+
+@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
+def test_groups_without_rows_or_classes_have_notes(frame, verb):
+    none = verb(frame(pl.DataFrame(TABLE).clear()), "label", "score").lazy().collect()
+    assert none.select("n_pos", "n_curves", "mean_auc", "note").rows() == [(0, 0, None, "no_rows")]
+    grouped = verb(
+        frame(pl.DataFrame(TABLE).clear()).with_columns(g=pl.lit("a")), "label", "score", by="g"
+    )
+    assert grouped.lazy().collect().height == 0
+    single = verb(frame({"fold": [1, 2], "label": [1, 1], "score": [1, 2]}), "label", "score")
+    assert single.lazy().collect().select("n_curves", "mean_auc", "note").rows() == [
+        (0, None, "no_negatives; left_out:2 (1, 2)")
+    ]
+
+
+@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
+def test_folds_that_are_not_there_are_named(frame, verb):
+    with pytest.raises(rf.MissingColumnError) as caught:
+        verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
+    assert str(caught.value).startswith(
+        "over='flod': the frame has no such column.\nIt has: 'fold', 'label', 'score'.\n"
+        "Did you mean over='fold'?"
+    )
+    with pytest.raises(rf.OptionValueError) as caught:
+        verb(frame(TABLE), "label", "score", over=None)
+    assert str(caught.value).startswith("over=None: it names no key of the curves.")
+
+
+def test_the_influence_curve_knows_no_weights():
+    table = pl.DataFrame(TABLE).with_columns(w=1.0)
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
+    assert str(caught.value) == (
+        "weight='w': the influence curve is that of rows without weights.\n"
+        'Say ci="delong" with it.'
+    )
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        rf.fold_auc(table, "label", "score", ci="wald")
+    assert str(caught.value).startswith("ci='wald': there is no such choice.\nChoose one of: ")
+
+
+def test_stored_tables_about_folds_say_what_they_are(tmp_path):
+    for verb in (rf.fold_auc, rf.pooling_gap):
+        rf.write(verb(pl.DataFrame(TABLE), "label", "score"), tmp_path / "table.parquet")
+        assert rf.about(tmp_path / "table.parquet")["table"] == verb.__name__
+
+
+def test_large_groups_are_counted_in_pieces(monkeypatch):
+    from rocframe.averages import gap
+
+    rng = np.random.default_rng(4)
+    table = pl.DataFrame(
+        {
+            "fold": rng.integers(0, 6, 400),
+            "label": rng.random(400) < 0.4,
+            "score": rng.integers(0, 60, 400),
+        }
+    )
+    whole = rf.pooling_gap(table, "label", "score")
+    monkeypatch.setattr(gap, "BLOCK", 7)
+    assert_frame_equal(rf.pooling_gap(table, "label", "score"), whole, check_exact=True)

@@ -1,0 +1,131 @@
+"""`chart` of averaged curves: a bold line, and the band or the bars of its limits."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.curves.kinds import KINDS
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def curves() -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    rows = 400
+    table = pl.DataFrame(
+        {
+            "model": rng.choice(["a", "b"], rows),
+            "fold": rng.integers(0, 4, rows),
+            "label": rng.random(rows) < 0.4,
+            "score": rng.normal(size=rows).round(1),
+        }
+    )
+    return rf.curve(table, "label", "score", by=["model", "fold"])
+
+
+def read(chart) -> dict:
+    """A chart as Vega-Lite reads it, as strict JSON."""
+
+    def refuse(constant: str) -> None:
+        pytest.fail(f"{constant} is not JSON")
+
+    return json.loads(chart.to_json(), parse_constant=refuse)
+
+
+def records(chart) -> list[dict]:
+    spec = read(chart)
+    return json.loads(spec["datasets"][spec["data"]["name"]])
+
+
+def marks(chart) -> list[str]:
+    return [layer["mark"]["type"] for layer in read(chart)["layer"]]
+
+
+@every_kind
+def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
+    vl_convert = pytest.importorskip("vl_convert")
+    mean = curves.roc.average(kind=kind, grid=11)
+    both = curves.roc.chart(kind=kind, detail="fold") + mean.roc.chart()
+    for chart in (mean.roc.chart(), both):
+        read(chart)
+        assert "mark-area" in vl_convert.vegalite_to_svg(chart.to_json())
+
+
+def test_the_line_and_its_limits_are_those_of_the_table(curves):
+    mean = curves.roc.average(grid=[0.25, 0.75])
+    first, second = records(mean.roc.chart())
+    assert (first["f0"], second["f0"]) == ("a", "b")
+    rows = mean.filter(model="a")
+    for name, column in (
+        ("x", "fpr"),
+        ("y", "tpr"),
+        ("y_low", "tpr_lower"),
+        ("y_high", "tpr_upper"),
+        ("threshold", "threshold_mean"),
+    ):
+        assert first[name] == pytest.approx(rows[column].to_list(), rel=1e-6)
+    assert first["x_low"] == first["x_high"] == [0.25, 0.75]
+
+
+def test_limits_lie_along_the_axes_that_were_averaged(curves):
+    assert marks(curves.roc.average().roc.chart()) == ["line", "rule", "area", "point"]
+    across = read(curves.roc.average(method="horizontal").roc.chart())
+    (band,) = (layer for layer in across["layer"] if layer["mark"]["type"] == "area")
+    assert band["encoding"]["x2"] == {"field": "x_high"}
+    assert band["mark"]["orient"] == "horizontal"
+    bars = curves.roc.average(method="threshold").roc.chart()
+    assert marks(bars) == ["line", "rule", "rule", "rule", "point"]
+    assert [sum(record["bar"]) for record in records(bars)] == [20, 20]
+
+
+def test_without_limits_the_band_is_as_thin_as_the_line(curves):
+    one = curves.filter(model="a", fold=0).roc.average(interval="t", grid=5)
+    (record,) = records(one.roc.chart())
+    assert record["y_low"] == record["y_high"] == record["y"]
+
+
+def test_the_legend_has_the_area_under_each_mean(curves):
+    mean = curves.roc.average(grid="union")
+    areas = rf.area(mean)["auc_of_mean"].to_list()
+    spec = json.dumps(read(mean.roc.chart())["layer"][0]["encoding"]["color"]["legend"])
+    assert all(f"(AUC {area:.3f})" in spec for area in areas)
+    alone = mean.filter(model="a").drop("model").roc.chart()
+    assert read(alone)["title"]["subtitle"] == f"AUC {areas[0]:.3f}"
+    assert "subtitle" not in read(curves.roc.average(kind="gain").roc.chart())["title"]
+
+
+def test_panels_and_colors_are_chosen_as_for_curves(curves):
+    mean = curves.roc.average()
+    panels = read(mean.roc.chart(facet="model", color=None))
+    assert panels["facet"]["field"] == "f0"
+    with pytest.raises(rf.MissingColumnError) as caught:
+        mean.roc.chart(color="fold")
+    assert str(caught.value).startswith("color='fold': the frame has no such column.")
+
+
+def test_long_means_are_drawn_from_few_points():
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {"fold": rng.integers(0, 3, 30_000), "label": rng.random(30_000) < 0.4}
+    ).with_columns(score=pl.Series(rng.normal(size=30_000)) + pl.col("label"))
+    mean = rf.curve(table, "label", "score", by="fold").roc.average(grid="union")
+    assert mean.height > 30_000
+    (record,) = records(mean.roc.chart())
+    assert len(record["x"]) < 1000
+
+
+def test_a_group_without_a_mean_is_named_and_not_drawn():
+    table = pl.DataFrame(
+        {"g": ["a", "a", "b"], "fold": [1, 1, 1], "label": [1, 0, 1], "score": [3, 2, 1]}
+    )
+    mean = rf.curve(table, "label", "score", by=["g", "fold"]).roc.average(grid=3)
+    first, second = records(mean.roc.chart())
+    assert (first["f0"], second["f0"], second["x"]) == ("a", "b", [])
+    read(mean.clear().roc.chart())
+    read(mean.clear().drop("g").roc.chart())
