@@ -68,8 +68,7 @@ def compare(
         Column that says whose prediction a row is, where models stand one below the other.
     id
         Column, or several, naming the instance that a row is about: what rows of different models
-        share. It is there once for each model and group, in any order of rows. Methods that do not
-        pair rows do not read it.
+        share. It is there once for each model and group, in any order of rows.
     by
         Group columns: one name or several. A null key is a group.
     baseline
@@ -133,17 +132,17 @@ def compare(
         `*by`, `model_a, model_b, n_paired, auc_a, auc_b, difference, se, lower, upper, statistic,
         df, p_value, p_adjusted, test, note`; a row per group and pair of models that both have rows
         there, sorted by these. `difference` is `auc_a - auc_b`; `n_paired` (Int64) counts the rows
-        that both scored, null where rows are not paired. With a range the areas are
-        `partial_auc_a` and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`, or `fpr_a` and
-        `fpr_b`. Limits are those of the difference; they and `se` are null for tests that have
-        none, and where the difference shows no variance: then p is 1 if the difference is 0 (1/2
-        one-sided), and null otherwise (with `margin`, 0 or 1). `statistic` is the distance from the
-        null hypothesis in standard errors; of exchanged ranks it is the difference itself, and for
-        `"venkatraman"` the errors by which the curves differ, added up over all ranks. `df` is
-        null unless the statistic is a t. `test` names the method. `note` (String) is null, or the
-        first that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, the number of replicates that were drawn again (`redrawn:3`), or of rows
-        left out (`unmatched:3`).
+        that both scored, null where rows are not paired. With a range the areas are `partial_auc_a`
+        and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`. Limits are
+        those of the difference; they and `se` are null for tests that have none, and where the
+        difference shows no variance: then p is 1 if the difference is 0 (1/2 one-sided, 0 with
+        `margin`), and null otherwise. `statistic` is the distance from the null hypothesis in
+        standard errors; of exchanged ranks it is the difference itself, and for `"venkatraman"` the
+        errors by which the curves differ, added up over all ranks. `df` is null unless the
+        statistic is a t. `test` names the method, with `_exact` where all exchanges were looked at.
+        `note` (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
+        one_positive, one_negative, zero_variance`, the number of replicates that were drawn again
+        (`redrawn:3`), or of rows left out (`unmatched:3`).
 
     Raises
     ------
