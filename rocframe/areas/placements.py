@@ -40,6 +40,21 @@ def doubled_placements(walk: Walk) -> NDArray[Any]:
     return scattered(walk, place, (nothing, nothing))
 
 
+def doubled_ranks(walk: Walk) -> NDArray[Any]:
+    """Return twice the middle rank of each row within its group, counted from the highest score.
+
+    Unscored positives come after all others, unscored negatives before.
+    """
+    totals, tails = walk.totals, walk.rows.tails
+    all_rows, first = totals.pos + totals.neg, tails.neg_mass
+
+    def place(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
+        return rank, rank
+
+    return scattered(walk, place, (2 * all_rows - tails.pos_mass, first))
+
+
 def scattered(
     walk: Walk,
     place: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],

@@ -23,7 +23,7 @@ from rocframe.areas.clusters import ROUNDING, Clusters
 from rocframe.areas.exact import product, quotient, scaled, sums
 from rocframe.areas.pairs import sample_variance
 from rocframe.areas.partial import partial_areas, partial_placements
-from rocframe.areas.placements import doubled_placements
+from rocframe.areas.placements import doubled_placements, doubled_ranks
 from rocframe.cases import Cases, State
 from rocframe.counting.arrange import Groups, arrange_grouped
 from rocframe.counting.walk import Walk
@@ -168,8 +168,7 @@ def walks(instances: Instances, batch: Batch) -> Iterator[Walk]:
 def settled(instances: Instances, batch: Batch) -> Batch:
     """Return the batch with rows in an order that does not depend on the one they have.
 
-    Within a class rows are sorted by their placements: those that have the same in all models
-    are alike.
+    Within a class rows are sorted by their ranks: those that have the same in all models are alike.
     """
     table = _told_apart(instances, batch)
     order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
@@ -205,11 +204,11 @@ def kinds(instances: Instances, batch: Batch) -> tuple[Instances, Batch]:
 
 
 def _told_apart(instances: Instances, batch: Batch) -> pl.DataFrame:
-    """Return what tells the rows of a batch apart: group, class, placements, weight, and count."""
+    """Return what tells the rows of a batch apart: group, class, ranks, weight, and count."""
     rows = batch.rows
     table: dict[str, NDArray[Any]] = {"group": batch.group, "negative": instances.negative[rows]}
     for i, walk in enumerate(walks(instances, batch)):
-        table[str(i)] = doubled_placements(walk)
+        table[str(i)] = doubled_ranks(walk)
     if instances.weight is not None:
         table["weight"] = instances.weight[rows]
     if instances.count is not None:

@@ -156,7 +156,7 @@ def auc_covariance(
         cluster=cluster,
     )
     measure = Measure(part=Part.of(fpr, tpr, standardize))
-    pairing = Pairing.of(roles, between=between, id=id, unmatched=unmatched)
+    pairing = Pairing.of(roles, between=between, id=id, unmatched=unmatched, least=1)
     return compared_by(
         predictions,
         roles,

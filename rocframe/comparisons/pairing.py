@@ -44,6 +44,7 @@ class Pairing:
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
     paired: bool
+    least: int
 
     @classmethod
     def of(
@@ -54,6 +55,7 @@ class Pairing:
         id: Column | Sequence[Column] | None,  # noqa: A002 - the word users have for it
         unmatched: Unmatched,
         paired: bool = True,
+        least: int = 2,
     ) -> Pairing:
         """Check the options that pair rows."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
@@ -67,7 +69,7 @@ class Pairing:
             raise OptionValueError.of("count", roles.count, wrong, todo)
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
             id = tuple(id)  # noqa: A001
-        return cls(between=between, id=id, unmatched=unmatched, paired=paired)
+        return cls(between=between, id=id, unmatched=unmatched, paired=paired, least=least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +101,7 @@ def bind_pairs(
         if pairing.id is not None:
             wrong = "scores are given side by side, so rows are paired already"
             raise OptionValueError.of("id", pairing.id, wrong, "Leave id= out.")
-        if len(bound.models) == 1:
+        if len(bound.models) < pairing.least:
             raise OptionValueError.of(
                 "score",
                 bound.models[0],

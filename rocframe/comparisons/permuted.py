@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.placements import scattered
+from rocframe.areas.placements import doubled_ranks
 from rocframe.comparisons.areas import walks
 from rocframe.comparisons.pairs import pair_notes
 from rocframe.comparisons.table import Comparison
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from rocframe.comparisons.instances import Instances
     from rocframe.comparisons.pairs import Question
     from rocframe.counting.resample import Draws
-    from rocframe.counting.walk import Block, Walk
     from rocframe.inference.p_values import Alternative
 
 ROUNDING = 1e-9  # of sums of differences of curves, relative to the sum
@@ -106,22 +105,6 @@ def permuted(
             )
         )
     return made
-
-
-def doubled_ranks(walk: Walk) -> NDArray[np.int64]:
-    """Return twice the middle rank of each row within its group, counted from the highest score.
-
-    Unscored positives come after all others, unscored negatives before.
-    """
-    totals, tails = walk.totals, walk.rows.tails
-    all_rows, first = totals.pos + totals.neg, tails.neg_mass
-
-    def place(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
-        rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
-        return rank, rank
-
-    ranks: NDArray[np.int64] = scattered(walk, place, (2 * all_rows - tails.pos_mass, first))
-    return ranks
 
 
 def _numbered(cluster: NDArray[Any] | None, length: Any) -> NDArray[np.int64]:
