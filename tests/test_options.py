@@ -54,6 +54,8 @@ ALIKE = (
     "Hanley and McNeil's variance is of rows that all weigh the same and stand for themselves.\n"
     'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
 )
+NO_RATES = "method='permutation' compares areas, not rates.\nSay method=\"bootstrap\"."
+WHOLE = "it is no whole number from 1.\nGive, say, n_perm=1000."
 RESAMPLES = (
     "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
 )
@@ -73,7 +75,7 @@ TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
 AREAS = (
     "method='{}' compares areas, not rates.\n"
-    'Say method="bootstrap", or give the range of a partial area, say {}=(0, 0.1).'
+    'Say method="bootstrap", or give the range of a partial area, say {}.'
 )
 RATE = (
     "it is no rate between 0 and 1.\n"
@@ -232,9 +234,9 @@ WRONG = [
     ),
     (lambda: compare(method=None), f"method=None: there is no such choice.\n{COMPARED}"),
     (lambda: compare(level=95), f"level=95: {SHARE}"),
-    (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong', 'fpr')}"),
-    (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong', 'tpr')}"),
-    (lambda: exchanged(fpr=0.1), f"fpr=0.1: {AREAS.format('permutation', 'fpr')}"),
+    (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong', 'fpr=(0, 0.1)')}"),
+    (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong', 'tpr=(0.9, 1)')}"),
+    (lambda: exchanged(fpr=0.1), f"fpr=0.1: {NO_RATES}"),
     (lambda: compare(fpr=1.5), f"fpr=1.5: {RATE.format('fpr')}"),
     (lambda: compare(tpr=nan), f"tpr=nan: {RATE.format('tpr')}"),
     (lambda: compare(fpr=0.1, standardize="mcclish"), f"fpr=0.1: {PAIR}"),
@@ -249,8 +251,8 @@ WRONG = [
     (
         lambda: compare(margin=0.1, alternative="less"),
         (
-            "alternative='less': margin= asks whether a is not worse than b, which is the other "
-            "side.\nLeave it out."
+            "alternative='less': margin= asks for one side already: whether b is not worse than "
+            "a.\nLeave one of the two out."
         ),
     ),
     (
@@ -273,8 +275,10 @@ WRONG = [
         ),
     ),
     (lambda: compare(method="bootstrap", n_boot=1), f"n_boot=1: {RESAMPLES}"),
-    (lambda: exchanged(n_perm=0), f"n_perm=0: {RESAMPLES.replace('n_boot', 'n_perm')}"),
-    (lambda: exchanged(n_perm="all"), f"n_perm='all': {RESAMPLES.replace('n_boot', 'n_perm')}"),
+    (lambda: exchanged(n_perm=0), f"n_perm=0: {WHOLE}"),
+    (lambda: compare(n_perm=0), f"n_perm=0: {WHOLE}"),
+    (lambda: compare(n_boot=1), f"n_boot=1: {RESAMPLES}"),
+    (lambda: exchanged(n_perm="all"), f"n_perm='all': {WHOLE}"),
     (lambda: exchanged(seed=-1), f"seed=-1: {SEED}"),
     (lambda: compare(seed=1.5), f"seed=1.5: {SEED}"),
     (lambda: compare(baseline="c"), f"baseline='c': {NO_MODEL}"),
@@ -325,7 +329,7 @@ WRONG = [
     (lambda: contrast({"a": nan}), f"coefficients={{'a': nan}}: {COEFFICIENTS}"),
     (lambda: contrast({"a": 1, "b": -inf}), f"coefficients={{'a': 1, 'b': -inf}}: {COEFFICIENTS}"),
     (lambda: contrast({"a": "1"}), f"coefficients={{'a': '1'}}: {COEFFICIENTS}"),
-    (lambda: contrast([{"a": 1}, {}]), f"coefficients={{}}: {COEFFICIENTS}"),
+    (lambda: contrast([{"a": 1, "b": -1}, {}]), f"coefficients={{}}: {COEFFICIENTS}"),
     (lambda: contrast([]), "coefficients=[]: it is empty.\nLeave it out to compare all models."),
     (lambda: contrast({"a": 1, "c": -1}), f"coefficients='c': {NO_MODEL}"),
     (
@@ -363,8 +367,8 @@ def test_a_number_of_any_kind_is_a_number(half):
     assert_frame_equal(curve(thresholds=[half]), curve(thresholds=[0.5]))
     assert_frame_equal(auc(fpr=(0, half)), auc(fpr=(0, 0.5)))
     assert_frame_equal(auc(level=half), auc(level=0.5))
-    assert_frame_equal(compare(margin=half), compare(margin=0.5))
-    assert_frame_equal(contrast({"a": half}), contrast({"a": 1}))
+    assert_frame_equal(compare(margin=half, baseline="a"), compare(margin=0.5, baseline="a"))
+    assert_frame_equal(contrast({"a": half, "b": -half}), contrast({"a": 1, "b": -1}))
 
 
 @pytest.mark.parametrize(

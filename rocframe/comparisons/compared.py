@@ -74,13 +74,6 @@ class Plan:
         measure = Measure.of(fpr, tpr, standardize)
         resamples = as_resamples("n_boot", n_boot)
         whole("n_perm", n_perm)
-        if margin is not None and baseline is None:
-            raise OptionValueError.of(
-                "margin",
-                margin,
-                "which model the others shall not be worse than is not said",
-                'Name it, say baseline="old".',
-            )
         return cls(
             method=method,
             measure=measure,
@@ -132,6 +125,13 @@ class Plan:
                 self.question.alternative,
                 "whole curves differ to no side",
                 'Leave it out, or say method="permutation" for areas.',
+            )
+        if self.question.margin and self.family.baseline is None:
+            raise OptionValueError.of(
+                "margin",
+                abs(self.question.null),
+                "which model the others shall not be worse than is not said",
+                'Name it, say baseline="old".',
             )
         if method == "delong_unpaired" and roles.cluster is not None:
             raise OptionValueError.of(

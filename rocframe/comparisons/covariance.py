@@ -24,16 +24,27 @@ if TYPE_CHECKING:
 ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
 
 
-def covariances(areas: Areas) -> NDArray[np.float64]:
-    """Return the covariance matrix of the models' areas in each group."""
+def spreads(areas: Areas) -> NDArray[np.float64]:
+    """Return the variances of the differences of every two models' areas in each group.
+
+    On the diagonal stand the variances of the areas themselves.
+    """
     models = len(areas.area)
-    matrix = np.empty((len(areas.n_pos), models, models))
+    found = np.empty((len(areas.n_pos), models, models))
     for model, variance in enumerate(spread(areas.variance, range(models))):
-        matrix[:, model, model] = variance
+        found[:, model, model] = variance
     pairs = list(combinations(range(models), 2))
     for (a, b), apart in zip(pairs, spread(lambda pair: areas.variance(*pair), pairs), strict=True):
-        covariance = (matrix[:, a, a] + matrix[:, b, b] - apart) / 2
-        matrix[:, a, b] = matrix[:, b, a] = covariance
+        found[:, a, b] = found[:, b, a] = apart
+    return found
+
+
+def covariances(found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance matrices that these variances are of."""
+    own = np.diagonal(found, axis1=1, axis2=2)
+    matrix: NDArray[np.float64] = (own[:, :, None] + own[:, None, :] - found) / 2
+    places = np.arange(found.shape[1])
+    matrix[:, places, places] = own
     return matrix
 
 
@@ -47,7 +58,7 @@ def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def chi_squared(
-    contrast: NDArray[np.float64], area: NDArray[np.float64], matrix: NDArray[np.float64]
+    contrast: NDArray[np.float64], area: NDArray[np.float64], found: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the statistic of each group that all rows of a contrast are 0, and its degrees.
 
@@ -55,7 +66,7 @@ def chi_squared(
     """
     contrast = contrast / np.abs(contrast).max(axis=1, keepdims=True)
     values = area @ contrast.T
-    spread_of = _variances(contrast, matrix)
+    spread_of = _variances(contrast, found)
     statistic, df = np.full(len(values), np.nan), np.full(len(values), np.nan)
     for i in np.flatnonzero(np.isfinite(spread_of).all(axis=(1, 2))):
         size, axes = np.linalg.eigh(spread_of[i])
@@ -67,18 +78,14 @@ def chi_squared(
     return statistic, df
 
 
-def _variances(contrast: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _variances(contrast: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance matrix of the rows of a contrast, from the variances of differences.
 
-    Where a row adds up to 0, as most do, the areas' own variances play no part, and do not hide
-    the much smaller ones of differences.
+    Rows add up to 0, so the areas' own variances play no part, and do not hide the much smaller
+    ones of differences.
     """
-    own = np.diagonal(matrix, axis1=1, axis2=2)
-    apart = own[:, :, None] + own[:, None, :] - 2 * matrix
-    level = contrast.sum(axis=1)
-    level[np.abs(level) < ROUNDING] = 0
-    lifted = (own @ contrast.T)[:, :, None] * level[None, None, :]
-    found: NDArray[np.float64] = (
-        lifted + lifted.transpose(0, 2, 1) - contrast @ apart @ contrast.T
-    ) / 2
-    return found
+    places = np.arange(found.shape[1])
+    apart = found.copy()
+    apart[:, places, places] = 0
+    result: NDArray[np.float64] = contrast @ apart @ contrast.T / -2
+    return result

@@ -68,7 +68,7 @@ class Pairing:
             todo = "Compare scores side by side, or say count=None with a row for each prediction."
             raise OptionValueError.of("count", roles.count, wrong, todo)
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
-            id = tuple(id)  # noqa: A001
+            id = list(id)  # noqa: A001
         return cls(between=between, id=id, unmatched=unmatched, paired=paired, least=least)
 
 

@@ -53,18 +53,32 @@ def resampled(
     Each pair is drawn for by itself, so that it does not matter which other models there are.
     """
     return [
-        _compared(instances, replace(batch, models=pair), question, measure, draws)
+        _compared(
+            instances,
+            replace(batch, models=tuple(sorted(pair))),
+            pair,
+            question,
+            measure,
+            draws=draws,
+        )
         for pair in pairs
     ]
 
 
 def _compared(
-    instances: Instances, batch: Batch, question: Question, measure: Measure, draws: Draws
+    instances: Instances,
+    batch: Batch,
+    pair: tuple[int, int],
+    question: Question,
+    measure: Measure,
+    *,
+    draws: Draws,
 ) -> Comparison:
-    """Compare the two models of a batch."""
+    """Compare the two models of a batch, whichever of them is a."""
     instances, batch = kinds(instances, batch)
     every = list(walks(instances, batch))
     values = [value_of(walk, measure, walk.rows.codec) for walk in every]
+    a, b = (batch.models.index(model) for model in pair)
     size = len(batch.groups)
     variance = np.full(size, np.nan)
     n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
@@ -74,18 +88,18 @@ def _compared(
         n_pos[group], n_neg[group] = own.units
         if min(own.units) < 2:  # one row would be drawn over and over
             continue
-        (a, b), redrawn[group] = _drawn(own, measure, draws)
-        apart = (a - b)[~np.isnan(a - b)]
-        redrawn[group] += len(a) - len(apart)
-        variance[group] = _variance(apart)
-    a, b = batch.models
+        replicates, redrawn[group] = _drawn(own, measure, draws)
+        apart = replicates[a] - replicates[b]
+        known = apart[~np.isnan(apart)]
+        redrawn[group] += len(apart) - len(known)
+        variance[group] = _variance(known)
     return Comparison(
-        a=a,
-        b=b,
+        a=pair[0],
+        b=pair[1],
         groups=batch.groups,
         columns={
             "n_paired": n_paired,
-            **answered(question, measure, (values[0], values[1]), variance),
+            **answered(question, measure, (values[a], values[b]), variance),
             "note": pair_notes((n_pos, n_neg), variance, batch.unmatched, redrawn),
         },
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.comparisons.areas import areas_of
 from rocframe.comparisons.batches import batches
-from rocframe.comparisons.covariance import chi_squared, correlations, covariances
+from rocframe.comparisons.covariance import chi_squared, correlations, covariances, spreads
 from rocframe.comparisons.instances import read_instances
 from rocframe.comparisons.pairs import pair_notes
 from rocframe.counting.arrange import Groups
@@ -35,7 +35,7 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
     parts: list[pl.DataFrame] = []
     for batch in batches(instances, groups, pairs.pairing, together=True):
         areas = areas_of(instances, batch, measure.part)
-        matrix = measure.slope**2 * covariances(areas)
+        matrix = measure.slope**2 * covariances(spreads(areas))
         size = len(batch.models)
         a, b = (at.ravel() for at in np.indices((size, size)))
         area = measure.shown(np.array(areas.area)).T
@@ -105,9 +105,11 @@ def contrast_table(
         rows[batch.groups] = areas.n_pos + areas.n_neg
         variance = areas.variance(0)
         notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
-        if not whole:  # a model of the contrast, or any other to compare with, has no rows here
+        if not whole:
+            if given is not None:  # a model that has a coefficient has no rows here
+                notes[batch.groups] = "no_rows"
             continue
-        found = chi_squared(matrix, np.array(areas.area).T, covariances(areas))
+        found = chi_squared(matrix, np.array(areas.area).T, spreads(areas))
         undefined = np.isnan(found[0]) & ~np.isnan(variance)
         notes[batch.groups[undefined]] = "zero_variance"
         statistic[batch.groups], df[batch.groups] = found

@@ -161,3 +161,19 @@ def test_rows_that_stand_for_many_have_no_cluster():
     predictions = log(6).with_columns(count=pl.lit(2))
     with pytest.raises(rf.OptionValueError, match=r"^count='count': cluster= needs to know each"):
         rf.auc(predictions, "label", "score", cluster="user", count="count")
+
+
+def test_a_cluster_that_is_no_number_has_no_name_either():
+    predictions = log(5).with_columns(user=pl.when(pl.col("id") > 1).then(1.5).otherwise(np.nan))
+    for rows in (predictions, predictions.sort("user")):
+        with pytest.raises(rf.MissingValuesError, match=r"^missing='raise': cluster column 'user'"):
+            rf.auc(rows, "label", "score", cluster="user")
+
+
+def test_newcombes_interval_knows_no_clusters_and_no_weights():
+    for option, column in (("cluster", "user"), ("weight", "w")):
+        with pytest.raises(
+            rf.OptionValueError,
+            match=rf"^ci='newcombe': Newcombe's variance is of rows that .*\n.*with {option}=",
+        ):
+            rf.auc(log(5), "label", "score", ci="newcombe", **{option: column})

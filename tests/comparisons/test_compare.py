@@ -80,7 +80,11 @@ def test_an_empty_table_is_no_comparison_or_one_of_nothing(frame, method, by):
 
 
 def test_a_single_model_has_nothing_to_be_compared_with():
-    assert rf.compare(simulated(14), "label", ["a"]).height == 0
+    with pytest.raises(
+        rf.OptionValueError,
+        match=r"^score='a': one model cannot be compared\.\nGive several, say score=",
+    ):
+        rf.compare(simulated(14), "label", ["a"])
     assert rf.compare(long(simulated(14), "a"), "label", "score", id="id").height == 0
 
 

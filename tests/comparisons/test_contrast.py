@@ -164,11 +164,37 @@ def test_a_sum_of_many_models_is_one_number():
     assert found["statistic"] == near((weights @ areas) ** 2 / variance, 1e-10)
 
 
-def test_a_coefficient_may_ask_whether_an_area_is_0():
-    table = simulated(3)
-    alone = row(rf.auc(table, "label", "a"))
-    found = row(rf.contrast(table, "label", ["a", "b"], coefficients={"a": 1}))
-    assert found["statistic"] == near((alone["auc"] / alone["se"]) ** 2)
+@pytest.mark.parametrize("coefficients", [{"a": 1}, [{"a": 1, "b": -1}, {"a": 1, "b": -0.5}]])
+def test_coefficients_add_up_to_0(coefficients):
+    with pytest.raises(
+        rf.OptionValueError,
+        match=r"^coefficients=\{'a': 1.*\}: they add up to (1|0\.5), so equal areas would not make",
+    ):
+        rf.contrast(simulated(3), "label", ["a", "b"], coefficients=coefficients)
+    third = {"a": 1, "b": -1 / 3, "c": -2 / 3}
+    assert rf.contrast(simulated(3), "label", [*"abc"], coefficients=third)["df"].item() == 1
+
+
+def test_the_scale_of_coefficients_changes_nothing():
+    expected = rf.contrast(simulated(3), "label", [*"abc"], coefficients={"a": 1, "b": -1})
+    for scale in (1e-5, 1e-200, 1e100):
+        given = {"a": scale, "b": -scale}
+        found = rf.contrast(simulated(3), "label", [*"abc"], coefficients=given)
+        assert_frame_equal(found, expected, rel_tol=1e-12)
+
+
+def test_models_that_hardly_differ_are_told_apart_as_a_pair_is():
+    rng = np.random.default_rng(1)
+    rank = np.arange(40_000)
+    label = rng.random(40_000) < 0.5
+    other = rank.copy()
+    for place in rng.integers(0, 39_999, 12):
+        other[[place, place + 1]] = other[[place + 1, place]]
+    table = pl.DataFrame({"label": label, "a": rank, "b": other})
+    pair = row(rf.compare(table, "label", ["a", "b"]))
+    found = row(rf.contrast(table, "label", ["a", "b"]))
+    assert abs(pair["difference"]) > 0
+    assert found["statistic"] == near(pair["statistic"] ** 2, 1e-9)
 
 
 def test_models_that_order_rows_alike_are_no_degrees_of_freedom():
@@ -270,8 +296,8 @@ def test_an_empty_table_is_no_test_or_one_of_nothing(frame, by, coefficients):
 
 
 def test_a_single_model_has_nothing_to_be_contrasted_with():
-    found = row(rf.contrast(simulated(10), "label", ["a"]))
-    assert (found["n_models"], found["p_value"], found["note"]) == (1, None, "no_rows")
+    found = row(rf.contrast(long(simulated(10), "a"), "label", "score", id="id"))
+    assert (found["n_models"], found["p_value"], found["note"]) == (1, None, None)
 
 
 def test_the_test_rejects_a_true_null_as_often_as_it_says():

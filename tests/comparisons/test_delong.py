@@ -241,3 +241,18 @@ def test_rows_of_their_own_need_no_id_and_may_be_weighted_and_counted():
         alone = rf.auc(table, "label", ["a", "b"], by="g", ci="delong", **options)
         squares = alone.group_by("g", maintain_order=True).agg(se=(pl.col("se") ** 2).sum().sqrt())
         assert found["se"].to_list() == [near(value) for value in squares["se"]]
+
+
+def test_a_group_whose_key_is_no_number_is_one_group_unpaired_too():
+    table = simulated(10, groups=2).with_columns(
+        g=pl.when(pl.col("g") == 0).then(float("nan")).otherwise(1.0)
+    )
+    found = rf.compare(table, "label", ["a", "b"], by="g", method="delong_unpaired")
+    assert found["g"].is_nan().to_list() == [False, True]
+    assert found["p_value"].null_count() == 0
+
+
+def test_ids_may_be_given_by_anything_that_has_them_in_turn():
+    table = long(simulated(10))
+    given = rf.compare(table, "label", "score", id=(name for name in ["id"]))
+    assert_frame_equal(given, rf.compare(table, "label", "score", id="id"))

@@ -152,14 +152,16 @@ WRONG = {
         (
             "between='modle': the frame has no such column.\n"
             "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'.\n"
-            "Did you mean between='model'?"
+            "Did you mean between='model'?\n"
+            "Models stand one below the other, and between= names the column that says which; or "
+            'side by side, and score=["a", "b"] names their columns.'
         ),
     ),
     "models that are a group": (
         {"by": ["g", "model"], "id": "id"},
         (
-            "between='model': the name stands there more than once.\n"
-            "Given: 'g', 'model', 'model'.\nName each once, or use .alias() to tell them apart."
+            "between='model': it is a group column too, and models are compared within groups.\n"
+            "Leave 'model' out of by."
         ),
     ),
     "models by an expression": (

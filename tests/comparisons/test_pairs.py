@@ -39,18 +39,50 @@ def test_one_sided_p_values_are_the_tails(method):
 
 
 @pytest.mark.parametrize("margin", [0, 0.02, np.float32(0.25)])
-def test_a_margin_moves_the_null_value_and_asks_one_side(margin):
+def test_a_margin_asks_whether_b_is_not_worse_than_the_baseline(margin):
     table = simulated(10)
     plain = row(rf.compare(table, "label", ["a", "b"]))
-    found = row(rf.compare(table, "label", ["a", "b"], margin=margin))
-    statistic = (plain["difference"] + float(margin)) / plain["se"]
+    found = row(rf.compare(table, "label", ["a", "b"], baseline="a", margin=margin))
+    statistic = (plain["difference"] - float(margin)) / plain["se"]
     assert found["statistic"] == near(statistic)
-    assert found["p_value"] == near(stats.norm.sf(statistic), 1e-11)
+    assert found["p_value"] == near(stats.norm.cdf(statistic), 1e-11)
     assert [found[name] for name in ("difference", "se", "lower", "upper")] == [
         plain[name] for name in ("difference", "se", "lower", "upper")
     ]
-    again = row(rf.compare(table, "label", ["a", "b"], margin=margin, alternative="greater"))
-    assert again == found
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fpr": (0, 0.5)},
+        {"fpr": 0.2, "method": "bootstrap", "seed": 1},
+        {"tpr": 0.9, "method": "bootstrap", "seed": 1},
+    ],
+    ids=["area", "part", "tpr", "fpr"],
+)
+def test_a_good_model_is_not_worse_than_a_bad_one_and_the_bad_one_is(options):
+    rng = np.random.default_rng(3)
+    label = np.arange(600) % 2 == 0
+    scores = {"good": rng.normal(size=600) + 2 * label, "bad": rng.normal(size=600) + 0.3 * label}
+    table = pl.DataFrame({"label": label, **scores})
+    p = [
+        row(rf.compare(table, "label", [*scores], baseline=old, margin=0.02, **options))["p_value"]
+        for old in ("bad", "good")
+    ]
+    assert p[0] < 1e-6
+    assert p[1] > 0.99
+
+
+def test_a_margin_needs_a_baseline_and_has_a_side():
+    table = simulated(10)
+    with pytest.raises(
+        rf.OptionValueError,
+        match=r"^margin=0\.1: which model the others shall not be worse than is not said\.\nName",
+    ):
+        rf.compare(table, "label", ["a", "b"], margin=0.1)
+    with pytest.raises(rf.OptionValueError, match=r"^alternative='greater': margin= asks for one"):
+        rf.compare(table, "label", ["a", "b"], baseline="a", margin=0.1, alternative="greater")
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
@@ -102,13 +134,15 @@ def test_a_difference_without_variance_has_no_test(method):
 @pytest.mark.parametrize(
     ("a", "b", "margin", "p_value"),
     [
-        ("a", "b", 0.1, 0.0),
-        ("b", "a", 0.1, 1.0),
+        ("a", "b", 0.1, None),
+        ("b", "a", 0.1, None),
         ("a", "a", 0.1, 0.0),
         ("a", "a", 0.0, 0.5),
     ],
 )
-def test_without_variance_a_difference_is_beyond_the_margin_or_not(a, b, margin, p_value):
+def test_without_variance_only_models_that_order_rows_alike_are_within_a_margin(
+    a, b, margin, p_value
+):
     scores = {"one": a, "two": b}
-    found = row(rf.compare(PERFECT, "label", scores, margin=margin))
+    found = row(rf.compare(PERFECT, "label", scores, baseline="one", margin=margin))
     assert (found["p_value"], found["note"]) == (p_value, "zero_variance")

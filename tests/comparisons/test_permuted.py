@@ -270,3 +270,13 @@ def test_a_true_null_is_rejected_as_often_as_it_says(method):
     for level in (0.1, 0.5):
         share = (found["p_value"] <= level).mean()
         assert abs(share - level) < 4 * sqrt(level * (1 - level) / groups) + 0.01
+
+
+@pytest.mark.parametrize("method", ["permutation", "venkatraman"])
+def test_the_test_says_whether_all_exchanges_were_looked_at(method):
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {"label": [0, 1] * 4, "a": rng.random(8), "b": rng.random(8), "g": [0] * 2 + [1] * 6}
+    )
+    found = rf.compare(rows, "label", ["a", "b"], by="g", method=method, n_perm=63, seed=1)
+    assert found["test"].to_list() == [f"{method}_exact", method]

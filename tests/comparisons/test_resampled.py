@@ -257,3 +257,16 @@ def test_rates_are_compared_by_bootstrap_only():
         rf.compare(frame(), "label", ["a", "b"], fpr=0.1)
     with pytest.raises(rf.OptionValueError, match=r"^tpr=1\.5: it is no rate between 0 and 1\."):
         rf.compare(frame(), "label", ["a", "b"], tpr=1.5, method="bootstrap")
+
+
+@pytest.mark.parametrize("place", [{"fpr": 0.5}, {"fpr": 0.2}, {"tpr": 0.5}], ids=str)
+def test_the_point_compared_is_that_of_the_curve_with_weights_too(place):
+    (fixed, value), other = *place.items(), {"fpr": "tpr", "tpr": "fpr"}[next(iter(place))]
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        predictions = log(seed, size=20).with_columns(w=rng.integers(1, 10, 20) / 10)
+        options = {"method": "bootstrap", "weight": "w", "n_boot": 2, "seed": 1}
+        found = rf.compare(predictions, "label", ["a", "b"], **place, **options)
+        curves = rf.curve(predictions, "label", ["a", "b"], weight="w")
+        expected = rf.at(curves, **{fixed: value})[other]
+        assert found.select(f"{other}_a", f"{other}_b").row(0) == pytest.approx(tuple(expected))
