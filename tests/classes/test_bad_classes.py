@@ -172,17 +172,17 @@ def check(frame, verb, case):
 
 
 @pytest.mark.parametrize("verb", [rf.one_vs_rest, rf.one_vs_one], ids=["rest", "one"])
-@pytest.mark.parametrize("case", BOTH, ids=[f"{case[1]} {case[2]}" for case in BOTH])
+@pytest.mark.parametrize("case", BOTH, ids=[case[-1].split("\n")[0] for case in BOTH])
 def test_both_verbs_say_what_is_wrong(frame, verb, case):
     check(frame, verb, case)
 
 
-@pytest.mark.parametrize("case", REST, ids=[f"{case[1]} {case[2]}" for case in REST])
+@pytest.mark.parametrize("case", REST, ids=[case[-1].split("\n")[0] for case in REST])
 def test_one_vs_rest_says_what_is_wrong(frame, case):
     check(frame, rf.one_vs_rest, case)
 
 
-@pytest.mark.parametrize("case", ONE, ids=[f"{case[1]} {case[2]}" for case in ONE])
+@pytest.mark.parametrize("case", ONE, ids=[case[-1].split("\n")[0] for case in ONE])
 def test_one_vs_one_says_what_is_wrong(frame, case):
     check(frame, rf.one_vs_one, case)
 
