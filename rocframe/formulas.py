@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from math import inf, isfinite
+from operator import add
 from typing import NamedTuple
 
 import polars as pl
@@ -82,24 +84,35 @@ def odds(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole).when((whole == 0) & (part > 0)).then(pl.lit(inf))
 
 
-def tpr(c: Counts, _: Settings) -> pl.Expr:
-    """Return the share of positives that are called positive."""
-    return ratio(c.tp, c.tp + c.fn)
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of rows: which counts it is of, and out of which."""
+
+    part: tuple[str, ...]
+    whole: tuple[str, ...]
+
+    def __call__(self, counts: Counts, _: Settings) -> pl.Expr:
+        """Return the share."""
+        part, whole = (
+            reduce(add, (getattr(counts, name) for name in names))
+            for names in (self.part, self.whole)
+        )
+        return ratio(part, whole)
 
 
-def fpr(c: Counts, _: Settings) -> pl.Expr:
-    """Return the share of negatives that are called positive."""
-    return ratio(c.fp, c.fp + c.tn)
-
-
-def tnr(c: Counts, _: Settings) -> pl.Expr:
-    """Return the share of negatives that are called negative."""
-    return ratio(c.tn, c.fp + c.tn)
-
-
-def fnr(c: Counts, _: Settings) -> pl.Expr:
-    """Return the share of positives that are called negative."""
-    return ratio(c.fn, c.tp + c.fn)
+tpr = Share(("tp",), ("tp", "fn"))
+fpr = Share(("fp",), ("fp", "tn"))
+tnr = Share(("tn",), ("fp", "tn"))
+fnr = Share(("fn",), ("tp", "fn"))
+precision = Share(("tp",), ("tp", "fp"))
+npv = Share(("tn",), ("fn", "tn"))
+fdr = Share(("fp",), ("tp", "fp"))
+false_omission_rate = Share(("fn",), ("fn", "tn"))
+accuracy = Share(("tp", "tn"), Counts._fields)
+error_rate = Share(("fp", "fn"), Counts._fields)
+alert_rate = Share(("tp", "fp"), Counts._fields)
+rnp = Share(("fn", "tn"), Counts._fields)
+prevalence = Share(("tp", "fn"), Counts._fields)
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
@@ -138,9 +151,9 @@ def chi2(c: Counts, _: Settings) -> pl.Expr:
     )
 
 
-def lift(c: Counts, _: Settings) -> pl.Expr:
+def lift(c: Counts, s: Settings) -> pl.Expr:
     """How many times the prevalence the precision is."""
-    return ratio(ratio(c.tp, c.tp + c.fp), ratio(c.tp + c.fn, c.n))
+    return ratio(precision(c, s), prevalence(c, s))
 
 
 def mutual_information(c: Counts, _: Settings) -> pl.Expr:

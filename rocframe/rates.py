@@ -13,9 +13,15 @@ from rocframe.formulas import (
     COUNTED,
     Counts,
     Settings,
+    Share,
+    accuracy,
+    alert_rate,
     chi2,
+    error_rate,
     expected_cost,
     f_beta,
+    false_omission_rate,
+    fdr,
     fnr,
     fpr,
     kappa,
@@ -23,8 +29,12 @@ from rocframe.formulas import (
     mcc,
     mutual_information,
     net_benefit,
+    npv,
     odds,
+    precision,
+    prevalence,
     ratio,
+    rnp,
     tnr,
     tpr,
 )
@@ -48,6 +58,11 @@ class Rate:
     bounds: tuple[float, float] = (0, 1)
     aliases: tuple[str, ...] = ()
     mixes: bool = True
+
+    @property
+    def share(self) -> Share | None:
+        """Which counts it is of, and out of which, where it is a share of rows."""
+        return self.formula if isinstance(self.formula, Share) else None
 
     def expr(self, settings: Settings | None = None) -> pl.Expr:
         """Return the metric as a Float64 expression; null where it is undefined."""
@@ -94,38 +109,38 @@ RATES = {
         Rate(
             name="precision",
             label="Precision",
-            formula=lambda c, _: ratio(c.tp, c.tp + c.fp),
+            formula=precision,
             better="higher",
             aliases=("ppv",),
         ),
         Rate(
             name="npv",
             label="Negative predictive value",
-            formula=lambda c, _: ratio(c.tn, c.fn + c.tn),
+            formula=npv,
             better="higher",
         ),
         Rate(
             name="fdr",
             label="False discovery rate",
-            formula=lambda c, _: ratio(c.fp, c.tp + c.fp),
+            formula=fdr,
             better="lower",
         ),
         Rate(
             name="false_omission_rate",
             label="False omission rate",
-            formula=lambda c, _: ratio(c.fn, c.fn + c.tn),
+            formula=false_omission_rate,
             better="lower",
         ),
         Rate(
             name="accuracy",
             label="Accuracy",
-            formula=lambda c, _: ratio(c.tp + c.tn, c.n),
+            formula=accuracy,
             better="higher",
         ),
         Rate(
             name="error_rate",
             label="Error rate",
-            formula=lambda c, _: ratio(c.fp + c.fn, c.n),
+            formula=error_rate,
             better="lower",
         ),
         Rate(
@@ -167,28 +182,28 @@ RATES = {
         Rate(
             name="markedness",
             label="Markedness",
-            formula=lambda c, _: ratio(c.tp, c.tp + c.fp) + ratio(c.tn, c.fn + c.tn) - 1,
+            formula=lambda c, s: precision(c, s) + npv(c, s) - 1,
             better="higher",
             bounds=(-1, 1),
         ),
         Rate(
             name="alert_rate",
             label="Alert rate",
-            formula=lambda c, _: ratio(c.tp + c.fp, c.n),
+            formula=alert_rate,
             better="neither",
             aliases=("rpp", "yrate"),
         ),
         Rate(
             name="rnp",
             label="Rate of negative predictions",
-            formula=lambda c, _: ratio(c.fn + c.tn, c.n),
+            formula=rnp,
             better="neither",
         ),
         Rate(name="lift", label="Lift", formula=lift, better="higher", bounds=(0, inf)),
         Rate(
             name="prevalence",
             label="Prevalence",
-            formula=lambda c, _: ratio(c.tp + c.fn, c.n),
+            formula=prevalence,
             better="neither",
         ),
         Rate(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from rocframe.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 KEY = "rocframe"
 SCHEMA_VERSION = 1
@@ -93,7 +94,8 @@ def write(
     RepeatedNameError
         If `about` has a name that rocframe uses itself.
     OptionValueError
-        If `about` has a value that JSON cannot hold, or if `table` is no polars frame.
+        If `about` is no mapping or has a value that JSON cannot hold, or if `table` is no polars
+        frame.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def write(
         raise OptionValueError.of(
             "table", type(table).__name__, "it is no polars frame", "Give one, say pl.DataFrame(…)."
         )
-    kind, said = format_of(path), _checked(about or {})
+    kind, said = format_of(path), _checked({} if about is None else about)
     check_target(path)
     try:
         frame = collected(table)
@@ -295,8 +297,11 @@ def _recognised(columns: Sequence[str]) -> tuple[str, int, str | None]:
     return "table", 0, None
 
 
-def _checked(said: Mapping[str, object]) -> dict[str, object]:
+def _checked(said: object) -> dict[str, object]:
     """Check that the caller's metadata have names of their own and values that JSON can hold."""
+    if not isinstance(said, Mapping):
+        wrong, todo = "it has no names", 'Give names and values, say {"what": "fraud"}.'
+        raise OptionValueError.of("about", said, wrong, todo)
     ours = shown(pl.DataFrame())
     for name, value in said.items():
         if not isinstance(name, str):

@@ -245,6 +245,16 @@ def test_a_name_that_is_no_string_is_refused(tmp_path):
     assert str(caught.value) == "about=1: a name is a string.\nWrite it as one."
 
 
+@pytest.mark.parametrize("said", ["fraud", "", ["a"], 3])
+def test_what_has_no_names_is_refused(tmp_path, said):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.write(curve(), tmp_path / "curve.parquet", about=said)
+    assert str(caught.value) == (
+        f'about={said!r}: it has no names.\nGive names and values, say {{"what": "fraud"}}.'
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 @both_formats
 def test_a_file_of_other_making_has_nothing_to_say(tmp_path, suffix):
     path = tmp_path / f"other.{suffix}"

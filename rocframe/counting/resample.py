@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rocframe.counting.population import Population
-from rocframe.counting.threads import spread
+from rocframe.counting.threads import spread, workers
 from rocframe.counting.walk import BLOCK, Block, Piece, Totals
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MANY = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
 KEPT = 1 << 24  # bytes of memory that a thread may keep for its next batch
-HELD = 1 << 19  # replicates that are held at a time, of all groups
+HELD = 1 << 19  # numbers of replicates that are held at a time, of all groups
 
 Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
@@ -230,12 +230,13 @@ class Asked:
     """A statistic: an array that has a row for each group of a walk, or replicate of a sample.
 
     `mixed` says whether it depends on how many positives there are per negative, `corners` whether
-    it needs no more than the points where a ROC curve turns.
+    it needs no more than the points where a ROC curve turns, `width` how many numbers a row has.
     """
 
     function: Callable[[Any], NDArray[Any]]
     mixed: bool = False
     corners: bool = True
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -272,28 +273,35 @@ def resampled(
     np.empty(KEPT, np.uint8)
     both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
     groups = np.flatnonzero(both if wanted is None else both & wanted)
-    for chunk in _chunks(walk, groups, draws.n_boot):
-        urns = spread(
-            lambda group: Urns.of(Population.of(walk, group, draws.cluster)), chunk.tolist()
+    held = draws.n_boot * sum(one.width for one in asked)
+    for chunk in _chunks(walk, groups, held):
+        # By itself, so that nothing of one share is left when the next is drawn.
+        yield from _together(walk, asked, draws, chunk)
+
+
+def _together(
+    walk: Walk, asked: Sequence[Asked], draws: Draws, groups: NDArray[np.int64]
+) -> Iterator[Resampled]:
+    """Yield the replicates of groups that are held at a time."""
+    urns = spread(lambda group: Urns.of(Population.of(walk, group, draws.cluster)), groups.tolist())
+    tasks = [
+        (urn, batch, min(urn.batch, draws.n_boot - first))
+        for urn in urns
+        for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
+    ]
+    done = iter(spread(lambda task: _batch(asked, draws, *task), tasks))
+    for urn in urns:
+        parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
+        yield Resampled(
+            population=urn.population,
+            values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
+            redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
         )
-        tasks = [
-            (urn, batch, min(urn.batch, draws.n_boot - first))
-            for urn in urns
-            for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
-        ]
-        done = iter(spread(lambda task: _batch(asked, draws, *task), tasks))
-        for urn in urns:
-            parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
-            yield Resampled(
-                population=urn.population,
-                values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
-                redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
-            )
 
 
-def _chunks(walk: Walk, groups: NDArray[np.int64], n_boot: int) -> Iterator[NDArray[np.int64]]:
-    """Cut groups into shares that are held at a time."""
-    most = max(1, HELD // n_boot)
+def _chunks(walk: Walk, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
+    """Cut groups into shares that are held at a time; of each, so many numbers are held."""
+    most = max(workers(), HELD // max(held, 1))  # a group for each thread, however many numbers
     rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK)
     fresh = np.flatnonzero(np.diff(rows, prepend=-1))
     for share in np.split(groups, fresh[1:]):

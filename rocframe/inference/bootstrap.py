@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import inf, isfinite, isnan, nan
+from math import frexp, inf, isfinite, isnan, nan
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -129,30 +129,50 @@ def spread_of(
     lost = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
         return One(nan, nan, nan, False, lost)
-    if same(values[0], values[-1]):
+    scale = _scale(values, bounds)
+    if same(values[0], values[-1], scale=scale):
         return One(nan, nan, nan, True, lost)
     finite = isfinite(values[0]) and isfinite(values[-1])
-    se = float(values.std(ddof=1)) if finite else nan
+    se = nan
+    if finite:  # a power of 2 changes no digit, and keeps squares within range
+        power = frexp(max(abs(values[0]), abs(values[-1])))[1]
+        se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
     a = skewness() if ci == "bootstrap_bca" else 0.0
-    lower, upper = np.clip(limits_of(ci, level, estimate, values, a), *bounds)
+    lower, upper = np.clip(limits_of(ci, level, estimate, values, a, scale=scale), *bounds)
     return One(se, float(lower), float(upper), False, lost)
 
 
-def same(a: Any, b: Any) -> Any:
-    """Say whether two numbers differ by rounding at most."""
+def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
+    """Return the size of the numbers that replicates come from.
+
+    It is their own, but for differences of shares, which rounding may leave at nearly 0.
+    """
+    if -inf < bounds[0] < 0:
+        return 1.0
+    return float(abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def same(a: Any, b: Any, *, scale: float = 1.0) -> Any:
+    """Say whether two numbers that come from numbers of some size differ by rounding at most."""
     with np.errstate(invalid="ignore"):
-        near = abs(a - b) <= ROUNDING * np.fmax(1.0, abs(b))
+        near = abs(a - b) <= ROUNDING * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
 
 
 def limits_of(
-    ci: str, level: float, estimate: float, values: NDArray[np.float64], a: float = 0.0
+    ci: str,
+    level: float,
+    estimate: float,
+    values: NDArray[np.float64],
+    a: float = 0.0,
+    *,
+    scale: float = 1.0,
 ) -> tuple[float, float]:
     """Return the limits that rising replicates give; NaN where there are none."""
     low, high = (1 - level) / 2, (1 + level) / 2
     if ci == "bootstrap_bca":
-        ties = np.count_nonzero(same(values, estimate))
-        below = np.count_nonzero((values < estimate) & ~same(values, estimate))
+        tied = same(values, estimate, scale=scale)
+        ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
         share = (below + ties / 2) / len(values)
         if not 0 < share < 1:
             return nan, nan

@@ -9,41 +9,28 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.metrics.rowwise import check_rowwise
 from rocframe.metrics.whole import WHOLE
 from rocframe.options import check_choice
-from rocframe.rates import NAMES, as_expressions
-from rocframe.vocabulary import THRESHOLD, WALK
+from rocframe.rates import NAMES, RATES, as_expressions
+from rocframe.vocabulary import PARTIAL_AUC, THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rocframe.formulas import Settings
+    from rocframe.formulas import Settings, Share
     from rocframe.inference.bootstrap import Statistic
 
-# Which counts a proportion is of, and out of which.
-PROPORTIONS = {
-    "tpr": (("tp",), ("tp", "fn")),
-    "fpr": (("fp",), ("fp", "tn")),
-    "tnr": (("tn",), ("fp", "tn")),
-    "fnr": (("fn",), ("tp", "fn")),
-    "precision": (("tp",), ("tp", "fp")),
-    "npv": (("tn",), ("fn", "tn")),
-    "fdr": (("fp",), ("tp", "fp")),
-    "false_omission_rate": (("fn",), ("fn", "tn")),
-    "accuracy": (("tp", "tn"), ("tp", "fp", "fn", "tn")),
-    "error_rate": (("fp", "fn"), ("tp", "fp", "fn", "tn")),
-    "alert_rate": (("tp", "fp"), ("tp", "fp", "fn", "tn")),
-    "rnp": (("fn", "tn"), ("tp", "fp", "fn", "tn")),
-    "prevalence": (("tp", "fn"), ("tp", "fp", "fn", "tn")),
-}
+SHARES = [rate.name for rate in RATES.values() if rate.share is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Metric:
     """One metric under the name it was asked for: of the whole curve, or at its points.
 
-    `mixed` says whether it depends on how many positives there are per negative; `proportion`
-    names its counts, where it is a share of rows.
+    `mixed` says whether it depends on how many positives there are per negative, `fixed` whether
+    the caller said how many; `share` names its counts, where it is a share of the rows there are,
+    or would be if `fixed` were not.
     """
 
     name: str
@@ -51,7 +38,13 @@ class Metric:
     expr: pl.Expr | None = None
     mixed: bool = True
     bounds: tuple[float, float] = (-inf, inf)
-    proportion: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    fixed: bool = False
+    share: Share | None = None
+
+    @property
+    def proportion(self) -> Share | None:
+        """Which rows it is a share of, if it is one."""
+        return None if self.fixed else self.share
 
     @property
     def reads_threshold(self) -> bool:
@@ -82,25 +75,34 @@ def as_metrics(
 
 def _metric(asked: object, settings: Settings) -> Metric:
     if not isinstance(asked, pl.Expr):
+        if isinstance(asked, str) and asked in PARTIAL_AUC:
+            wrong, todo = "it is no metric here", "Say rf.auc(…, fpr=(0, 0.1)) instead."
+            raise OptionValueError.of("metrics", asked, wrong, todo)
         check_choice("metrics", asked, (*WHOLE, *NAMES))
         if asked in WHOLE:
             whole = WHOLE[str(asked)]
+            if whole.asked.mixed and settings.prevalence is not None:
+                wrong = f"{asked!r} is known at the share of positives in the data only"
+                todo = "Leave one of the two out."
+                raise OptionValueError.of("prevalence", settings.prevalence, wrong, todo)
             mixed, bounds = whole.asked.mixed, whole.bounds
             return Metric(name=str(asked), whole=whole, mixed=mixed, bounds=bounds)
         rate = NAMES[str(asked)]
         expr = rate.expr(settings)
-        fixed = settings.prevalence is not None
+        fixed = rate.mixes and settings.prevalence is not None
         return Metric(
             name=str(asked),
             expr=expr,
             mixed=rate.mixes and not fixed,
             bounds=rate.bounds,
-            proportion=None if fixed and rate.mixes else PROPORTIONS.get(rate.name),
+            fixed=fixed,
+            share=rate.share,
         )
     ((name, expr),) = as_expressions(asked, settings).items()
     for root in expr.meta.root_names():
         if root not in WALK:
             raise MissingColumnError.of("metrics", root, WALK)
+    check_rowwise(name, expr)
     return Metric(name=name, expr=expr)
 
 
@@ -138,8 +140,10 @@ def check_method(
     for metric in asked:
         if metric.proportion is None:
             wrong = f"{metric.name!r} is no share of the rows"
-            named = ", ".join(PROPORTIONS)
-            todo = f'Say ci="bootstrap" for it. Shares of rows are: {named}.'
+            todo = f'Say ci="bootstrap" for it. Shares of rows are: {", ".join(SHARES)}.'
+            if metric.share is not None:
+                wrong = f"with prevalence= {metric.name!r} is no share of the rows there are"
+                todo = 'Say ci="bootstrap" for it, or leave prevalence out.'
             raise OptionValueError.of("ci", ci, wrong, todo)
     for name, column in columns.items():
         if column is not None:

@@ -124,8 +124,9 @@ def intervals(
         `at` (String) the argument that gave the point and `value` what it gave; `threshold` the
         score that the point is at: all three null for whole curves. The counts (Int64) are of
         rows; all other numbers are Float64, in the units of the metric. `estimate` is null where
-        there is no such point or the metric is 0/0 there; `se` and limits where all resamples
-        agree, and, but for metrics at a given threshold, with one row of a class. At an AUC of 0
+        there is no such point or the metric is 0/0 there; `se` and limits of the bootstrap where
+        all resamples agree, without one of the classes, and, but for metrics at a given threshold,
+        with one row of a class; those of shares where the estimate is. At an AUC of 0
         or 1 the limits are Newcombe's, at shares of 0 or 1 at a given threshold Wilson's, and
         `ci_method` says so. `note` (String) is null, or the first that applies of `no_rows,
         no_positives, no_negatives, one_positive, one_negative, zero_variance, no_solution,
@@ -148,7 +149,9 @@ def intervals(
     Notes
     -----
     Resamples keep the sizes of both classes for metrics of `tpr` and `fpr` alone; for all others,
-    such as precision, rows are drawn whatever their class. Where rows have clusters, whole
+    such as precision, and for expressions of your own, whatever they are made of, rows are drawn
+    whatever their class. These expressions make a number of each row from that row alone.
+    `prevalence` is not for `"average_precision"` and `"pr_auc"`. Where rows have clusters, whole
     clusters are drawn. The limits of n resamples are number p·(n + 1) of them in rising order, in
     proportion between two neighbours. `"bootstrap_bca"` takes its skewness from the influence of
     single rows on the metric (the infinitesimal jackknife), which is not known where the point

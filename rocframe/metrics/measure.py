@@ -116,7 +116,7 @@ def _limits_of_counts(
             continue
         part, whole = (
             np.sum([getattr(points, name)[:, place] for name in names], axis=0).astype(float)
-            for names in metric.proportion
+            for names in (metric.proportion.part, metric.proportion.whole)
         )
         own = whole > 0
         if ends_only:

@@ -15,6 +15,7 @@ import numpy as np
 from rocframe.counting.resample import Asked, resampled
 from rocframe.inference.bootstrap import acceleration, spread_of
 from rocframe.metrics.matrices import influence_at, rates_at, stacked
+from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +68,10 @@ class Resampling:
             def points(sample: Sample) -> NDArray[np.float64]:
                 return stacked(where.at(sample, scores=scores))
 
+            width = len(WALK) * len(where.values)
             asked += [
-                Asked(function=points, mixed=mixed, corners=False) for mixed in self._at_points
+                Asked(function=points, mixed=mixed, corners=False, width=width)
+                for mixed in self._at_points
             ]
         wanted = None if self.wanted.axis == "threshold" else self.enough
         for one in resampled(walk, asked, draws, wanted):

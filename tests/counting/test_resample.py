@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -25,6 +26,7 @@ from tests.strategies import COUNTS, EXACT_WEIGHTS, few, repeated, shuffled, tab
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rocframe.counting.resample import Sample
     from tests.oracles import Case
 
 AUC = Asked(function=lambda sample: count_pairs(sample).areas[0])
@@ -225,6 +227,30 @@ def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
     monkeypatch.setattr(resample, "HELD", 100)
     assert drawn_by_group(table) == expected
     assert len(expected) == 7
+
+
+def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
+    groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
+    walk = walk_of(pl.concat(groups), by="group")
+    monkeypatch.setattr(resample, "workers", lambda: 3)
+    monkeypatch.setattr(resample, "HELD", 6000)
+
+    def held(width: int) -> int:
+        alive: list[weakref.ref[object]] = []
+        most = 0
+
+        def wide(sample: Sample) -> np.ndarray:
+            values = np.zeros((len(sample.totals.pos), width))
+            alive.append(weakref.ref(values))
+            return values
+
+        for _ in resampled(walk, [Asked(function=wide, width=width)], draws_of(walk, 100)):
+            most = max(most, sum(one() is not None for one in alive))
+        return most
+
+    assert held(1) == 60
+    assert held(10) == 6
+    assert held(1000) == 3
 
 
 def test_groups_of_one_class_have_no_replicates():

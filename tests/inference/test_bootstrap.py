@@ -19,7 +19,7 @@ from rocframe.areas.influence import AREA, area_over
 from rocframe.areas.part import Part
 from rocframe.counting import threads
 from rocframe.counting.population import Population
-from rocframe.inference.bootstrap import acceleration, limits_of, quantile
+from rocframe.inference.bootstrap import One, acceleration, limits_of, quantile, same, spread_of
 from tests import oracles
 from tests.counting.walks import cases_of, walk_of
 from tests.strategies import COUNTS, few, repeated, shuffled, tables
@@ -107,6 +107,23 @@ def test_rounding_makes_no_tie_a_difference():
     assert limits_of("bootstrap_bca", 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx(
         (low, high)
     )
+
+
+def spread(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)) -> One:
+    return spread_of(values, values[0], "bootstrap", 0.9, bounds=bounds, skewness=lambda: 0.0)
+
+
+def test_whether_replicates_agree_is_seen_on_their_own_scale():
+    for unit in (1e-160, 1e-13, 1.0, 1e200):
+        found = spread(RISING * unit)
+        assert not found.flat
+        assert found.se == pytest.approx(stdev(RISING) * unit)
+        assert spread(unit * (1 + 1e-15 * RISING)).flat
+    assert spread(np.zeros(5)).flat
+    # Differences of shares are near 0 by rounding where the shares agree.
+    assert spread(1e-16 * RISING, (-1, 1)).flat
+    assert same(1e-16, -1e-16)
+    assert not same(1e-16, -1e-16, scale=1e-16)
 
 
 def test_the_farthest_limits_are_the_last_replicates():

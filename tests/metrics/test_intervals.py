@@ -19,7 +19,7 @@ from rocframe.counting import threads
 from rocframe.counting.population import Population
 from rocframe.formulas import Settings
 from rocframe.inference.bootstrap import acceleration
-from rocframe.metrics.asked import PROPORTIONS, as_metrics
+from rocframe.metrics.asked import SHARES, as_metrics
 from rocframe.metrics.matrices import influence_at
 from rocframe.metrics.points import Where
 from tests import oracles
@@ -120,6 +120,60 @@ def test_metrics_of_ones_own_and_settings_reach_the_points():
     assert made["estimate"].to_list() == pytest.approx(
         [2, 5 * tp / (5 * tp + 4 * fn + fp), 3 * fp / 5, tp / (tp + fp)]
     )
+
+
+TP = pl.col("tp")
+ROWWISE = "\nThe counts of all groups and resamples stand in one column: say "
+
+
+@pytest.mark.parametrize(
+    ("metric", "wrong"),
+    [
+        (TP / TP.sum(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.cum_sum(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.max(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.rank(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.sum().over("fp"), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.forward_fill(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (pl.len(), f"what it makes of a row depends on other rows.{ROWWISE}"),
+        (TP.filter(TP > 1), "it cannot be worked out row by row: "),
+        (TP.head(2), "it cannot be worked out row by row: "),
+        (TP.str.len_chars(), "it cannot be worked out row by row: "),
+        (TP.implode(), "it makes List(Float64).\nGive a number, or a Boolean."),
+        (TP.cast(pl.String), "it makes String.\nGive a number, or a Boolean."),
+        (pl.lit("a"), "it makes String.\nGive a number, or a Boolean."),
+    ],
+)
+def test_a_metric_of_ones_own_that_is_no_number_of_a_row_is_refused(frame, metric, wrong):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.intervals(frame(PREDICTIONS), "label", "score", metrics=metric.alias("x"), threshold=0.5)
+    assert str(caught.value).startswith(f"metrics='x': {wrong}")
+
+
+def test_a_metric_of_ones_own_may_be_any_number_of_a_row():
+    metrics = [
+        (TP > 2).alias("many"),
+        TP.log().alias("log"),
+        (pl.col("threshold") * 2).alias("twice"),
+        pl.when(TP > 5).then(TP).alias("none"),
+        pl.lit(0.5).alias("half"),
+        (TP / (TP + pl.col("fp"))).alias("precision"),
+    ]
+    made = intervals(pl.DataFrame(PREDICTIONS), metrics, threshold=0.5, ci=None)
+    assert made["estimate"].to_list() == [0, pytest.approx(np.log(2)), 1, None, 0.5, 2 / 3]
+
+
+@pytest.mark.parametrize("ci", ["bootstrap", "bootstrap_basic", "bootstrap_bca"])
+@pytest.mark.parametrize("power", [-700, -45, 700])
+def test_what_errors_cost_has_no_natural_size(ci, power):
+    more = {"threshold": 0.5, "ci": ci}
+    made = one(normal_table(40), "expected_cost", costs={"fp": 1, "fn": 5}, **more)
+    unit = 2.0**power
+    costs = {"fp": unit, "fn": 5 * unit}
+    scaled = one(normal_table(40), "expected_cost", costs=costs, **more)
+    for name in ("estimate", "se", "lower", "upper"):
+        assert scaled[name] == made[name] * unit
+    assert scaled["note"] == made["note"]
 
 
 def test_an_area_has_the_interval_that_auc_gives_it():
@@ -233,8 +287,8 @@ def test_limits_of_the_average_precision_are_close_to_scipys(ci):
 
 def test_the_error_of_a_share_at_a_given_threshold_is_the_binomial_one():
     table = normal_table(300)
-    made = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
-    binomial = intervals(table, [*PROPORTIONS], threshold=0.5, ci="wilson")
+    made = intervals(table, [*SHARES], threshold=0.5, n_boot=4000)
+    binomial = intervals(table, [*SHARES], threshold=0.5, ci="wilson")
     for row, formula in zip(
         made.iter_rows(named=True), binomial.iter_rows(named=True), strict=True
     ):
@@ -254,7 +308,7 @@ def test_newcombe_1998_81_of_263():
         assert (row["ci_method"], row["note"]) == (ci, "no_negatives")
 
 
-@pytest.mark.parametrize("metric", PROPORTIONS)
+@pytest.mark.parametrize("metric", SHARES)
 def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     table = normal_table(100)
     walk = walk_of(table)
@@ -264,7 +318,8 @@ def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     found = acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
     points = where.at(walk)
     part, whole = (
-        sum(float(getattr(points, name)[0, 0]) for name in names) for names in PROPORTIONS[metric]
+        sum(float(getattr(points, name)[0, 0]) for name in names)
+        for names in (asked.share.part, asked.share.whole)
     )
     p = part / whole
     assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)
@@ -320,6 +375,17 @@ def test_groups_without_a_class_keep_what_is_defined_and_cost_no_other_group_any
     assert made["note"].to_list()[2:] == ["no_negatives"] * 2
     assert_frame_equal(made[:2], intervals(table, ["tpr", "fpr"], threshold=0.6, by="g"))
     assert made["lower"].is_null().to_list() == [False, False, True, True]
+
+
+@pytest.mark.parametrize("ci", ["wilson", "clopper_pearson"])
+def test_shares_of_one_class_have_limits_without_the_other(ci):
+    lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7]})
+    both = pl.concat([lone, pl.DataFrame({"label": [0], "score": [0.1]})])
+    made, other = (intervals(table, ["tpr", "fpr"], threshold=0.6, ci=ci) for table in (lone, both))
+    columns = ["estimate", "se", "lower", "upper", "ci_method"]
+    assert_frame_equal(made[:1].select(columns), other[:1].select(columns), check_exact=True)
+    assert made.row(1)[7:13] == (None, None, None, None, 0.95, None)
+    assert made["note"].to_list() == ["no_negatives"] * 2
 
 
 def test_no_such_point_is_no_solution():
@@ -427,9 +493,8 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 
 
 POINTS = "threshold, fpr, tpr, alert_rate"
-SHARES = (
-    'is no share of the rows.\nSay ci="bootstrap" for it. '
-    f"Shares of rows are: {', '.join(PROPORTIONS)}."
+NO_SHARE = (
+    f'is no share of the rows.\nSay ci="bootstrap" for it. Shares of rows are: {", ".join(SHARES)}.'
 )
 WRONG = [
     (
@@ -447,6 +512,21 @@ WRONG = [
             "metrics='speed': the frame has no such column.\n"
             "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
         ),
+    ),
+    (
+        {"metrics": "partial_auc"},
+        "metrics='partial_auc': it is no metric here.\nSay rf.auc(…, fpr=(0, 0.1)) instead.",
+    ),
+    (
+        {"metrics": "average_precision", "prevalence": 0.01},
+        (
+            "prevalence=0.01: 'average_precision' is known at the share of positives in the data "
+            "only.\nLeave one of the two out."
+        ),
+    ),
+    (
+        {"metrics": ["auc", "pr_auc"], "prevalence": 0.01},
+        "prevalence=0.01: 'pr_auc' is known at the share of positives in the data only.\n",
     ),
     (
         {"metrics": ["auc", "tpr"]},
@@ -486,11 +566,14 @@ WRONG = [
     ),
     (
         {"metrics": ["tpr", "f1"], "threshold": 1, "ci": "clopper_pearson"},
-        f"ci='clopper_pearson': 'f1' {SHARES}",
+        f"ci='clopper_pearson': 'f1' {NO_SHARE}",
     ),
     (
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
-        f"ci='wilson': 'precision' {SHARES}",
+        (
+            "ci='wilson': with prevalence= 'precision' is no share of the rows there are.\n"
+            'Say ci="bootstrap" for it, or leave prevalence out.'
+        ),
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
