@@ -66,13 +66,14 @@ class Question:
     ) -> NDArray[np.float64]:
         """Return how many standard errors a difference is from its null value.
 
-        Without variance it is 0 at the null value and undefined elsewhere.
+        Without variance it is 0 where there is no difference and none is the null value, and
+        undefined elsewhere.
         """
         off = difference - self.null
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = off / np.sqrt(variance)
         sure = variance == 0
-        statistic[sure] = np.where(off[sure] == 0, 0.0, np.nan)
+        statistic[sure] = np.where((difference[sure] == 0) & (off[sure] == 0), 0.0, np.nan)
         return statistic
 
     def p_value(

@@ -129,7 +129,7 @@ class _Test:
     def every(self, draws: Draws) -> bool:
         """Say whether there are no more exchanges than are wanted, so that all are looked at."""
         units = int(self.unit.max(initial=-1)) + 1
-        return units < 31 and 1 << units <= draws.n_boot
+        return 0 < self.n_pos < len(self.a) and units < 31 and 1 << units <= draws.n_boot
 
     def run(self, draws: Draws) -> tuple[float, float, float, float]:
         """Return both areas, the statistic and its p-value; NaN without one of the classes."""
