@@ -130,7 +130,7 @@ def average(
     Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
     at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts.
 
-    With `grid="union"`, the area under the mean of ROC or gain curves is the mean of their areas.
+    With `grid="union"`, the area under the vertical mean of ROC curves is the mean of their areas.
 
     References
     ----------
@@ -208,7 +208,15 @@ def average(
             }
         else:
             made = mean_schema(shape, plan.averaged(shape), sides=plan.sides)
-        check_groups(rest, table.keys, tuple(made))
+        # A mean is known by its columns, and one of a union by this one: no group is called so.
+        check_groups(rest, table.keys, (*made, "side"))
+        if plan.interval == "binomial" and table.row["tp"].is_float():
+            raise OptionValueError.of(
+                "interval",
+                plan.interval,
+                "these curves have weights, which are no numbers of rows",
+                'Say interval="corrected" or interval="t".',
+            )
 
         def find(rows: pl.DataFrame) -> pl.DataFrame:
             from rocframe.averages.averaged import averaged

@@ -88,10 +88,23 @@ class Folds:
         total: NDArray[Any] = np.add.reduceat(values[self.fold], self.starts[:-1])
         return total
 
-    def notes(self) -> list[str | None]:
-        """Say what keeps a group from having all its numbers, and which folds are left out."""
+    def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
+        """Say what keeps a group from having all its numbers, and which folds are left out.
+
+        A fold with one row of a class has no variance, and so the mean has none.
+        """
         totals = self.walk.totals
         first = notes(self.total(totals.pos_rows), self.total(totals.neg_rows), None)
+        if variance is not None:
+            flat, unknown = variance == 0, np.isnan(variance)
+            for name, rows in (
+                ("one_negative", totals.neg_rows),
+                ("one_positive", totals.pos_rows),
+            ):
+                alone = (rows[self.fold] == 1) & self.usable
+                single = np.add.reduceat(alone, self.starts[:-1]) > 0
+                first = np.where(single & unknown & (first == None), name, first)  # noqa: E711
+            first = np.where(flat & (first == None), "zero_variance", first)  # noqa: E711
         second = left_out(self.told, self.usable, self.starts)
         return ["; ".join(filter(None, both)) or None for both in zip(first, second, strict=True)]
 
@@ -150,6 +163,7 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
             "upper": upper,
             "ci_level": np.full(len(se), level),
             "ci_method": [None if np.isnan(end) else ci for end in lower],
+            "note": folds.notes(variance),
         }
     nothing = [None] * len(mean)
     return folds.keys.with_columns(

@@ -115,8 +115,9 @@ def limits(
         se, lower, upper = _resampled(cell, plan, streams)
         return se, lower, upper
     if plan.interval == "binomial":
-        pooled = cell.add(rows[:, None] * cell.there)
-        se = np.sqrt(_over(mean * (1 - mean), pooled))
+        own = _over(cell.weight**2, rows)
+        shares = np.where(cell.there, own[:, None], 0.0)
+        se = np.sqrt(mean * (1 - mean) * _over(cell.add(shares), cell.mass**2))
     else:
         share = cell.unevenness
         if plan.interval == "corrected":

@@ -112,5 +112,11 @@ def _described(picture: MeanPicture) -> str:
     plane, count = picture.plane, len(picture.records)
     curves = "1 averaged curve" if count == 1 else f"{count} averaged curves"
     axes = f"{plane.y.title.lower()} against {plane.x.title.lower()}"
-    text = f"{plane.kind.title} chart, {curves} with pointwise limits: {axes}."
+    limited = any(
+        record[f"{side}_low"] != record[side]
+        for record in picture.records
+        for side in picture.averaged
+    )
+    limits = " with pointwise limits" if limited else ""
+    text = f"{plane.kind.title} chart, {curves}{limits}: {axes}."
     return f"{text} {picture.area}." if picture.area else text

@@ -83,7 +83,7 @@ def one_vs_one(
         If a column is not there or of a type its role cannot take, a name is taken or given twice,
         classes and labels cannot be equal, or an option is not one of its set (from `collect` when
         the frame is lazy); if there are more pairs than `max_pairs`; if a label is of a class
-        without a score, a list is null or not as long as there are classes, or an instance has
+        that has no column, a list is null or not as long as there are classes, or an instance has
         several rows of one class.
 
     See Also

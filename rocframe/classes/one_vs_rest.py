@@ -77,8 +77,8 @@ def one_vs_rest(
     RocframeError
         If a column is not there or of a type its role cannot take, a name is taken or given twice,
         classes and labels cannot be equal, or an option is not one of its set (from `collect` when
-        the frame is lazy); if a label is of a class without a score, a list is null or not as long
-        as there are classes, or an instance has several rows of one class.
+        the frame is lazy); if a label is of a class that has no column, a list is null or not as
+        long as there are classes, or an instance has several rows of one class.
 
     See Also
     --------
@@ -154,9 +154,10 @@ def _long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     assert layout.of is not None
     rank, score = as_rank(margin, None), layout.scores[0]
     plan = layout.plan
+    if layout.ids:
+        plan = plan.filter(once([*layout.ids, layout.of], layout.id_names))
     if rank:
         (plain,) = layout.plain()
-        plan = plan.filter(once([*layout.ids, layout.of], layout.id_names))
         score = above(plain, *best_scores_over(plain, layout.ids, rank))
     return plan.select(
         *layout.riders,

@@ -319,3 +319,16 @@ def test_what_rides_along_may_have_any_name(frame, name):
 def test_no_rows_make_no_rows(frame):
     long = rf.one_vs_rest(like(frame, WIDE.clear()), "truth", ANIMALS, margin=True)
     assert_frame_equal(long, like(frame, LONG.clear()))
+
+
+def test_a_class_is_scored_once_for_an_instance():
+    twice = pl.DataFrame(
+        {
+            "id": [1, 1, 1, 2, 2],
+            "truth": ["a", "a", "a", "b", "b"],
+            "cl": ["a", "b", "a", "a", "b"],
+            "score": [0.9, 0.1, 0.8, 0.2, 0.7],
+        }
+    )
+    with pytest.raises(rf.PairingError, match=r"^id=.*: 2 rows have the same id and class"):
+        rf.one_vs_rest(twice, "truth", "score", classes="cl", id="id")
