@@ -15,7 +15,7 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.intervals import notes, quantile
-from rocframe.inference.p_values import check_alternative
+from rocframe.inference.p_values import Alternative, check_alternative, normal
 from rocframe.options import as_number
 
 if TYPE_CHECKING:
@@ -76,21 +76,6 @@ class Question:
         statistic[sure] = np.where((difference[sure] == 0) & (off[sure] == 0), 0.0, np.nan)
         return statistic
 
-    def p_value(
-        self, statistic: NDArray[np.float64], df: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Return how likely so large a statistic is where the null value holds."""
-        from scipy.special import ndtr, stdtr
-
-        def below(value: NDArray[np.float64]) -> NDArray[np.float64]:
-            share: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
-            # A t without degrees of freedom is that of a difference that is surely 0.
-            return np.where(value == 0, 0.5, share)
-
-        if self.alternative == "two-sided":
-            return 2 * below(-np.abs(statistic))
-        return below(-statistic if self.alternative == "greater" else statistic)
-
     def limits(
         self,
         difference: NDArray[np.float64],
@@ -120,7 +105,7 @@ class Question:
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         statistic = self.statistic(difference, variance)
         lower, upper = self.limits(difference, se, df, largest=largest)
-        p_value = self.p_value(statistic, df)
+        p_value = normal(statistic, self.alternative, df)
         if self.margin:  # models that order rows alike are within any margin
             p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
         return {

@@ -19,13 +19,22 @@ def check_alternative(alternative: str) -> None:
     check_choice("alternative", alternative, get_args(Alternative))
 
 
-def normal(statistic: NDArray[np.float64], alternative: Alternative) -> NDArray[np.float64]:
-    """Return how likely a standard normal number is to lie as far out."""
-    from scipy.special import ndtr
+def normal(
+    statistic: NDArray[np.float64],
+    alternative: Alternative,
+    df: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return how likely a standard normal number is to lie as far out, or a t with `df` degrees."""
+    from scipy.special import ndtr, stdtr
+
+    def below(value: NDArray[np.float64]) -> NDArray[np.float64]:
+        share: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
+        # A t without degrees of freedom is that of a difference that is surely 0.
+        return np.where(value == 0, 0.5, share)
 
     if alternative == "two-sided":
-        return 2 * ndtr(-np.abs(statistic))  # type: ignore[no-any-return]
-    return ndtr(-statistic if alternative == "greater" else statistic)  # type: ignore[no-any-return]
+        return 2 * below(-np.abs(statistic))
+    return below(-statistic if alternative == "greater" else statistic)
 
 
 def as_extreme(
