@@ -19,7 +19,7 @@ from rocframe.comparisons.pairs import pair_notes
 from rocframe.comparisons.table import Comparison
 from rocframe.counting.population import Population
 from rocframe.counting.resample import Batch as Replicates
-from rocframe.counting.resample import Urn
+from rocframe.counting.resample import Urn, whole_clusters
 from rocframe.counting.threads import spread
 from rocframe.counting.walk import BLOCK
 from rocframe.inference.bootstrap import same
@@ -175,19 +175,9 @@ def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray
         sides = own.rows[: own.n_pos], own.rows[own.n_pos :]
         parts = [Urn.of(side).draw(stream, np.full(size, side.sum())) for side in sides]
         return np.concatenate(parts, axis=1), 0
-    clusters = int(own.cluster.max()) + 1
-    urn = Urn.of(np.ones(clusters, np.int64))
-    times = np.zeros((size, len(own.rows)), np.int64)
-    wanted, redrawn = np.arange(size), 0
-    while len(wanted):
-        times[wanted] = urn.draw(stream, np.full(len(wanted), clusters))[:, own.cluster]
-        both = [
-            times[wanted][:, part].any(axis=1)
-            for part in (slice(own.n_pos), slice(own.n_pos, None))
-        ]
-        wanted = wanted[~(both[0] & both[1])]
-        redrawn += len(wanted)
-    return times, redrawn
+    sides = own.cluster[: own.n_pos], own.cluster[own.n_pos :]
+    times, redrawn = whole_clusters(stream, size, int(own.cluster.max()) + 1, sides)
+    return times[:, own.cluster], redrawn
 
 
 def value_of(sample: Walked, measure: Measure, codec: Codec) -> NDArray[np.float64]:

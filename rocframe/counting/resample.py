@@ -199,17 +199,33 @@ class Urns:
 
     def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> Batch:
         """Draw whole clusters, as many as there are."""
-        urn = Urn.of(np.ones(clusters, np.int64))
         sides = self.population.pos, self.population.neg
-        pos, neg = (np.zeros((size, len(side.rows)), np.int64) for side in sides)
-        wanted, redrawn = np.arange(size), 0
-        while len(wanted):
-            times = urn.draw(stream, np.full(len(wanted), clusters))
-            for counts, side in zip((pos, neg), sides, strict=True):
-                counts[wanted] = times[:, side.cluster] * side.rows
-            wanted = wanted[~(pos[wanted].any(axis=1) & neg[wanted].any(axis=1))]
-            redrawn += len(wanted)
+        members = [side.cluster for side in sides if side.cluster is not None]
+        times, redrawn = whole_clusters(stream, size, clusters, members)
+        pos, neg = (times[:, own] * side.rows for own, side in zip(members, sides, strict=True))
         return Batch(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
+
+
+def whole_clusters(
+    stream: np.random.Generator,
+    size: int,
+    clusters: int,
+    sides: Sequence[NDArray[np.int64]],
+) -> tuple[Counts, int]:
+    """Draw as many clusters as there are for each replicate; again where a class is lost.
+
+    `sides` are the clusters of the rows of each class. Returns how often each cluster is drawn, and
+    how many replicates were drawn again.
+    """
+    urn = Urn.of(np.ones(clusters, np.int64))
+    times = np.zeros((size, clusters), np.int64)
+    wanted, redrawn = np.arange(size), 0
+    while len(wanted):
+        times[wanted] = urn.draw(stream, np.full(len(wanted), clusters))
+        both = [times[wanted][:, own].any(axis=1) for own in sides]
+        wanted = wanted[~np.logical_and.reduce(both)]
+        redrawn += len(wanted)
+    return times, redrawn
 
 
 def _sizes(
