@@ -9,60 +9,18 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from rocframe.curves.kinds import kind_of
-from rocframe.curves.mean import mean_of
-from rocframe.errors import BrokenCurveError, OptionValueError, RepeatedNameError, StorageError
+from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
 from rocframe.files import UNREADABLE, check_target, fault, format_of, reason, replaced
 from rocframe.frames import collected
-from rocframe.vocabulary import (
-    AUC,
-    AUC_TEST,
-    BAND,
-    FOLD_AUC,
-    MULTICLASS_AUC,
-    PARTIAL_AUC,
-    PLAN,
-    POINT,
-    POOLING_GAP,
-    ROWS,
-    THRESHOLD,
-    WALK,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from rocframe.tables import table_of
 
 KEY = "rocframe"
 SCHEMA_VERSION = 1
 RULE = "score >= threshold"
-ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
-
-# What the columns right of the groups are, in the order in which to look for them: a table of
-# operating points has the columns of a curve too.
-TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
-    ("operating_points", (*POINT, *WALK), ONE_ROW),
-    ("intervals", ("metric", *POINT, THRESHOLD, *ROWS, "estimate"), ONE_ROW),
-    ("curve", WALK, ONE_ROW),
-    ("auc", (*ROWS, *AUC), ONE_HALF),
-    ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
-    ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
-    ("multiclass_auc", tuple(MULTICLASS_AUC), ONE_HALF),
-    ("fold_auc", (*ROWS, *FOLD_AUC), ONE_HALF),
-    ("pooling_gap", (*ROWS, *POOLING_GAP), ONE_HALF),
-    ("plan", tuple(PLAN), None),
-    ("comparison", ("model_a", "model_b", "n_paired"), ONE_HALF),
-    ("auc_covariance", ("model_a", "model_b", "n_pos", "n_neg"), ONE_HALF),
-    ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
-    ("band", tuple(BAND), ONE_ROW),
-    ("area", ("auc",), ONE_HALF),
-    ("area", ("auc_of_mean",), ONE_HALF),
-    ("area", ("area_of_mean",), ONE_ROW),
-    ("area", ("average_precision", "pr_auc"), ONE_ROW),
-)
 
 
 def write(
@@ -263,38 +221,16 @@ def shown(table: pl.DataFrame) -> dict[str, Any]:
     """Say what a table shows, as far as its columns tell."""
     import rocframe as rf
 
-    columns = table.columns
-    name, start, ties = _recognised(columns)
-    kind = None
-    mean = mean_of(columns)
-    if mean is not None:
-        name, start, ties, kind = "average", len(mean.by), ONE_ROW, mean.kind.name
-    if "tn" in columns[start:]:
-        try:
-            kind = kind_of(columns[start:]).name
-        except BrokenCurveError:
-            kind = None  # a curve whose rates somebody took away
+    found = table_of(table.columns)
     return {
-        "table": name,
-        "kind": kind,
-        "by": columns[:start],
-        "rule": RULE if ties else None,
-        "ties": ties,
+        "table": found.name,
+        "kind": found.kind,
+        "by": list(found.by),
+        "rule": RULE if found.ties else None,
+        "ties": found.ties,
         "version": rf.__version__,
         "schema": SCHEMA_VERSION,
     }
-
-
-def _recognised(columns: Sequence[str]) -> tuple[str, int, str | None]:
-    """Return what a table is, how many group columns it has, and its tie rule."""
-    for name, known, ties in TABLES:
-        for start in range(len(columns) - len(known) + 1):
-            if tuple(columns[start : start + len(known)]) != known:
-                continue
-            if name == "area" and start + len(known) < len(columns):
-                continue  # a column `auc` says little while others follow
-            return name, start, ties
-    return "table", 0, None
 
 
 def _checked(said: object) -> dict[str, object]:

@@ -47,6 +47,7 @@ ROOMS = [
     "classes",
     "planning",
     "expressions",
+    "tables",
     "storage",
     "charts",
     "namespace",
