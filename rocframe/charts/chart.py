@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.curves.mean import mean_of
+from rocframe.charts.asked import Asked
 from rocframe.errors import BrokenCurveError, LazyFrameError
+from rocframe.tables import table_of
 from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def chart(
-    curves: pl.DataFrame,
+    table: pl.DataFrame,
     /,
     *,
     by: By = None,
@@ -43,7 +44,7 @@ def chart(
 
     Parameters
     ----------
-    curves
+    table
         A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
         whatever stands right of them. Groups are whole; rows may be in any order.
     by
@@ -72,7 +73,7 @@ def chart(
     Raises
     ------
     LazyFrameError
-        If `curves` is a LazyFrame.
+        If `table` is a LazyFrame.
     MissingColumnError
         If a column that an argument names is not there.
     RocframeError
@@ -88,22 +89,26 @@ def chart(
     >>> rf.chart(curves).title.subtitle
     'AUC 0.750'
     """
-    if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
+    if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
-    mean = mean_of(curves.columns)
-    if mean is not None:
-        from rocframe.charts.mean_chart import mean_chart
-        from rocframe.charts.mean_picture import mean_pictured
-
-        return mean_chart(mean_pictured(curves, mean, color=color, facet=facet, detail=detail))
-    lacking = [name for name in WALK if name not in curves.columns]
-    if lacking:
-        raise BrokenCurveError.of(
-            "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
-            "Make one with .roc.curve(label, score, by=…), and draw that.",
-        )
     # numpy and Altair load with the first chart, not with the package.
-    from rocframe.charts.curve_chart import curve_chart
-    from rocframe.charts.picture import pictured
+    from rocframe.charts.drawings import DRAWINGS
 
-    return curve_chart(pictured(curves, by=by, kind=kind, color=color, facet=facet, detail=detail))
+    found = table_of(table.columns)
+    asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail)
+    # A curve table stays one when somebody changes the order of its columns.
+    name = found.name if found.name in DRAWINGS else "curve"
+    if name == "curve":
+        _check_curve(table.columns)
+    asked.check(DRAWINGS[name].reads, name)
+    return DRAWINGS[name].draw(table, found, asked)
+
+
+def _check_curve(columns: Sequence[str]) -> None:
+    lacking = [name for name in WALK if name not in columns]
+    if not lacking:
+        return
+    raise BrokenCurveError.of(
+        "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
+        "Make one with .roc.curve(label, score, by=…), and draw that.",
+    )

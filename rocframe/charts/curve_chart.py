@@ -9,15 +9,36 @@ import altair as alt
 
 from rocframe.charts.chance import CHANCE_SAID, chance
 from rocframe.charts.layers import captioned, lines, points, unfolded
+from rocframe.charts.picture import pictured
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.charts.asked import Asked
     from rocframe.charts.picture import Picture
+    from rocframe.tables import Table
 
 SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
 MOST = 10  # values that a description lists
 
 
-def curve_chart(picture: Picture) -> alt.LayerChart | alt.FacetChart:
+def curve_chart(
+    table: pl.DataFrame, _found: Table, asked: Asked
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the curves of a table."""
+    return _charted(
+        pictured(
+            table,
+            by=asked.by,
+            kind=asked.kind,
+            color=asked.color,
+            facet=asked.facet,
+            detail=asked.detail,
+        )
+    )
+
+
+def _charted(picture: Picture) -> alt.LayerChart | alt.FacetChart:
     """Draw chance, lines and points on top of each other, in panels if there are any."""
     # The first layer is the one that .interactive() moves: it has to have both axes.
     layers = [lines(picture), chance(picture.plane), points(picture)]

@@ -10,10 +10,14 @@ import altair as alt
 from rocframe.charts.axes import positions
 from rocframe.charts.chance import chance
 from rocframe.charts.layers import captioned, colored
-from rocframe.charts.mean_picture import ENDS, POINTS
+from rocframe.charts.mean_picture import ENDS, POINTS, mean_pictured
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.charts.asked import Asked
     from rocframe.charts.mean_picture import MeanPicture
+    from rocframe.tables import Table
 
 SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
@@ -22,7 +26,12 @@ RATE = ".4~g"
 COUNTED = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
 
 
-def mean_chart(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
+def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerChart | alt.FacetChart:
+    """Draw the averaged curves of a table."""
+    return _charted(mean_pictured(table, color=asked.color, facet=asked.facet, detail=asked.detail))
+
+
+def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
     """Draw lines, limits and points on top of each other, in panels if there are any."""
     layers = [_lines(picture), *_limits(picture), _points(picture)]
     if picture.plane.kind.name not in COUNTED:

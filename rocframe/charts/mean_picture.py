@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from rocframe.charts.groups import Group, summed_up
 from rocframe.charts.names import field
 from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
 from rocframe.charts.thin import corners
+from rocframe.curves.mean import mean_of
 from rocframe.frames import collected, column
 from rocframe.vocabulary import CONFUSION, THRESHOLD
 
@@ -52,13 +53,13 @@ class MeanPicture:
 
 def mean_pictured(
     table: pl.DataFrame,
-    mean: Mean,
     *,
     color: str | EllipsisType | None,
     facet: str | None,
     detail: str | Sequence[str],
 ) -> MeanPicture:
     """Read a table of averaged curves, and choose what of it is drawn, and where."""
+    mean = cast("Mean", mean_of(table.columns))
     channels = assigned(mean.by, table.columns, color=color, facet=facet, detail=detail)
     keys, starts, points = _read(table, mean)
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
