@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
 from rocframe.charts.chance import CHANCE_SAID, chance
-from rocframe.charts.layers import captioned, lines, points, unfolded
+from rocframe.charts.frame import framed, held, side_of
+from rocframe.charts.layers import lines, points, unfolded
 from rocframe.charts.picture import pictured
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rocframe.charts.picture import Picture
     from rocframe.tables import Table
 
-SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
 MOST = 10  # values that a description lists
 
 
@@ -42,30 +41,22 @@ def _charted(picture: Picture) -> alt.LayerChart | alt.FacetChart:
     """Draw chance, lines and points on top of each other, in panels if there are any."""
     # The first layer is the one that .interactive() moves: it has to have both axes.
     layers = [lines(picture), chance(picture.plane), points(picture)]
-    # The data stand above the layers, so that .facet() finds them; as plain values, so that
-    # Altair's limit on rows and other people's data transformers leave them alone.
-    # Altair looks at every value of data but not into text; nor does it lay text out in lines.
-    values = dumps(picture.records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    data = alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
-    side = SIDE if picture.panel is None else PANEL
-    chart = unfolded(
-        alt.LayerChart(layer=layers, data=data, width=side, height=side), picture.plane
+    chart = alt.LayerChart(
+        layer=layers,
+        data=held(picture.records),
+        width=side_of(picture.panel),
+        height=side_of(picture.panel),
     )
-    head = {"title": _title(picture), "description": described(picture)}
-    if picture.panel is None:
-        return chart.properties(**head)
-    panels = picture.groups[picture.panel]
-    named = alt.Undefined if picture.color else captioned(picture.captions)
-    header = alt.Header(title=panels.title, labelLimit=0, labelExpr=named)
-    facet = alt.Facet(f"{picture.panel}:N", sort=list(panels.values), header=header)
-    return chart.facet(facet, columns=ABREAST).properties(**head)
-
-
-def _title(picture: Picture) -> alt.Title:
-    """Return the name of the kind; the area stands below it where no legend has it."""
-    below = picture.area if picture.told is None else ""
-    subtitle: Any = below or alt.Undefined
-    return alt.Title(picture.plane.kind.title, subtitle=subtitle, anchor="start")
+    return framed(
+        unfolded(chart, picture.plane),
+        title=picture.plane.kind.title,
+        # The area stands below the title where no legend has it.
+        subtitle=picture.area if picture.told is None else "",
+        description=described(picture),
+        panel=picture.panel,
+        groups=picture.groups,
+        captions={} if picture.color else picture.captions,
+    )
 
 
 def described(picture: Picture) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
 from rocframe.charts.axes import positions
 from rocframe.charts.chance import chance
-from rocframe.charts.layers import captioned, colored
+from rocframe.charts.frame import framed, held, side_of
+from rocframe.charts.layers import colored
 from rocframe.charts.mean_picture import ENDS, POINTS, mean_pictured
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rocframe.charts.mean_picture import MeanPicture
     from rocframe.tables import Table
 
-SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
 THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 RATE = ".4~g"
@@ -36,29 +35,23 @@ def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
     layers = [_lines(picture), *_limits(picture), _points(picture)]
     if picture.plane.kind.name not in COUNTED:
         layers.insert(1, chance(picture.plane))
-    values = dumps(picture.records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    data = alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
-    side = SIDE if picture.panel is None else PANEL
-    chart = alt.LayerChart(layer=layers, data=data, width=side, height=side)
+    side = side_of(picture.panel)
+    chart = alt.LayerChart(layer=layers, data=held(picture.records), width=side, height=side)
     chart = chart.transform_flatten(list(POINTS)).transform_window(
         step="row_number()", groupby=["curve"]
     )
     if picture.plane.x.deviate:
         places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
         chart = chart.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
-    subtitle: Any = picture.area or alt.Undefined
-    name = picture.plane.kind.title
-    head = {
-        "title": alt.Title(name, subtitle=subtitle, anchor="start"),
-        "description": _described(picture),
-    }
-    if picture.panel is None:
-        return chart.properties(**head)
-    panels = picture.groups[picture.panel]
-    named = alt.Undefined if picture.color else captioned(picture.captions)
-    header = alt.Header(title=panels.title, labelLimit=0, labelExpr=named)
-    facet = alt.Facet(f"{picture.panel}:N", sort=list(panels.values), header=header)
-    return chart.facet(facet, columns=ABREAST).properties(**head)
+    return framed(
+        chart,
+        title=picture.plane.kind.title,
+        subtitle=picture.area,
+        description=_described(picture),
+        panel=picture.panel,
+        groups=picture.groups,
+        captions={} if picture.color else picture.captions,
+    )
 
 
 def _lines(picture: MeanPicture) -> alt.Chart:
