@@ -1,19 +1,19 @@
 # make demo, make test: these two set everything up first. `make help` names the rest.
 #
 # PYTHON=python3.12  another Python, in an environment of its own (.venv-python3.12)
-# WORKERS=2          tests on so many processes
+# WORKERS=0          tests in one process; as many as there are cores otherwise
 # ARGS="-k area"     more arguments for pytest, or for the benchmarks
 
 PYTHON ?= $(firstword $(foreach name,python3 python3.11 python3.12 python3.13 python3.14,$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 VENV ?= .venv$(if $(filter-out file,$(origin PYTHON)),-$(notdir $(PYTHON)))
-WORKERS ?=
+WORKERS ?= auto
 ARGS ?=
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := $(VENV)/pyproject.installed
-PYTEST := $(BIN)/python -m pytest $(if $(WORKERS),-n $(WORKERS))
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
