@@ -84,7 +84,7 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
 
     scores = [role for role in columns if role.startswith("score")]
     for model, role in zip(bound.models or [None], scores, strict=True):
-        score = _scores(columns[role], bound.names[role])
+        score = as_floats(columns[role], bound.names[role])
         state = None
         if score.null_count() and bound.roles.missing == "raise":
             raise _missing("score", role, score.is_null(), frame, bound)
@@ -172,7 +172,7 @@ def _rarest(label: pl.Series) -> object:
     return counted.sort("rows", "label", descending=[False, True]).item(0, "label")
 
 
-def _scores(score: pl.Series, name: str) -> pl.Series:
+def as_floats(score: pl.Series, name: str) -> pl.Series:
     """Return the scores as floats that equal them, null where they are missing."""
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:

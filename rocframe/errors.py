@@ -230,6 +230,18 @@ class LabelError(RocframeError, ValueError):
         )
 
     @classmethod
+    def without_row(
+        cls, column: str, labels: Iterable[object], classes: Iterable[object]
+    ) -> LabelError:
+        """List the labels of which there is no row with a score."""
+        return cls(
+            f"label={column!r}: no row has a score of these labels: {listed(labels)}.\n"
+            f"Classes with a score: {listed(classes) or 'none'}.\n"
+            "Add rows with their scores, or leave out the instances that have such labels with "
+            ".filter()."
+        )
+
+    @classmethod
     def not_binary(cls, column: str, example: object) -> LabelError:
         """Show a label of one class that is neither 0 nor 1."""
         return cls(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.cases import as_floats
 from rocframe.errors import LabelError, OptionValueError, PairingError, counted, shown
 
 if TYPE_CHECKING:
@@ -28,6 +29,44 @@ def known_labels(
 
     plain = label.fill_nan(None) if dtype.is_float() else label
     return _passing(plain, check, dtype)
+
+
+def labels_with_rows(label: pl.Expr, dtype: pl.DataType, name: str, of: pl.Expr) -> pl.Expr:
+    """Raise where a label is a class that no row is a score of; null is no label."""
+    plain = label.fill_nan(None) if dtype.is_float() else label
+
+    def run(rows: pl.Series) -> pl.Series:
+        labels, classes = rows.struct.unnest()
+        known = set(classes.unique().to_list())
+        strange = [value for value in labels.drop_nulls().unique().to_list() if value not in known]
+        if strange:
+            classes = classes.drop_nulls().unique().sort()
+            raise LabelError.without_row(name, sorted(strange), classes.to_list())
+        return labels
+
+    both = pl.struct(plain.alias("label"), of.alias("of"))
+    return both.map_batches(run, return_dtype=dtype)
+
+
+def few_classes(of: pl.Expr, check: Callable[[int], None]) -> pl.Expr:
+    """Return true for each row, once the number of classes has been looked at."""
+
+    def run(values: pl.Series) -> pl.Series:
+        check(values.drop_nulls().n_unique())
+        return pl.Series([True]).new_from_index(0, len(values))
+
+    return of.map_batches(run, return_dtype=pl.Boolean)
+
+
+def exact_floats(score: pl.Expr, dtype: pl.DataType, name: str, kind: pl.DataType) -> pl.Expr:
+    """Return scores as floats; raise where one would change."""
+    if dtype.is_float() or dtype == pl.Boolean:
+        return score.cast(kind)
+
+    def run(values: pl.Series) -> pl.Series:
+        return as_floats(values, name).cast(kind)
+
+    return score.map_batches(run, return_dtype=kind, is_elementwise=True)
 
 
 def binary_labels(label: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:

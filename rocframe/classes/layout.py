@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from rocframe.classes.checks import binary_labels, known_labels
+from rocframe.classes.checks import binary_labels, exact_floats, known_labels, labels_with_rows
 from rocframe.classes.riders import ID, read_riders
 from rocframe.classes.scores import read_scores, roots_of
 from rocframe.classes.values import as_classes, comparable, labels_by_class
@@ -42,7 +42,8 @@ class Layout:
 
     `truth` is the class of each row. Where a row may be of `several` there is one for each class,
     and says whether the row is of that. `scores` has one for each of `classes`. Where a row is an
-    instance and a class it has one, and `of` is the class.
+    instance and a class it has one, and `of` is the class. `names` are those of the columns of
+    scores.
     """
 
     plan: pl.LazyFrame
@@ -50,6 +51,7 @@ class Layout:
     id_names: list[str]
     truth: tuple[pl.Expr, ...]
     scores: tuple[pl.Expr, ...]
+    names: tuple[str, ...]
     classes: pl.Series
     of: pl.Expr | None
     several: bool
@@ -66,8 +68,11 @@ class Layout:
     def plain(self) -> tuple[pl.Expr, ...]:
         """Return the scores as floats that can be subtracted, NaN as null."""
         dtypes = self.plan.select(self.scores).collect_schema().dtypes()
-        kind = pl.Float32 if set(dtypes) == {pl.Float32} else pl.Float64
-        return tuple(score.cast(kind).fill_nan(None) for score in self.scores)
+        kind = pl.Float32() if set(dtypes) == {pl.Float32} else pl.Float64()
+        return tuple(
+            exact_floats(score, dtype, name, kind).fill_nan(None)
+            for score, dtype, name in zip(self.scores, dtypes, self.names, strict=True)
+        )
 
     def true(self, place: int) -> pl.Expr:
         """Say whether a row is of one of the classes."""
@@ -100,23 +105,24 @@ def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Seque
     named = [row] if ids is None else [column(name) for name in ids]
     if ids is None:
         plan = plan.with_row_index(names["row"])
-    of: list[pl.Expr] = []
+    of: pl.Expr | None = None
     classes = pl.Series("class", [])
     if scores.values is None:
         _, expr, kind = resolved(plan, schema, "classes", scores.of or "")
-        of, classes = [expr.alias(names["of"])], pl.Series("class", [], kind)
+        of, classes = expr, pl.Series("class", [], kind)
     else:
         dtype = None if isinstance(given.label, Mapping) else labels[0][2]
         name = "" if isinstance(given.label, Mapping) else labels[0][0]
         classes = as_classes(scores.argument, scores.values, dtype, name)
     plan, exprs = scores.apart(plan, named, names["lists"])
+    exprs = _of_one_type(plan, exprs, scores.names)
     made = plan.select(
         *riders,
         *named,
-        *of,
+        *(() if of is None else [of.alias(names["of"])]),
         *(
             expr.alias(names[f"truth {i}"])
-            for i, expr in enumerate(_checked(labels, given, scores, classes))
+            for i, expr in enumerate(_checked(labels, given, scores, classes, of))
         ),
         *(expr.alias(names[f"score {i}"]) for i, expr in enumerate(exprs)),
     )
@@ -127,10 +133,29 @@ def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Seque
         id_names=ids or [ID],
         truth=tuple(column(names[f"truth {i}"]) for i in range(len(labels))),
         scores=tuple(column(names[f"score {i}"]) for i in range(len(exprs))),
+        names=tuple(scores.names),
         classes=classes,
-        of=column(names["of"]) if of else None,
+        of=None if of is None else column(names["of"]),
         several=isinstance(given.label, Mapping),
     )
+
+
+def _of_one_type(
+    plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
+) -> list[pl.Expr]:
+    """Make floats of the scores of all classes where those of some are."""
+    own = [expr.alias(str(i)) for i, expr in enumerate(exprs)]
+    dtypes = plan.select(own).collect_schema().dtypes()
+    if len(set(dtypes)) == 1:
+        return list(exprs)
+    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes]
+    kind = pl.concat(empty, how="vertical_relaxed").schema["score"]
+    if not kind.is_float():
+        return list(exprs)
+    return [
+        exact_floats(expr, dtype, name, kind)
+        for expr, dtype, name in zip(exprs, dtypes, names, strict=True)
+    ]
 
 
 Resolved: TypeAlias = tuple[str, pl.Expr, pl.DataType]
@@ -166,16 +191,19 @@ def _labels(plan: pl.LazyFrame, schema: pl.Schema, given: Given, scores: Scores)
 
 
 def _checked(
-    labels: list[Resolved], given: Given, scores: Scores, classes: pl.Series
+    labels: list[Resolved],
+    given: Given,
+    scores: Scores,
+    classes: pl.Series,
+    of: pl.Expr | None,
 ) -> list[pl.Expr]:
     """Return expressions of the labels that raise where a label is of no class."""
     if isinstance(given.label, Mapping):
         return [binary_labels(expr, dtype, name) for name, expr, dtype in labels]
     ((name, expr, dtype),) = labels
-    if scores.values is not None:
+    if of is None:
         return [known_labels(expr, dtype, name, classes, scores.argument)]
-    if dtype.is_float():
-        return [expr.fill_nan(None)]
+    checked = labels_with_rows(expr, dtype, name, of)
     if dtype == classes.dtype or dtype.is_numeric():
-        return [expr]
-    return [expr.cast(pl.String).cast(classes.dtype, strict=False)]
+        return [checked]
+    return [checked.cast(pl.String).cast(classes.dtype, strict=False)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
-from rocframe.classes.checks import once
+from rocframe.classes.checks import few_classes, once
 from rocframe.classes.layout import Given, lay_out
 from rocframe.classes.margin import Relative, relative_to
 from rocframe.errors import OptionValueError
@@ -67,7 +67,8 @@ def one_vs_one(
         by it, which is for scores that are not negative. Pairs then say the same both ways round.
     max_pairs
         Most ordered pairs of classes to go ahead with, c·(c - 1) of c classes; None for no limit.
-        A row with a label becomes 2·(c - 1) rows.
+        A row with a label becomes 2·(c - 1) rows. Classes are counted before anything is made;
+        where each row is an instance and a class, when the rows are there.
 
     Returns
     -------
@@ -83,8 +84,8 @@ def one_vs_one(
         If a column is not there or of a type its role cannot take, a name is taken or given twice,
         classes and labels cannot be equal, or an option is not one of its set (from `collect` when
         the frame is lazy); if there are more pairs than `max_pairs`; if a label is of a class
-        that has no column, a list is null or not as long as there are classes, or an instance has
-        several rows of one class.
+        that has no score, a list is null or not as long as there are classes, an instance has
+        several rows of one class, or a score changes when it has to become a float.
 
     See Also
     --------
@@ -126,20 +127,23 @@ def one_vs_one(
             wrong = "pairs are of rows that are of one class each"
             raise OptionValueError.of("label", label, wrong, "Give one column, or say one_vs_rest.")
         layout = lay_out(plan, schema, given, table=TABLE)
-        _check_size(len(layout.scores), most)
-        parts = _long(layout, relative) if layout.of is not None else _wide(layout, relative)
+        if layout.of is not None:
+            parts = _long(layout, relative, most)
+        else:
+            _check_size(len(layout.scores), most)
+            parts = _wide(layout, relative)
         return pl.concat(parts, how="vertical_relaxed")
 
     return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
 
 
-def _check_size(classes: int, most: int | None) -> None:
+def _check_size(classes: int, most: int | None, one: str = "each row") -> None:
     pairs = classes * (classes - 1)
     if most is not None and pairs > most:
         raise OptionValueError.of(
             "max_pairs",
             most,
-            f"{classes} classes make {pairs} ordered pairs, and each row becomes "
+            f"{classes} classes make {pairs} ordered pairs, and {one} becomes "
             f"{2 * (classes - 1)} rows",
             "Say max_pairs=None to go ahead, or take fewer classes.",
         )
@@ -162,12 +166,13 @@ def _wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
     return parts
 
 
-def _long(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
+def _long(layout: Layout, relative: Relative | None, most: int | None) -> list[pl.LazyFrame]:
     """Set the class of each instance against the class of each of its rows."""
     assert layout.of is not None
     (score,) = layout.scores if relative is None else layout.plain()
     names = private_names(["own", "other"], layout.plan.collect_schema().names())
-    plan = layout.plan.filter(once([*layout.ids, layout.of], layout.id_names))
+    few = few_classes(layout.of, lambda classes: _check_size(classes, most, "each instance"))
+    plan = layout.plan.filter(few, once([*layout.ids, layout.of], layout.id_names))
     found = score.filter(layout.of == layout.truth[0]).first().over(*layout.ids)
     both = plan.with_columns(found.alias(names["own"]))
     parts = _both_ways(layout, both, layout.of, (column(names["own"]), score), relative)

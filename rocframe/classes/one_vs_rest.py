@@ -77,8 +77,9 @@ def one_vs_rest(
     RocframeError
         If a column is not there or of a type its role cannot take, a name is taken or given twice,
         classes and labels cannot be equal, or an option is not one of its set (from `collect` when
-        the frame is lazy); if a label is of a class that has no column, a list is null or not as
-        long as there are classes, or an instance has several rows of one class.
+        the frame is lazy); if a label is of a class that has no score, a list is null or not as
+        long as there are classes, an instance has several rows of one class, or a score changes
+        when it has to become a float.
 
     See Also
     --------

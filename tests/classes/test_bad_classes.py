@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -37,6 +39,16 @@ MELTED = pl.DataFrame(
 )
 GIVE = "Give {class: column}, several columns named like their classes, or a column of lists."
 BY_LABEL = "Name each class by its label, say scores={0: 'p0', 1: 'p1'} where labels are 0 and 1."
+
+NO_ROW = (
+    "label='truth': no row has a score of these labels: 'z'.\nClasses with a score: 'a', 'b'.\n"
+    "Add rows with their scores, or leave out the instances that have such labels with .filter()."
+)
+STRANGE = MELTED.with_columns(truth=pl.col("truth").replace("a", "z"))
+ODD = 2**53 + pl.Series([0, 1, 0])
+LARGE = WIDE.select("truth", a=ODD, b=2**53, c=2**53)
+LARGE_ROWS = MELTED.head(3).with_columns(p=ODD)
+INEXACT = "value 9007199254740993 changes when it becomes Float64, so two scores might become one"
 
 # Table, arguments, error, and how its text starts.
 # fmt: off
@@ -116,6 +128,13 @@ BOTH = [
     (MELTED.with_columns(of=1), ("truth", "p"), {"classes": "of", "id": "id"}, rf.ColumnTypeError,
      ("classes='of': the column has type Int32.\n"
      "It is compared with label 'truth' of type String: cast one first.")),
+    (STRANGE, ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
+    (STRANGE.with_columns(pl.col("of").cast(pl.Enum("ab"))),
+     ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
+    (WIDE.with_columns(a=2**53 + pl.col("bits").clip(0, 1)), ("truth", ABC), {}, rf.ScoreError,
+     "score='a': Int64 value 9007199254740993 changes when it becomes Float64"),
+    (WIDE.with_columns(a=pl.lit(Decimal(f"0.{10**19 + 1}"))), ("truth", ABC), {}, rf.ScoreError,
+     "score='a': Decimal(precision=38, scale=20) value 0.10000000000000000001 changes when it "),
 ]
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
@@ -128,6 +147,11 @@ REST = [
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
      ("id=['id']: 2 rows have the same id and class as another.\n"
      'Name all columns that tell instances apart, say id=["model", "id"].')),
+    (LARGE, ("truth", ABC), {"margin": True}, rf.ScoreError, f"score='a': Int64 {INEXACT}"),
+    (LARGE.select("truth", p=pl.concat_list(ABC)), ("truth", "p"), {"classes": ABC, "margin": 2},
+     rf.ScoreError, f"score='p': Int64 {INEXACT}"),
+    (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.ScoreError,
+     f"score='p': Int64 {INEXACT}"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
      ("label='bits': the label of one class is Boolean, or 0 and 1.\nFound: 2.\n"
      "Derive it first, say pl.col('bits') == 2.")),
@@ -147,6 +171,13 @@ ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
      ("max_pairs=5: 3 classes make 6 ordered pairs, and each row becomes 4 rows.\n"
      "Say max_pairs=None to go ahead, or take fewer classes.")),
+    (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1}, rf.OptionValueError,
+     ("max_pairs=1: 2 classes make 2 ordered pairs, and each instance becomes 2 rows.\n"
+     "Say max_pairs=None to go ahead, or take fewer classes.")),
+    (LARGE, ("truth", ABC), {"relative": "difference"}, rf.ScoreError,
+     f"score='a': Int64 {INEXACT}"),
+    (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "relative": "ratio"}, rf.ScoreError,
+     f"score='p': Int64 {INEXACT}"),
     (WIDE, ("truth", ABC), {"max_pairs": 0}, rf.OptionValueError,
      "max_pairs=0: it is no whole number from 1.\n"),
     (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,

@@ -10,7 +10,7 @@ import polars.selectors as cs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 
 import rocframe as rf
 from tests.strategies import few
@@ -207,7 +207,7 @@ def test_a_margin_of_rank_k_is_at_least_0_for_the_best_k(rows, rank, kind):
 
 
 def test_a_margin_needs_other_scores_enough():
-    melted = MELTED.filter(pl.col("class") != "emu")
+    melted = MELTED.filter((pl.col("class") != "emu") & pl.col("truth").ne_missing("emu"))
     long = rf.one_vs_rest(melted, "truth", "given", classes="class", id="id", margin=2)
     assert long["score"].null_count() == long.height
 
@@ -332,3 +332,30 @@ def test_a_class_is_scored_once_for_an_instance():
     )
     with pytest.raises(rf.PairingError, match=r"^id=.*: 2 rows have the same id and class"):
         rf.one_vs_rest(twice, "truth", "score", classes="cl", id="id")
+
+
+WHOLE = pl.DataFrame({"truth": ["a", "b"], "a": [2**53 + 1, 0], "b": [1, 2**60 + 1]})
+
+
+def test_whole_scores_stay_as_they_are(frame):
+    rest = rf.one_vs_rest(like(frame, WHOLE), "truth", ["a", "b"]).lazy().collect()
+    assert rest["score"].to_list() == [2**53 + 1, 0, 1, 2**60 + 1]
+    assert rest["score"].dtype == pl.Int64
+
+
+def test_scores_of_several_types_become_one_type():
+    some = WHOLE.with_columns(a=pl.Series([3, 4], dtype=pl.Int32), b=pl.Series([0.5, None]))
+    rest = rf.one_vs_rest(some, "truth", ["a", "b"])
+    assert_series_equal(rest["score"], pl.Series("score", [3.0, 4.0, 0.5, None]))
+    whole = WHOLE.with_columns(pl.col("a").cast(pl.UInt64))
+    assert rf.one_vs_rest(whole, "truth", ["a", "b"])["score"].to_list()[0] == 2**53 + 1
+
+
+def test_a_filter_on_classes_is_no_reason_to_miss_the_others(frame):
+    rows = rf.one_vs_rest(WIDE.drop_nulls(), "truth", ANIMALS)
+    truth = pl.col("class").filter("label").first().over("id")
+    melted = rows.with_columns(truth=truth).drop("label").rename({"class": "of"})
+    again = rf.one_vs_rest(like(frame, melted), "truth", "score", classes="of", id=["fold", "id"])
+    expected = rows.filter(pl.col("class") == "cat")
+    found = again.filter(pl.col("class") == "cat")
+    assert_frame_equal(found, like(frame, expected))
