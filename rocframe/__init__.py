@@ -19,6 +19,7 @@ from rocframe.charts.chart import chart
 from rocframe.classes.multiclass_auc import multiclass_auc
 from rocframe.classes.one_vs_one import one_vs_one
 from rocframe.classes.one_vs_rest import one_vs_rest
+from rocframe.classes.volume import volume
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -96,6 +97,7 @@ __all__ = [
     "read",
     "sample_size",
     "scan",
+    "volume",
     "write",
 ]
 

@@ -230,6 +230,17 @@ class LabelError(RocframeError, ValueError):
         )
 
     @classmethod
+    def fourth(
+        cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
+    ) -> LabelError:
+        """List the labels that are none of three classes, the names of which are in `argument`."""
+        return cls(
+            f"label={column!r}: these labels are none of the three classes: {listed(labels)}.\n"
+            f"Classes in {argument}=: {listed(classes)}.\n"
+            "Leave such rows out with .filter(), or make one class of several with .replace()."
+        )
+
+    @classmethod
     def without_row(
         cls, column: str, labels: Iterable[object], classes: Iterable[object]
     ) -> LabelError:
@@ -274,6 +285,14 @@ class ScoreError(RocframeError, ValueError):
             f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
             "scores might become one threshold.\nScale or rank the scores first, "
             f"say pl.col({column!r}).rank('dense')."
+        )
+
+    @classmethod
+    def infinite(cls, column: str) -> ScoreError:
+        """Name the column whose scores cannot be added."""
+        return cls(
+            f"score={column!r}: a score is infinite, and sums of scores have to be numbers.\n"
+            f"Bound them first, say pl.col({column!r}).clip(-1000, 1000)."
         )
 
 

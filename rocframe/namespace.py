@@ -19,6 +19,7 @@ from rocframe.charts.chart import chart
 from rocframe.classes.multiclass_auc import multiclass_auc
 from rocframe.classes.one_vs_one import one_vs_one
 from rocframe.classes.one_vs_rest import one_vs_rest
+from rocframe.classes.volume import volume
 from rocframe.comparisons.auc_covariance import auc_covariance
 from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
@@ -79,6 +80,7 @@ class RocFrame:
     multiclass_auc = verb(multiclass_auc)
     one_vs_rest = verb(one_vs_rest)
     one_vs_one = verb(one_vs_one)
+    volume = verb(volume)
     at = verb(at)
     area = verb(area)
     average = verb(average)

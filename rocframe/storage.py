@@ -177,7 +177,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         `table` ("curve", "average", "auc", "partial_auc", "auc_test", "comparison", "contrast",
         "auc_covariance", "band", "plan", "fold_auc", "pooling_gap", "multiclass_auc",
-        "operating_points", "area" or "table");
+        "volume", "operating_points", "area" or "table");
         `kind` of curve; `by`, the group columns; `rule` for what is called positive; `ties`;
         `version` of rocframe; `schema`, the version of these names; then what the writer said.
         What does not apply is None.

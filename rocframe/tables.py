@@ -24,6 +24,7 @@ from rocframe.vocabulary import (
     POOLING_GAP,
     ROWS,
     THRESHOLD,
+    VOLUME,
     WALK,
 )
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
+SHARED = "a tie counts 1/k, of k ways that it leaves open"
 
 # What the columns right of the groups are, in the order in which to look for them: a table of
 # operating points has the columns of a curve too.
@@ -42,6 +44,7 @@ TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
     ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
     ("multiclass_auc", tuple(MULTICLASS_AUC), ONE_HALF),
+    ("volume", tuple(VOLUME), SHARED),
     ("fold_auc", (*ROWS, *FOLD_AUC), ONE_HALF),
     ("pooling_gap", (*ROWS, *POOLING_GAP), ONE_HALF),
     ("plan", tuple(PLAN), None),

@@ -54,6 +54,16 @@ MULTICLASS_AUC = {
     **INTERVAL,
 }
 
+VOLUME = {
+    "rule": pl.String,
+    "n_first": pl.Int64,
+    "n_second": pl.Int64,
+    "n_third": pl.Int64,
+    "n_missing": pl.Int64,
+    "volume": pl.Float64,
+    **INTERVAL,
+}
+
 PLAN = {
     "auc": pl.Float64,
     "null": pl.Float64,
@@ -197,6 +207,11 @@ def auc_test_schema() -> dict[str, pl.DataType]:
 def multiclass_auc_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of areas over many classes, right of its keys."""
     return {name: as_instance(dtype) for name, dtype in MULTICLASS_AUC.items()}
+
+
+def volume_schema() -> dict[str, pl.DataType]:
+    """Dtypes of a table of volumes over three classes, right of its keys."""
+    return {name: as_instance(dtype) for name, dtype in VOLUME.items()}
 
 
 def fold_auc_schema() -> dict[str, pl.DataType]:

@@ -119,7 +119,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *PLAN,
         *COMPARE,
     ]
-    measures += [*MANY_CLASSES, "fold_auc", "pooling_gap"]
+    measures += [*MANY_CLASSES, "volume", "fold_auc", "pooling_gap"]
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
@@ -173,7 +173,7 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     assert documented(rf.band)["level"] == "Share of bands that hold, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
     # Where there are many classes, labels are classes.
-    for name in MANY_CLASSES:
+    for name in (*MANY_CLASSES, "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
     for parameter in (
         "label",
@@ -273,6 +273,13 @@ def test_the_columns_of_verbs_on_many_classes_are_those_documented():
     }.items():
         table = FUNCTIONS[name](rows, "truth", ["a", "b"])
         assert table.columns == [*keys, *names(FUNCTIONS[name], 0)]
+
+
+def test_the_columns_of_volume_are_those_documented():
+    rows = pl.DataFrame({"truth": ["a", "b", "c"], "score": [1, 2, 3], "g": [1, 1, 1]})
+    table = rf.volume(rows, "truth", "score", classes=["a", "b", "c"], by="g")
+    assert table.columns == ["g", *names(rf.volume, 0)]
+    assert names(rf.volume, -1) == ["no_rows", "absent_class", "single_row", "zero_variance"]
 
 
 def test_the_columns_of_plans_are_those_documented():

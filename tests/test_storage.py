@@ -150,6 +150,10 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     classes = {digit: f"p{digit}" for digit in range(10)}
     areas = rf.multiclass_auc(digits, "label", classes, by="model")
     assert shown(tmp_path, areas) == ("multiclass_auc", None, ["model"], "a tie counts one half")
+    three = digits.filter(pl.col("label") < 3)
+    volumes = rf.volume(three, "label", "p0", classes=[2, 1, 0], by="model")
+    ties = "a tie counts 1/k, of k ways that it leaves open"
+    assert shown(tmp_path, volumes) == ("volume", None, ["model"], ties)
     test = rf.auc_test(LOG, "label", "score", by="model")
     assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
     for verb, name in (

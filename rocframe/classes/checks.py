@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def known_labels(
-    label: pl.Expr, dtype: pl.DataType, name: str, classes: pl.Series, argument: str
+    label: pl.Expr,
+    dtype: pl.DataType,
+    classes: pl.Series,
+    error: Callable[[list[object]], LabelError],
 ) -> pl.Expr:
     """Raise where a label is none of the classes; null is no label."""
     known = set(classes.to_list())
@@ -25,7 +28,7 @@ def known_labels(
     def check(values: pl.Series) -> None:
         strange = [value for value in values.drop_nulls().unique().to_list() if value not in known]
         if strange:
-            raise LabelError.without_score(name, sorted(strange), classes.to_list(), argument)
+            raise error(sorted(strange))
 
     plain = label.fill_nan(None) if dtype.is_float() else label
     return _passing(plain, check, dtype)

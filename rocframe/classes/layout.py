@@ -12,7 +12,7 @@ from rocframe.classes.checks import binary_labels, exact_floats, known_labels, l
 from rocframe.classes.riders import ID, read_riders
 from rocframe.classes.scores import read_scores, roots_of
 from rocframe.classes.values import as_classes, comparable, labels_by_class
-from rocframe.errors import ColumnTypeError, OptionValueError
+from rocframe.errors import ColumnTypeError, LabelError, OptionValueError
 from rocframe.frames import column, private_names
 from rocframe.predictions import TYPE_CHECKS, Column, resolved
 
@@ -202,7 +202,12 @@ def _checked(
         return [binary_labels(expr, dtype, name) for name, expr, dtype in labels]
     ((name, expr, dtype),) = labels
     if of is None:
-        return [known_labels(expr, dtype, name, classes, scores.argument)]
+        argument = scores.argument
+
+        def wrong(strange: list[object]) -> LabelError:
+            return LabelError.without_score(name, strange, classes.to_list(), argument)
+
+        return [known_labels(expr, dtype, classes, wrong)]
     checked = labels_with_rows(expr, dtype, name, of)
     if dtype == classes.dtype or dtype.is_numeric():
         return [checked]

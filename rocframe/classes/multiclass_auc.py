@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import polars as pl
-
-from rocframe.classes.checks import known_labels
+from rocframe.classes.coded import Given, coded
 from rocframe.classes.scores import read_scores
 from rocframe.classes.values import as_classes
-from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.frames import like, planned, private_names, through_node
+from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
+from rocframe.frames import like, planned, through_node
 from rocframe.options import check_choice
-from rocframe.predictions import TYPE_CHECKS, Roles, bind, resolved
 from rocframe.vocabulary import multiclass_auc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
     from rocframe.classes.scores import Classes, ClassScores
     from rocframe.frames import FrameT
-    from rocframe.predictions import Bound, By, Column, Count, Missing
+    from rocframe.predictions import By, Column, Count, Missing
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
 Method = Literal["bootstrap", "bootstrap_basic"]
-
-CODE = "code"
 
 
 def multiclass_auc(
@@ -170,33 +166,27 @@ def multiclass_auc(
                 "a row is an instance and a class, and here a row has a score for each class",
                 f'Bring them side by side first, say .pivot({found.of!r}, index="id", …).',
             )
-        name, truth, dtype = resolved(plan, schema, "label", label)
-        TYPE_CHECKS["label"](name, dtype)
-        every = as_classes(found.argument, found.values, dtype, name)
-        plan, exprs = found.apart(plan, [], private_names(["lists"], tuple(schema))["lists"])
-        checked = known_labels(truth, dtype, name, every, found.argument)
-        roles = Roles(
-            # A row whose class is not known is one whose label is missing.
-            label=pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name),
-            score=pl.lit(0.0),  # those of all classes take its place
-            by=by,
-            weight=weight,
-            count=count,
-            missing=missing,
+        given = Given(label=label, by=by, weight=weight, count=count, missing=missing)
+        node = coded(
+            plan,
+            schema,
+            given,
+            found,
+            lambda dtype, name: as_classes(found.argument, found.values or [], dtype, name),
+            table=tuple(columns),
+            error=LabelError.without_score,
         )
-        bound = _of_all(bind(plan, schema, roles, tuple(columns)), exprs, found.names)
-        code = bound.private[CODE]
-        own = {role: name for role, name in bound.private.items() if role != CODE}
+        bound = node.bound
 
         def run(frame: pl.DataFrame) -> pl.DataFrame:
             from rocframe.classes.measured import measured
 
-            codes = frame.get_column(code).to_numpy()
-            table = measured(frame, replace(bound, private=own), codes, averages, confidence)
+            codes = frame.get_column(node.code).to_numpy()
+            table = measured(frame, bound, codes, averages, confidence)
             return table.rename(dict(zip(map(str, range(len(bound.by))), bound.by, strict=True)))
 
         return through_node(
-            plan.select(*bound.inputs, _coded(truth, dtype, every).alias(code)),
+            node.plan,
             run,
             schema={**bound.keys, **columns},
             by=bound.by,
@@ -217,28 +207,3 @@ def _averages(average: Any) -> tuple[Average, ...]:
         todo = 'Name one, say average="hand_till".'
         raise OptionValueError.of("average", average, "it names no average", todo)
     return names
-
-
-def _of_all(bound: Bound, exprs: Sequence[pl.Expr], names: Sequence[str]) -> Bound:
-    """Give what is bound to the score of one class the scores of all classes."""
-    roles = [f"score {i}" for i in range(len(exprs))]
-    private = private_names([*roles, CODE], bound.by)
-    # The score stands behind the groups and the label.
-    others = [expr for i, expr in enumerate(bound.inputs) if i != len(bound.by) + 1]
-    scores = [expr.alias(private[role]) for role, expr in zip(roles, exprs, strict=True)]
-    return replace(
-        bound,
-        models=tuple(roles),
-        inputs=(*others, *scores),
-        private={**bound.private, **private},
-        names={**bound.names, **dict(zip(roles, names, strict=True))},
-    )
-
-
-def _coded(truth: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:
-    """Return the place of each label among the classes; 0 for none."""
-    text = dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical)
-    known = classes.cast(pl.String) if text else classes
-    label = truth.cast(pl.String) if text else truth
-    places = pl.Series(range(len(classes)), dtype=pl.Int32)
-    return label.replace_strict(known, places, default=0, return_dtype=pl.Int32)

@@ -84,6 +84,32 @@ def read_scores(
     return Scores(values=None, exprs=[expr], names=[name], roots=roots, of=classes)
 
 
+def read_ordered(
+    plan: pl.LazyFrame, schema: pl.Schema, score: ClassScores, classes: Classes
+) -> Scores | None:
+    """Find the one score of classes that have an order; None if there is a score of each class."""
+    if not isinstance(score, str | pl.Expr) or (isinstance(score, pl.Expr) and _several(score)):
+        return None
+    name, expr, dtype = resolved(plan, schema, "scores", score)
+    if isinstance(dtype, pl.List | pl.Array):
+        return None
+    _check(name, dtype)
+    if classes is None or isinstance(classes, str):
+        raise OptionValueError.of(
+            "classes",
+            classes,
+            f"{name!r} is one score of all classes, and nothing says how they are ordered",
+            'Give the classes from lowest to highest, say classes=["low", "middle", "high"].',
+        )
+    return Scores(
+        values=list(classes),
+        exprs=[expr],
+        names=[name],
+        roots=roots_of([score]),
+        argument="classes",
+    )
+
+
 def _side_by_side(
     plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
 ) -> Scores:

@@ -171,7 +171,8 @@ ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
      ("max_pairs=5: 3 classes make 6 ordered pairs, and each row becomes 4 rows.\n"
      "Say max_pairs=None to go ahead, or take fewer classes.")),
-    (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1}, rf.OptionValueError,
+    (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1},
+     rf.OptionValueError,
      ("max_pairs=1: 2 classes make 2 ordered pairs, and each instance becomes 2 rows.\n"
      "Say max_pairs=None to go ahead, or take fewer classes.")),
     (LARGE, ("truth", ABC), {"relative": "difference"}, rf.ScoreError,

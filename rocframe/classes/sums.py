@@ -1,0 +1,145 @@
+"""Rows of three classes, with a score of each → how many triples the largest sum puts right.
+
+Three rows x, y, z of the classes 1, 2, 3 are right if x₁ + y₂ + z₃ is the largest of the six sums
+that give each row another class. Against four of the five others z has a say only through z₃ - z₁
+or z₃ - z₂, and both have to be large enough for x and y: rows z that are, and those that tie, are
+rectangles of a table of z by both ranks.
+
+References
+----------
+S. Dreiseitl, L. Ohno-Machado, M. Binder (2000), "Comparing three-class diagnostic tests by
+three-way ROC analysis", Medical Decision Making 20(3), 323-331. doi:10.1177/0272989X0002000309
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.classes.triples import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+WHOLE = 60  # divisible by how many of six sums may be equal
+ROUNDING = 1e-12  # of the largest score: what rounding may make of two sums that are equal
+BLOCK = 1 << 18
+
+
+class Kinds(NamedTuple):
+    """Distinct rows of one class, a score of each class in a row, and how many there are."""
+
+    score: NDArray[np.float64]
+    mass: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> Kinds:
+        """Make one row of those that are alike."""
+        if not len(score):
+            return cls(score, count)
+        kinds, place = np.unique(score, axis=0, return_inverse=True)
+        mass = np.zeros(len(kinds), np.int64)
+        np.add.at(mass, place.ravel(), count)
+        return cls(kinds, mass)
+
+
+def pairs_of(classes: Sequence[Kinds]) -> int:
+    """Say how many pairs of kinds have to be looked at."""
+    small, middle, large = sorted(len(kinds.mass) for kinds in classes)
+    return large * (middle + small)
+
+
+def triples_of_sums(classes: Sequence[Kinds]) -> list[NDArray[Any]]:
+    """Return what the triples of each kind count together, 60 for a right one; class by class."""
+    if not all(len(kinds.mass) for kinds in classes):
+        return [np.zeros(len(kinds.mass), np.int64) for kinds in classes]
+    reach = max(float(abs(kinds.score).max()) for kinds in classes) * ROUNDING
+    small, middle, large = sorted(range(3), key=lambda i: len(classes[i].mass))
+    found: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3
+    found[large], found[middle] = _both(classes, (large, middle, small), reach)
+    _, found[small] = _both(classes, (large, small, middle), reach)
+    return found
+
+
+def _both(
+    classes: Sequence[Kinds], order: tuple[int, int, int], reach: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what the triples of the first two of the classes count, in this order of classes."""
+    (x, x_mass), (y, y_mass), (z, z_mass) = (
+        (classes[i].score[:, order], classes[i].mass) for i in order
+    )
+    if WHOLE * int(z_mass.sum()) * int(max(x_mass.sum(), y_mass.sum())) > LARGEST:
+        x_mass, y_mass = x_mass.astype(object), y_mass.astype(object)
+    above = Above.of(z, z_mass)
+    of_x, of_y = np.zeros(len(x), x_mass.dtype), np.zeros(len(y), y_mass.dtype)
+    size = max(1, BLOCK // len(y))
+    for first in range(0, len(x), size):
+        part = slice(first, first + size)
+        count = _count(x[part], y, above, reach)
+        of_x[part] = count @ y_mass
+        of_y += x_mass[part] @ count
+    return of_x, of_y
+
+
+class Above(NamedTuple):
+    """How many z there are below two ranks: by z₃ - z₁, and by z₃ - z₂."""
+
+    one: NDArray[np.float64]
+    two: NDArray[np.float64]
+    table: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, z: NDArray[np.float64], mass: NDArray[np.int64]) -> Above:
+        """Put each z in its cell, and add up."""
+        one, two = z[:, 2] - z[:, 0], z[:, 2] - z[:, 1]
+        table = np.zeros((len(z) + 1, len(z) + 1), np.int64)
+        ranks = (np.argsort(np.argsort(values, kind="stable")) for values in (one, two))
+        row, place = ranks
+        table[row + 1, place + 1] = mass
+        table = table.cumsum(axis=0).cumsum(axis=1)
+        return cls(np.sort(one), np.sort(two), table)
+
+
+def _count(
+    x: NDArray[np.float64], y: NDArray[np.float64], above: Above, reach: float
+) -> NDArray[np.int64]:
+    """Return what the triples of each x and y count together."""
+    to_two = x[:, 1] - x[:, 0]
+    to_three = x[:, 2] - x[:, 0]
+    from_two = y[:, 0] - y[:, 1]
+    onward = y[:, 2] - y[:, 1]
+    ahead = -(to_two[:, None] + from_two)
+    shape = ahead.shape
+    rows = _cuts(above.one, (to_three[:, None], to_two[:, None] + onward), shape, reach)
+    places = _cuts(above.two, (onward, to_three[:, None] + from_two), shape, reach)
+    tied = (abs(ahead) <= reach).astype(np.int64)
+    found = np.zeros(shape, np.int64)
+    # From one cut to the next there are 2 ties, then 1, then none.
+    for i in range(3):
+        for j in range(3):
+            cells = (
+                above.table[rows[i + 1], places[j + 1]]
+                - above.table[rows[i], places[j + 1]]
+                - above.table[rows[i + 1], places[j]]
+                + above.table[rows[i], places[j]]
+            )
+            found += cells * (WHOLE // (5 - i - j + tied))
+    found[ahead < -reach] = 0
+    return found
+
+
+def _cuts(
+    rising: NDArray[np.float64],
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    shape: tuple[int, ...],
+    reach: float,
+) -> list[NDArray[np.int64]]:
+    """Return how many values lie below both ends, tie with both, tie with one, and there are."""
+    low, high = np.broadcast_to(np.minimum(*ends), shape), np.broadcast_to(np.maximum(*ends), shape)
+    first = np.searchsorted(rising, high - reach, "left")
+    both = np.maximum(first, np.searchsorted(rising, low + reach, "right"))
+    either = np.searchsorted(rising, high + reach, "right")
+    return [first, both, either, np.full(shape, len(rising))]
