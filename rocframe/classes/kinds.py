@@ -143,7 +143,8 @@ class Group:
                     won[:, one.place] = 0
                     own = of_class[:, one.place]
                     of_pairs = won / (2 * own[:, None] * of_class)
-                    pairs += np.nan_to_num(of_pairs).sum(axis=1)
+                    # One after the other, as where all groups are added up at once.
+                    pairs += np.cumsum(np.nan_to_num(of_pairs), axis=1)[:, -1]
                     area = np.nan_to_num(won.sum(axis=1) / (2 * own * (total - own)))
                     macro += area
                     weighted += area * (own / total)

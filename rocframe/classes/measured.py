@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,7 +9,11 @@ import polars as pl
 
 from rocframe.areas.exact import scaled
 from rocframe.cases import State, read
-from rocframe.classes.kinds import Group
+from rocframe.classes.grouped import grouped_areas
+from rocframe.classes.influence import influences, skewness
+from rocframe.classes.kinds import LARGEST
+from rocframe.classes.rows import Rows
+from rocframe.classes.used import Used, numbered_groups
 from rocframe.counting.arrange import Groups
 from rocframe.counting.draws import stream_keys
 from rocframe.counting.resample import Urn
@@ -20,59 +23,18 @@ from rocframe.inference.bootstrap import limits_of, same
 from rocframe.vocabulary import multiclass_auc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.cases import Cases
     from rocframe.classes.kinds import Average
     from rocframe.inference.intervals import Confidence
     from rocframe.predictions import Bound
 
 Values: TypeAlias = "dict[Average, NDArray[np.float64]]"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
-    """Rows that count: their classes, scores and states, and how much each counts."""
-
-    code: NDArray[np.int32]
-    scores: Sequence[NDArray[Any]]
-    scored: Sequence[NDArray[np.bool_] | None]
-    count: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-
-    def take(self, rows: NDArray[np.int64]) -> Rows:
-        """Return some of the rows, in that order."""
-        return Rows(
-            code=self.code[rows],
-            scores=[score[rows] for score in self.scores],
-            scored=[None if some is None else some[rows] for some in self.scored],
-            count=self.count[rows],
-            weight=None if self.weight is None else self.weight[rows],
-        )
-
-    def merged(self) -> Rows:
-        """Make one row of those that are alike, in an order that depends on nothing else."""
-        told: list[NDArray[Any]] = [self.code]
-        for score, some in zip(self.scores, self.scored, strict=True):
-            told.append(np.unique(score, return_inverse=True)[1].astype(np.int32))
-            if some is not None:
-                told[-1][~some] = -1
-        if self.weight is not None:
-            told.append(np.unique(self.weight, return_inverse=True)[1].astype(np.int32))
-        _, first, place = np.unique(
-            np.stack(told, axis=1), axis=0, return_index=True, return_inverse=True
-        )
-        merged = self.take(first)
-        np.copyto(merged.count, 0)
-        np.add.at(merged.count, place.ravel(), self.count)
-        return merged
-
-    @property
-    def group(self) -> Group:
-        """The rows as a group, if they stand class by class."""
-        return Group.of(self.code, self.scores, self.scored)
+NUMBERS = ("se", "lower", "upper", "ci_level")
+FEW = 300  # rows of a group from which it is quicker to look at groups one by one
 
 
 def measured(
@@ -84,87 +46,109 @@ def measured(
 ) -> pl.DataFrame:
     """Return the keys of each group, then the columns of the table."""
     every = list(read(frame, bound))
-    first = every[0]
-    used, left_out, absent = _states(every)
-    weight = None if first.weight is None else scaled(first.weight)[0]
+    first, used = every[0], Used.of(every)
+    found = Groups.of(first.keys, len(codes))
+    groups, group = found.keys.height, numbered_groups(found.starts, found.order)
+    order = np.flatnonzero(used.used)
+    order = order[np.argsort(group[order] * len(every) + codes[order], kind="stable")]
     rows = Rows(
         code=codes,
         scores=[cases.score for cases in every],
         scored=[None if cases.state is None else cases.state != State.UNSCORED for cases in every],
-        count=np.ones(len(codes), np.int64) if first.count is None else first.count,
-        weight=weight,
-    )
-    groups = Groups.of(first.keys, len(codes))
-    keys = stream_keys(groups.keys)
-    columns: dict[str, list[Any]] = {name: [] for name in multiclass_auc_schema()}
-    for i in range(groups.keys.height):
-        places = groups.order[groups.starts[i] : groups.starts[i + 1]]
-        missing = int(rows.count[places[left_out[places] & ~absent[places]]].sum())
-        places = places[used[places]]
-        own = rows.take(places[np.argsort(codes[places], kind="stable")])
-        found = _areas(own, averages, confidence, keys[i])
-        for name in averages:
-            line = {
-                "average": name,
-                "n": int(own.count.sum()),
-                "n_missing": missing + _unscored(own),
-                "n_classes": len(every),
-                "n_classes_used": len(np.unique(own.code)),
-                **found[name],
-            }
-            for column, values in columns.items():
-                values.append(line.get(column))
-    spread_keys = np.repeat(np.arange(groups.keys.height), len(averages))
-    table = groups.keys[spread_keys] if groups.keys.width else pl.DataFrame(height=len(averages))
+        count=used.count,
+        weight=None if first.weight is None else scaled(first.weight)[0],
+        cluster=first.cluster,
+    ).take(order)
+    starts = np.searchsorted(group[order], np.arange(groups + 1))
+    n, n_classes = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    np.add.at(n, group[order], rows.count)
+    cells = np.unique(group[order] * len(every) + rows.code) // len(every)
+    np.add.at(n_classes, cells, 1)
+    areas = _areas(rows, starts, averages)
+    lines = {
+        "n": n,
+        "n_missing": used.n_missing(group, groups),
+        "n_classes": np.full(groups, len(every)),
+        "n_classes_used": n_classes,
+    }
+    notes = np.select([np.diff(starts) == 0, n_classes < 2], ["no_rows", "one_class"], "")
+    columns: dict[str, Any] = {
+        "average": [*averages] * groups,
+        **{name: np.repeat(values, len(averages)) for name, values in lines.items()},
+        "auc": np.stack([areas[name] for name in averages], axis=1).ravel(),
+        "note": [note or None for note in np.repeat(notes, len(averages)).tolist()],
+        **{name: np.full(groups * len(averages), np.nan) for name in NUMBERS},
+        "ci_method": [None] * (groups * len(averages)),
+    }
+    if confidence.ci is not None:
+        keys = stream_keys(found.keys)
+        for i in np.flatnonzero(n_classes > 1).tolist():
+            own = rows.take(slice(starts[i], starts[i + 1])).merged()
+            places = range(i * len(averages), (i + 1) * len(averages))
+            area = dict(zip(averages, columns["auc"][places.start : places.stop], strict=True))
+            for place, line in zip(places, _intervals(own, area, confidence, keys[i]), strict=True):
+                for name, value in line.items():
+                    columns[name][place] = value
+    schema = multiclass_auc_schema()
+    table = found.keys[np.repeat(np.arange(groups), len(averages))]
+    table = table if found.keys.width else pl.DataFrame(height=len(averages))
     return table.with_columns(
-        pl.Series(name, columns[name], dtype, nan_to_null=True)
-        for name, dtype in multiclass_auc_schema().items()
+        pl.Series(name, columns[name], dtype, nan_to_null=True) for name, dtype in schema.items()
     )
 
 
-def _states(every: list[Cases]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which rows are used, left out, and absent; a row is left out for all classes."""
-    left_out = np.zeros(len(every[0].negative), bool)
-    absent = left_out.copy()
-    for cases in every:
-        if cases.state is not None:
-            left_out |= cases.state == State.LEFT_OUT
-            absent |= cases.state == State.ABSENT
-    return ~left_out & ~absent, left_out, absent
-
-
-def _unscored(rows: Rows) -> int:
-    """Count the rows that lack some score, and are errors."""
-    some = np.zeros(len(rows.code), bool)
-    for scored in rows.scored:
-        some |= False if scored is None else ~scored
-    return int(rows.count[some].sum())
-
-
-def _areas(
-    rows: Rows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
-) -> dict[Average, dict[str, Any]]:
-    """Return the area, interval and note of each average of one group."""
-    note = "no_rows" if not len(rows.code) else "one_class"
-    if len(np.unique(rows.code)) < 2:
-        return {name: {"note": note} for name in averages}
-    group = rows.group
-    mass = rows.count if rows.weight is None else rows.count * rows.weight
-    areas = group.areas(mass[None, :], averages, group.classes(averages))
-    found = {name: {"auc": float(areas[name][0])} for name in averages}
-    if confidence.ci is None:
-        return found
-    values, redrawn = _replicates(rows.merged(), averages, confidence, key)
-    for name in averages:
-        found[name] |= _interval(found[name]["auc"], np.sort(values[name]), redrawn, confidence)
+def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:
+    """Return the areas of each group; NaN with fewer than 2 classes."""
+    groups, size = len(starts) - 1, int(rows.count.sum())
+    exact = rows.weight is None and size * size * len(rows.scores) <= LARGEST
+    if exact and len(rows.code) < FEW * groups:
+        group = np.repeat(np.arange(groups), np.diff(starts))
+        return grouped_areas(rows, group, groups, averages)
+    found = {name: np.full(groups, np.nan) for name in averages}
+    for i in np.flatnonzero(np.diff(starts)):
+        own = rows.take(slice(starts[i], starts[i + 1]))
+        group_of = own.group
+        for name, area in group_of.areas(
+            own.mass[None, :], averages, group_of.classes(averages)
+        ).items():
+            found[name][i] = area[0]
     return found
+
+
+def _intervals(
+    rows: Rows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
+) -> Iterator[dict[str, Any]]:
+    """Yield standard error, limits and note of each average of one group."""
+    values, redrawn = _replicates(rows, list(areas), confidence, key)
+    bca = confidence.ci == "bootstrap_bca"
+    influence = influences(rows, list(areas)) if bca else {}
+    for name, area in areas.items():
+        rising = np.sort(values[name])
+        if same(rising[0], rising[-1]):
+            yield {"ci_level": confidence.level, "note": "zero_variance"}
+            continue
+        a = skewness(rows, influence[name]) if bca else 0.0
+        lower, upper = np.clip(
+            limits_of(str(confidence.ci), confidence.level, area, rising, a), 0, 1
+        )
+        yield {
+            "ci_level": confidence.level,
+            "se": rising.std(ddof=1),
+            "lower": lower,
+            "upper": upper,
+            "ci_method": None if np.isnan(lower) else confidence.ci,
+            "note": f"redrawn:{redrawn}" if redrawn else None,
+        }
 
 
 def _replicates(
     rows: Rows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[Values, int]:
     """Return the averages of resamples of whole rows, and how many were drawn again."""
-    group, urn = rows.group, Urn.of(rows.count)
+    group, urn, unit = rows.group, Urn.of(rows.count), None
+    if rows.cluster is not None:
+        clusters, unit = np.unique(rows.cluster, return_inverse=True)
+        urn = Urn.of(np.ones(len(clusters), np.int64))
     classes = list(group.classes(averages))
     size = max(1, BLOCK // max(urn.size, len(rows.code)))
     firsts = range(0, confidence.n_boot, size)
@@ -175,7 +159,8 @@ def _replicates(
         counts = np.zeros((length, len(rows.code)), np.int64)
         wanted, redrawn = np.arange(length), 0
         while len(wanted):
-            counts[wanted] = urn.draw(stream, np.full(len(wanted), urn.total))
+            drawn = urn.draw(stream, np.full(len(wanted), urn.total))
+            counts[wanted] = drawn if unit is None else drawn[:, unit] * rows.count
             wanted = wanted[group.present(counts[wanted]) < 2]
             redrawn += len(wanted)
         mass = counts if rows.weight is None else counts * rows.weight
@@ -184,22 +169,3 @@ def _replicates(
     done = spread(batch, range(len(firsts)))
     values = {name: np.concatenate([part[0][name] for part in done]) for name in averages}
     return values, sum(part[1] for part in done)
-
-
-def _interval(
-    area: float, values: NDArray[np.float64], redrawn: int, confidence: Confidence
-) -> dict[str, Any]:
-    """Return standard error, limits and note from rising replicates."""
-    note = f"redrawn:{redrawn}" if redrawn else None
-    level = {"ci_level": confidence.level}
-    if same(values[0], values[-1]):
-        return {**level, "note": "zero_variance"}
-    lower, upper = np.clip(limits_of(str(confidence.ci), confidence.level, area, values), 0, 1)
-    return {
-        **level,
-        "se": float(values.std(ddof=1)),
-        "lower": float(lower),
-        "upper": float(upper),
-        "ci_method": confidence.ci,
-        "note": note,
-    }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rocframe.predictions import By, Column, Count, Missing
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
-Method = Literal["bootstrap", "bootstrap_basic"]
+Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 
 
 def multiclass_auc(
@@ -38,6 +38,7 @@ def multiclass_auc(
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
+    cluster: Column | None = None,
     weight: Column | None = None,
     count: Count = ...,
     missing: Missing = "raise",
@@ -68,7 +69,8 @@ def multiclass_auc(
         `"micro"`: the area of all scores of all classes in one ranking.
     ci
         Method of the interval: quantiles of resamples, `"bootstrap"`, or these turned about the
-        estimate, `"bootstrap_basic"`; None for no interval.
+        estimate, `"bootstrap_basic"`, or corrected for bias and skewness, `"bootstrap_bca"`; None
+        for no interval.
     level
         Share of intervals that cover, between 0 and 1.
     n_boot
@@ -76,6 +78,9 @@ def multiclass_auc(
     seed
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
+    cluster
+        Column or expression saying which rows belong together, such as those of one user: what
+        varies is independent clusters, whose rows need not be.
     weight
         Column or expression with the importance of a row, finite and at least 0.
     count
@@ -96,7 +101,8 @@ def multiclass_auc(
         `n_classes_used` those that rows are of: the averages are over these, except `"micro"`,
         which has the negatives of all. `auc` is null with fewer than two. `note` (String) is
         null, or the first that applies of `no_rows, one_class, zero_variance, redrawn`; the last
-        with a number, as in `redrawn:12`: so many resamples had one class only.
+        with a number, as in `redrawn:12`: so many resamples had one class only. Limits of
+        `"bootstrap_bca"` are null where all resamples lie on one side of the estimate.
 
     Raises
     ------
@@ -114,7 +120,9 @@ def multiclass_auc(
     Notes
     -----
     Classes are worked on one at a time, next to the table itself. Resamples draw whole rows,
-    whatever their class, as often as there are rows, and average over the classes they have.
+    whatever their class, as often as there are rows, and average over the classes they have; or
+    whole clusters, as many as there are. Skewness comes from the derivatives of an average by the
+    mass of each row.
 
     References
     ----------
@@ -124,6 +132,9 @@ def multiclass_auc(
 
     F. Provost, P. Domingos (2003), "Tree induction for probability-based ranking", Machine
     Learning 52, 199-215. doi:10.1023/A:1024099825458
+
+    B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
+    Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
 
     Examples
     --------
@@ -166,7 +177,9 @@ def multiclass_auc(
                 "a row is an instance and a class, and here a row has a score for each class",
                 f'Bring them side by side first, say .pivot({found.of!r}, index="id", …).',
             )
-        given = Given(label=label, by=by, weight=weight, count=count, missing=missing)
+        given = Given(
+            label=label, by=by, weight=weight, count=count, missing=missing, cluster=cluster
+        )
         node = coded(
             plan,
             schema,

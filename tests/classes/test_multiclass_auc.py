@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from statistics import fmean, pstdev
+from statistics import NormalDist, fmean, pstdev
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.classes import measured
+from rocframe.classes.influence import influences, skewness
 from tests.strategies import few, shuffled
 
 ABC = ["a", "b", "c"]
@@ -263,6 +266,42 @@ def test_resamples_are_those_of_whole_rows():
     assert redrawn / (redrawn + 40_000) == pytest.approx(undefined, rel=0.05)
 
 
+CLUSTERED = pl.DataFrame(
+    {
+        "user": ["u", "u", "u", "v", "v", "w", "w", "x"],
+        "truth": ["a", "b", "a", "b", "c", "c", "a", "a"],
+        "a": [0.75, 0.25, 0.5, 0.5, 0.0, 0.25, 0.25, 0.0],
+        "b": [0.25, 0.5, 0.25, 0.25, 0.25, 0.5, 0.25, 0.5],
+        "c": [0.0, 0.25, 0.25, 0.25, 0.75, 0.25, 0.5, 0.5],
+    }
+)
+
+
+def test_resamples_of_clusters_are_whole_clusters():
+    users = CLUSTERED.partition_by("user", maintain_order=True, include_key=False)
+    rows = [[(1, *row) for row in user.rows()] for user in users]
+    drawn = [
+        by_counting([row for i in place for row in rows[i]], ABC)
+        for place in product(range(4), repeat=4)
+    ]
+    options = {"ci": "bootstrap", "n_boot": 40_000, "seed": 2}
+    found = rf.multiclass_auc(CLUSTERED, "truth", ABC, cluster="user", **options)
+    for name in AVERAGES:
+        values = [float(one[name]) for one in drawn if one[name] is not None]
+        own = found.filter(pl.col("average") == name)
+        assert own["se"].item() == pytest.approx(pstdev(values), rel=0.02)
+    undefined = sum(one["macro"] is None for one in drawn) / len(drawn)
+    redrawn = int(found["note"][0].removeprefix("redrawn:"))
+    assert redrawn / (redrawn + 40_000) == pytest.approx(undefined, rel=0.2)
+    named = CLUSTERED.with_columns(pl.col("user").replace({"u": "z", "x": "o"}))
+    assert_frame_equal(
+        rf.multiclass_auc(named, "truth", ABC, cluster="user").drop("note"),
+        rf.multiclass_auc(CLUSTERED, "truth", ABC).drop("note"),
+    )
+    single = rf.multiclass_auc(CLUSTERED, "truth", ABC, cluster=pl.lit(1), **options)
+    assert single["note"].to_list() == ["zero_variance"] * 4
+
+
 DIGITS = rf.datasets.digits().filter(pl.col("label") < 4).drop("fold", "id")
 DIGIT = {digit: f"p{digit}" for digit in range(4)}
 BOOT = {"ci": "bootstrap", "n_boot": 200, "seed": 3}
@@ -297,6 +336,53 @@ def test_both_kinds_of_limits_lie_about_the_estimate():
     assert basic["lower"].to_list() == pytest.approx(turned, abs=1e-14)
     assert plain["se"].to_list() == basic["se"].to_list()
     assert plain["ci_level"].to_list() == [0.95] * 4
+
+
+@pytest.mark.parametrize("cluster", [None, "user"])
+def test_bca_limits_are_quantiles_shifted_by_bias_and_skewness(cluster, monkeypatch):
+    kept = []
+    replicates = measured._replicates
+
+    def keep(*arguments):
+        kept.append((arguments[0], replicates(*arguments)[0]))
+        return replicates(*arguments)
+
+    monkeypatch.setattr(measured, "_replicates", keep)
+    options = {"ci": "bootstrap_bca", "n_boot": 999, "seed": 1, "cluster": cluster}
+    found = rf.multiclass_auc(CLUSTERED, "truth", ABC, **options)
+    ((rows, values),) = kept
+    influence = influences(rows, AVERAGES)
+    normal = NormalDist()
+    for one in found.iter_rows(named=True):
+        drawn = np.sort(values[one["average"]])
+        tied = np.isclose(drawn, one["auc"], rtol=1e-12, atol=1e-12)
+        share = (((drawn < one["auc"]) & ~tied).sum() + tied.sum() / 2) / len(drawn)
+        bias, a = normal.inv_cdf(share), skewness(rows, influence[one["average"]])
+        for name, p in (("lower", 0.025), ("upper", 0.975)):
+            z = bias + normal.inv_cdf(p)
+            place = normal.cdf(bias + z / (1 - a * z)) * 1000 - 1
+            first = min(max(int(place), 0), 998)
+            ends = drawn[first], drawn[min(first + 1, 998)]
+            limit = ends[0] + (place - first) * (ends[1] - ends[0]) if place >= 0 else drawn[0]
+            assert one[name] == pytest.approx(limit, abs=1e-12)
+        assert one["ci_method"] == "bootstrap_bca"
+
+
+def test_bca_limits_are_null_where_all_resamples_lie_on_one_side():
+    options = {"ci": "bootstrap_bca", "n_boot": 2, "seed": 0, "average": "macro"}
+    (found,) = rf.multiclass_auc(CLUSTERED, "truth", ABC, **options).to_dicts()
+    plain = rf.multiclass_auc(CLUSTERED, "truth", ABC, **{**options, "ci": "bootstrap"})
+    assert plain["upper"].item() < found["auc"] or plain["lower"].item() > found["auc"]
+    assert found["se"] == plain["se"].item()
+    assert found["lower"] is found["upper"] is found["ci_method"] is None
+
+
+def test_clusters_need_to_know_each_row():
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.multiclass_auc(CLUSTERED.with_columns(n=1), "truth", ABC, cluster="user", count="n")
+    assert str(caught.value).startswith(
+        "count='n': cluster= needs to know each row, and these are many in one.\n"
+    )
 
 
 def test_areas_without_spread_have_no_interval():
