@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import rocframe as rf
+from bench import classes
+from bench.case import Case
 from bench.data import predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import polars as pl
-
-
-class Case(NamedTuple):
-    """One measurement: what, on which table, the goal as a multiple of np.sort, and the work."""
-
-    what: str
-    table: str
-    goal: float | None
-    work: Callable[[], object]
 
 
 # Groups, goal of auc without and of curve with every point, as multiples of np.sort.
@@ -68,6 +61,7 @@ def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]
         if plain and peers:
             cases += list(_peers(frame, groups, name))
         yield frame, cases
+    yield from classes.every(rows)
 
 
 def _auc(frame: pl.DataFrame, by: str | None, **options: Any) -> Callable[[], object]:

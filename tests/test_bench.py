@@ -15,6 +15,7 @@ def test_every_benchmark_of_this_package_runs():
             assert case.work() is not None
             names.add(case.what)
     assert {"auc", "curve", "curve, weights", "auc, expression"} <= names
+    assert {"one_vs_rest, streamed", "multiclass_auc", "volume, by order"} <= names
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():

@@ -60,6 +60,15 @@ VERBS = {
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
     "auc test": lambda frame, by: rf.auc_test(frame, "label", "score", by=by),
     "auc test of models": lambda frame, by: rf.auc_test(frame, "label", ["score", "other"], by=by),
+    "areas of many classes": lambda frame, by: rf.multiclass_auc(
+        frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
+    ),
+    "volume": lambda frame, by: rf.volume(
+        frame, pl.col("n").clip(0, 2), "score", classes=[0, 1, 2], by=by
+    ),
+    "volume of sums": lambda frame, by: rf.volume(
+        frame, pl.col("n").clip(0, 2), {0: "score", 1: "other", 2: "w"}, by=by
+    ),
     "band": lambda frame, by: band(frame, by, grid=5),
     "band, at its points": lambda frame, by: band(frame, by, method="threshold", grid="curve"),
     "band, weighted": lambda frame, by: band(
@@ -175,6 +184,7 @@ def test_only_the_columns_that_are_needed_are_read(scan, verb, request):
         + any(word in name for word in ("average", "fold", "gap"))
         + ("models" in name)
         + ("weighted" in name)
+        + 2 * any(word in name for word in ("many classes", "sums"))
         + (name == "curve, weighted")
     )  # count
     assert f"PROJECT {needed}/{PREDICTIONS.width} COLUMNS" in verb(scan, "g").explain()

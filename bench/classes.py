@@ -1,0 +1,87 @@
+"""Tables of many classes, and what is measured on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+import rocframe as rf
+from bench.case import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MANY = 1_000  # classes
+SMALL = 20  # rows of a small group
+
+
+def every(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
+    """Yield tables and the cases to run on them."""
+    size, instances = min(MANY, rows // 100), rows // 100
+    wide = table(instances, size)
+    names = wide.columns[1:-1]
+    name = f"{instances:,} rows, {size:,} classes"
+    yield (
+        wide,
+        [
+            Case("one_vs_rest, streamed", name, None, _streamed(wide, names)),
+            Case(
+                "multiclass_auc, macro",
+                name,
+                None,
+                lambda: rf.multiclass_auc(wide, "truth", names, average="macro"),
+            ),
+        ],
+    )
+    groups = rows // 1_000
+    small = table(groups * SMALL, 3).with_columns(group=pl.int_range(pl.len()) // SMALL)
+    three = small.columns[1:-1]
+    name = f"{groups:,} groups of {SMALL} rows, 3 classes"
+    yield (
+        small,
+        [
+            Case(
+                "multiclass_auc",
+                name,
+                None,
+                lambda: rf.multiclass_auc(small, "truth", three, by="group"),
+            )
+        ],
+    )
+    ordered = table(rows // 10, 3)
+    name = f"{rows // 10:,} rows"
+    yield (
+        ordered,
+        [
+            Case(
+                "volume, by order",
+                name,
+                None,
+                lambda: rf.volume(ordered, "truth", "c0", classes=["c1", "c2", "c0"]),
+            )
+        ],
+    )
+
+
+def table(rows: int, classes: int) -> pl.DataFrame:
+    """Return random scores of so many classes, which tell them apart a little, and a group."""
+    rng = np.random.default_rng(rows + classes)
+    truth = rng.integers(0, classes, rows)
+    columns = {}
+    for i in range(classes):
+        score = rng.standard_normal(rows, dtype=np.float32)
+        score[truth == i] += 1.5
+        columns[f"c{i}"] = score
+    names = pl.Series([*columns])
+    return pl.DataFrame(
+        {"truth": names.gather(pl.Series(truth)), **columns, "group": np.zeros(rows, np.int64)}
+    )
+
+
+def _streamed(wide: pl.DataFrame, names: list[str]) -> Callable[[], object]:
+    """Take the mean score of the rows of each class, in one pass over the long table."""
+    long = rf.one_vs_rest(wide.lazy(), "truth", names, keep=[])
+    mean = pl.col("score").filter("label").mean()
+    return lambda: long.group_by("class").agg(mean).collect(engine="streaming")
