@@ -48,7 +48,7 @@ def test_a_method_has_the_docs_name_and_signature_of_the_function(frame, verb):
     signature = inspect.signature(function)
     first, *rest = signature.parameters.values()
     assert first.kind is inspect.Parameter.POSITIONAL_ONLY
-    assert first.name in {"predictions", "curves"}
+    assert first.name in {"predictions", "curves", "table"}
     assert inspect.signature(method) == signature.replace(parameters=rest)
     assert inspect.getdoc(method) == inspect.getdoc(function)
     assert method.__name__ == verb
