@@ -30,6 +30,9 @@ def average(
     *,
     over: str | Sequence[str] = "fold",
     method: Method = "vertical",
+    fixed: str | pl.Expr | None = None,
+    metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
+    nearest: bool = False,
     grid: Grid = 101,
     interval: Spread | None = "corrected",
     level: float = 0.95,
@@ -39,6 +42,9 @@ def average(
     ranks: Literal["within"] | None = None,
     n_boot: int = 2000,
     seed: int | None = None,
+    prevalence: float | None = None,
+    beta: float = 1.0,
+    costs: Mapping[str, float] | None = None,
     by: By = None,
     kind: KindName | None = None,
 ) -> FrameT:
@@ -177,12 +183,23 @@ def average(
     └─────────────┘
     """
     # numpy loads with the first average, not with the package.
-    from rocframe.averages.plan import Plan
+    from rocframe.averages.held import Asked
+    from rocframe.averages.plan import POINTS, Plan
 
-    plan = Plan.of(
+    asked = Asked.of(
+        method,
+        fixed=fixed,
+        metrics=metrics,
+        grid=grid,
+        nearest=nearest,
+        prevalence=prevalence,
+        beta=beta,
+        costs=costs,
+    )
+    checked = Plan.of(
         as_over(over),
         method,
-        grid=grid,
+        grid=grid if asked is None else POINTS,
         interval=interval,
         level=level,
         test_per_train=test_per_train,
@@ -196,10 +213,14 @@ def average(
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = layout(schema, by, ())
         shape = kind_of(list(schema), kind)
-        for name in plan.over:
+        for name in checked.over:
             _check_key(name, table)
-        rest = tuple(name for name in table.by if name not in plan.over)
-        if plan.method == "pooled":
+        rest = tuple(name for name in table.by if name not in checked.over)
+        plan, held = (checked, None) if asked is None else asked.on(shape, checked)
+        pooling = plan.method == "pooled" and held is None
+        if held is not None:
+            made = held.schema
+        elif pooling:
             made = {
                 THRESHOLD: pl.Float64(),
                 **{name: _summed(table.row[name]) for name in WALK[1:]},
@@ -220,10 +241,15 @@ def average(
 
         def find(rows: pl.DataFrame) -> pl.DataFrame:
             from rocframe.averages.averaged import averaged
+            from rocframe.averages.held_means import held_means, held_pooled
             from rocframe.averages.pooled import pooled
 
             whole = opened(rows, table)
-            if plan.method == "pooled":
+            if held is not None and plan.method == "pooled":
+                return held_pooled(whole, shape, held, plan)
+            if held is not None:
+                return held_means(whole, held, plan)
+            if pooling:
                 return pooled(whole, shape, plan.over, ranked=plan.ranked)
             return averaged(whole, shape, plan)
 
@@ -232,7 +258,7 @@ def average(
             find,
             schema={**{name: table.keys[name] for name in rest}, **made},
             by=rest,
-            anchor=THRESHOLD if plan.method == "pooled" else "n_curves",
+            anchor=THRESHOLD if pooling else "n_curves",
         )
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))

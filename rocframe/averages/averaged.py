@@ -17,7 +17,7 @@ from rocframe.rates import NAMES
 from rocframe.vocabulary import CONFUSION, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -77,12 +77,13 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
     keys = members.keys
     table = keys[places] if keys.width else pl.DataFrame(height=len(places))
     return table.with_columns(
-        pl.Series(name, _values(parts[name]), dtype, nan_to_null=True)
+        pl.Series(name, values_of(parts[name]), dtype, nan_to_null=True)
         for name, dtype in schema.items()
     )
 
 
-def _values(parts: list[NDArray[Any]]) -> Any:
+def values_of(parts: list[NDArray[Any]]) -> Any:
+    """Put the values of a column together, texts as a list."""
     if not parts:
         return []
     whole = np.concatenate(parts)
@@ -90,20 +91,28 @@ def _values(parts: list[NDArray[Any]]) -> Any:
 
 
 def _tasks(work: Work) -> Iterator[Task]:
-    """Cut the work into pieces whose values fit into memory many times."""
-    members, plan = work.members, work.plan
-    common = None
+    """Cut the work into pieces."""
+    plan, common = work.plan, None
     if isinstance(plan.grid, list):
         common = np.array(plan.grid)
     elif isinstance(plan.grid, int) and plan.method != "threshold":
         common = np.arange(plan.grid) / (plan.grid - 1)
+    return tasks_of(work.members, common, lambda group: _own(work, group))
+
+
+def tasks_of(
+    members: Members,
+    common: NDArray[np.float64] | None,
+    own: Callable[[int], NDArray[np.float64]],
+) -> Iterator[Task]:
+    """Yield pieces whose values fit into memory many times: common ones, or each group's own."""
     first, groups = 0, len(members.notes)
     while first < groups:
         last = first + 1
         if common is not None:
             most = members.starts[first] + CELLS // len(common)
             last = max(last, int(np.searchsorted(members.starts, most, "right")) - 1)
-        values = _own(work, first) if common is None else common
+        values = own(first) if common is None else common
         step = max(1, CELLS // int(members.starts[last] - members.starts[first]))
         if last > first + 1:  # these fit at once
             step = len(values)
@@ -167,7 +176,7 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     fixed = np.broadcast_to(values, shape)
     if plan.method == "threshold":
         return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
-    thresholds = dict(zip(("threshold_mean", "threshold_sd"), _thresholds(cell("")), strict=True))
+    thresholds = dict(zip(("threshold_mean", "threshold_sd"), with_infinite(cell("")), strict=True))
     return columns | {track.name: fixed} | thresholds
 
 
@@ -189,8 +198,8 @@ def _taken(places: Places, name: str) -> NDArray[np.float64]:
     return places.rate(name) if name else np.where(places.there, places.threshold, np.nan)
 
 
-def _thresholds(cell: Cell) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and spread of thresholds, some of which may be infinite."""
+def with_infinite(cell: Cell) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and spread of thresholds or rates, some of which may be infinite."""
     ends = np.isinf(cell.values)
     finite = Cell(values=np.where(ends, 0.0, cell.values), weight=cell.weight, starts=cell.starts)
     mean = finite.mean

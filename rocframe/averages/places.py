@@ -147,7 +147,7 @@ def places_at(
         return found
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        after = _bisected(passed, first, last, len(values))
+        after = bisected(passed, first, last, len(values))
         below, above = np.clip(after - 1, first, last), np.clip(after, first, last)
         if end == "first":
             exact = (after <= last) & (track.count(above) / total == value)
@@ -178,7 +178,7 @@ def places_above(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.
         found: NDArray[np.bool_] = walk[THRESHOLD][row] >= thresholds[None, :]
         return found
 
-    row = _bisected(passed, first, last, len(thresholds)) - 1
+    row = bisected(passed, first, last, len(thresholds)) - 1
     tp, fp = (walk[name][row].astype(np.float64) for name in ("tp", "fp"))
     complete = walk["tn"][last] <= ROUNDING * track.neg[curve]
     there = complete | (walk[THRESHOLD][last] <= thresholds[None, :])
@@ -186,7 +186,7 @@ def places_above(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.
     return track.places(curve, tp=tp, fp=fp, threshold=given, there=there)
 
 
-def _bisected(
+def bisected(
     passed: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     first: NDArray[np.int64],
     last: NDArray[np.int64],

@@ -26,7 +26,7 @@ ROWS: tuple[tuple[float | None, ...], ...] = (
 )
 
 
-def check_rowwise(name: str, expr: pl.Expr) -> None:
+def check_rowwise(name: str, expr: pl.Expr, argument: str = "metrics") -> None:
     """Check that an expression makes one number of each row, from that row alone."""
     frame = pl.DataFrame(ROWS, schema=dict.fromkeys(WALK, pl.Float64), orient="row")
     try:
@@ -34,13 +34,13 @@ def check_rowwise(name: str, expr: pl.Expr) -> None:
         alone = [_made(frame[i], expr) for i in range(len(ROWS))]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         why = (str(error).splitlines() or ["polars says no more"])[0]
-        raise _wrong(name, f"it cannot be worked out row by row: {why}") from error
+        raise _wrong(argument, name, f"it cannot be worked out row by row: {why}") from error
     for made in (together, *alone):
         if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
             wrong, todo = f"it makes {made.dtype}", "Give a number, or a Boolean."
-            raise OptionValueError.of("metrics", name, wrong, todo)
+            raise OptionValueError.of(argument, name, wrong, todo)
     if not _equal(_numbers(together), [_numbers(one)[0] for one in alone]):
-        raise _wrong(name, "what it makes of a row depends on other rows")
+        raise _wrong(argument, name, "what it makes of a row depends on other rows")
 
 
 def _made(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
@@ -58,9 +58,9 @@ def _equal(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
     )
 
 
-def _wrong(name: str, wrong: str) -> OptionValueError:
+def _wrong(argument: str, name: str, wrong: str) -> OptionValueError:
     todo = (
         "The counts of all groups and resamples stand in one column: "
         'say pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
     )
-    return OptionValueError.of("metrics", name, wrong, todo)
+    return OptionValueError.of(argument, name, wrong, todo)

@@ -1,0 +1,95 @@
+"""Metrics at fixed values of another by definition: slow, in exact fractions, walking each curve."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.averages.folds import Counts
+
+Linear = tuple[Fraction, Fraction]
+
+# A metric is one sum over another; both are linear in the counts.
+METRICS: dict[str, Callable[[Fraction, Fraction, Fraction, Fraction], Linear]] = {
+    "tpr": lambda tp, fp, pos, neg: (tp, pos),
+    "fpr": lambda tp, fp, pos, neg: (fp, neg),
+    "specificity": lambda tp, fp, pos, neg: (neg - fp, neg),
+    "fnr": lambda tp, fp, pos, neg: (pos - tp, pos),
+    "alert_rate": lambda tp, fp, pos, neg: (tp + fp, pos + neg),
+    "rnp": lambda tp, fp, pos, neg: (pos + neg - tp - fp, pos + neg),
+    "precision": lambda tp, fp, pos, neg: (tp, tp + fp),
+    "npv": lambda tp, fp, pos, neg: (neg - fp, neg - fp + pos - tp),
+    "accuracy": lambda tp, fp, pos, neg: (tp + neg - fp, pos + neg),
+    "f1": lambda tp, fp, pos, neg: (2 * tp, tp + fp + pos),
+    "jaccard": lambda tp, fp, pos, neg: (tp, fp + pos),
+    "youden": lambda tp, fp, pos, neg: (tp * neg - fp * pos, pos * neg),
+    "kappa": lambda tp, fp, pos, neg: (
+        2 * (tp * neg - fp * pos),
+        (tp + fp) * neg + pos * (pos - tp + neg - fp),
+    ),
+    "tp": lambda tp, fp, pos, neg: (tp, Fraction(1)),
+}
+
+# Of several places with a value of these, the one with the highest threshold counts.
+FROM_ABOVE = ("tpr", "fnr", "npv", "tp")
+
+
+def metric(name: str, counts: Counts) -> Fraction | None:
+    part, whole = METRICS[name](*counts)
+    return part / whole if whole else None
+
+
+def begun(name: str, rows: list[Counts], counts: Counts) -> Fraction | None:
+    """A random part of the highest scores has the precision of all of them."""
+    nothing = name == "precision" and counts[0] + counts[1] == 0
+    return metric(name, rows[1] if nothing else counts)
+
+
+def places(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
+    """Every place of a curve with this value, from the highest threshold down."""
+    found = [rows[0]] if metric(fixed, rows[0]) == value else []
+    for first, second in pairwise(rows):
+        a, b = metric(fixed, first), metric(fixed, second)
+        if a is not None and b is not None and min(a, b) < value < max(a, b):
+            (n, d), (more_n, more_d) = METRICS[fixed](*first), METRICS[fixed](*second)
+            off, end = n - value * d, more_n - value * more_d
+            mix = off / (off - end)
+            found.append(tuple(p + mix * (q - p) for p, q in zip(first, second, strict=True)))
+        if b == value:
+            found.append(second)
+    return found
+
+
+def between(rows: list[Counts], fixed: str, value: Fraction) -> Counts | None:
+    every = places(rows, fixed, value)
+    if not every:
+        return None
+    return every[0] if fixed in FROM_ABOVE else every[-1]
+
+
+def nearest(rows: list[Counts], fixed: str, value: Fraction, better: str | None) -> Counts | None:
+    """The nearer row of the two about the place; of equally near ones the one as good or better."""
+    place = between(rows, fixed, value)
+    if place is None or place in rows:
+        return place
+    order = [one[0] + one[1] for one in rows]
+    after = next(i for i, called in enumerate(order) if called > place[0] + place[1])
+    two = rows[after - 1], rows[after]
+    away = [abs(metric(fixed, one) - value) for one in two]
+    if away[0] != away[1]:
+        row = two[away[1] < away[0]]
+    elif better is None:
+        row = two[0]
+    else:
+        good = (lambda m: m >= value) if better == "higher" else (lambda m: m <= value)
+        row = next(one for one in two if good(metric(fixed, one)))
+    # Of a jump the outer row, seen from where the curve was searched.
+    level, at = metric(fixed, row), rows.index(row)
+    step = -1 if fixed in FROM_ABOVE else 1
+    while 0 <= at + step < len(rows) and metric(fixed, rows[at + step]) == level:
+        at += step
+    return rows[at]
