@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocframe.curves.held import held_of
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError
@@ -74,6 +75,9 @@ def table_of(columns: Sequence[str]) -> Table:
     mean = mean_of(columns)
     if mean is not None:
         return Table(name="average", by=mean.by, ties=ONE_ROW, kind=mean.kind.name)
+    held = held_of(columns)
+    if held is not None:
+        return Table(name="average", by=held.by, ties=ONE_ROW, kind=None)
     name, start, ties = _recognised(columns)
     kind = None
     if "tn" in columns[start:]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.areas.mean import area_of_mean
+from rocframe.curves.held import check_axes
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_of
 from rocframe.curves.table import layout, opened
@@ -96,6 +97,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         mean = mean_of(list(schema))
         if mean is not None:
             return area_of_mean(plan, schema, mean)
+        check_axes(list(schema))
         layout(schema, by, ())  # the axes are looked for in a curve table only
         shape = kind_of(list(schema), kind)
         names = PRECISION_RECALL if shape.name == "precision_recall" else ("auc",)

@@ -67,10 +67,21 @@ def average(
         same in all curves; `"pooled"`, the one curve of all rows together, which needs that too.
         Over classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
         vertical, each class counting as much as it has positives; `"micro"`, pooled.
+    fixed
+        What is held fixed instead of x: the name of a metric, such as `"tpr"` or `"accuracy"`;
+        `"threshold"`; or a named expression of your own over `tp`, `fp`, `fn`, `tn`. Of a pooled
+        curve it says at which values that is read off.
+    metrics
+        What is averaged there instead of the axes: names of metrics or of the four counts, and
+        named expressions of your own, which may read `threshold` where that is fixed.
+    nearest
+        Of each curve take the row that is there and nearest to the fixed value, not the point
+        between two rows that has it.
     grid
-        Where the mean is taken: so many evenly spaced values, or these values; for `"threshold"`
-        thresholds, so many of all that there are. Or `"union"`: every value that some row of some
-        curve has, and, of shares, both sides of it, for curves may jump there.
+        Where the mean is taken: so many evenly spaced values, or these values; of thresholds, and
+        of metrics without two bounds, so many of all that there are. Or `"union"`: every value
+        that some row of some curve has, and, of the axes, both sides of it, for curves may jump
+        there.
     interval
         Method of the limits: `"corrected"`, a t interval for folds of one data set, which are
         fitted on each other's rows (Nadeau, Bengio); `"t"` and `"normal"`, for test sets that are
@@ -96,6 +107,13 @@ def average(
     seed
         Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
         depends on the seed and its key only.
+    prevalence
+        The share of positives, between 0 and 1, for which the metrics that depend on it are
+        worked out; the counts stay as they are.
+    beta
+        How many times as much recall weighs as precision, in `"f_beta"`.
+    costs
+        What a `tp`, `fp`, `fn`, `tn` costs, in `"expected_cost"`; 0 where not named.
     by
         Group columns, where they are not just the columns left of `threshold`.
     kind
@@ -126,6 +144,8 @@ def average(
     OptionValueError
         If `grid`, `test_per_train`, `weights` or the fixed axis is none that a mean can be taken
         with, or if an option is given that the method does not read.
+    UnknownOptionError
+        If `fixed` or `metrics` names no metric.
 
     See Also
     --------
@@ -135,6 +155,11 @@ def average(
     -----
     Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
     at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts.
+
+    An accuracy or a precision may be reached several times. Then the place with the lowest
+    threshold counts, as for an FPR; but the highest for what is said of uncalled rows, as for a
+    TPR: `fnr`, `npv`, `false_omission_rate` and `lr_neg`. A row counts that has the value, and so
+    does the point between two rows of which one is above and one below.
 
     With `grid="union"`, the area under the vertical mean of ROC curves is the mean of their areas.
 
@@ -181,6 +206,22 @@ def average(
     ╞═════════════╡
     │ 0.75        │
     └─────────────┘
+
+    The precision and the share of alerts where half and where all positives are found:
+
+    >>> promised = curves.roc.average(
+    ...     fixed="tpr", metrics=["precision", "alert_rate"], grid=[0.5, 1]
+    ... )
+    >>> promised.select("tpr", "precision", "precision_sd", "alert_rate")
+    shape: (2, 4)
+    ┌─────┬───────────┬──────────────┬────────────┐
+    │ tpr ┆ precision ┆ precision_sd ┆ alert_rate │
+    │ --- ┆ ---       ┆ ---          ┆ ---        │
+    │ f64 ┆ f64       ┆ f64          ┆ f64        │
+    ╞═════╪═══════════╪══════════════╪════════════╡
+    │ 0.5 ┆ 1.0       ┆ 0.0          ┆ 0.291667   │
+    │ 1.0 ┆ 0.666667  ┆ 0.0          ┆ 0.875      │
+    └─────┴───────────┴──────────────┴────────────┘
     """
     # numpy loads with the first average, not with the package.
     from rocframe.averages.held import Asked

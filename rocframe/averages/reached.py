@@ -47,8 +47,8 @@ class Segments(NamedTuple):
 class Path:
     """One metric all along all curves; `high` and `low` are what it still reaches from each row on.
 
-    `lowest` says whether the lowest threshold with a value counts, so that it is looked for from
-    the end of each curve, or the highest.
+    `exact` says whether equal values are equal floats: counts are, and shares, which are one
+    division of them, but no weights and no longer formulas.
     """
 
     track: Track
@@ -57,6 +57,7 @@ class Path:
     runs: Runs
     high: NDArray[np.float64]
     low: NDArray[np.float64]
+    exact: bool
 
     @classmethod
     def of(cls, curves: Curves, measure: Measure) -> Path:
@@ -65,7 +66,11 @@ class Path:
         walk, sizes = curves.walk, np.diff(curves.starts)
         tp, fp = (walk[name].astype(np.float64) for name in ("tp", "fp"))
         totals = (np.repeat(track.pos, sizes), np.repeat(track.neg, sizes))
-        at = _settled(measure, measure.at(walk[THRESHOLD], tp, fp, *totals))
+        exact = (measure.share is not None or measure.known in CONFUSION) and not any(
+            walk[name].dtype.kind == "f" for name in CONFUSION
+        )
+        at = measure.at(walk[THRESHOLD], tp, fp, *totals)
+        at = at if exact else _settled(at, measure.bounds)
         runs, number = _runs(at, curves.starts)
         ahead = pl.DataFrame({"run": number, "at": at}).select(
             *(
@@ -76,11 +81,11 @@ class Path:
             )
         )
         high, low = (column.to_numpy() for column in ahead)
-        return cls(track=track, measure=measure, at=at, runs=runs, high=high, low=low)
+        return cls(track=track, measure=measure, at=at, runs=runs, high=high, low=low, exact=exact)
 
     @property
     def lowest(self) -> bool:
-        """Whether of several places the one with the lowest threshold counts."""
+        """Whether of several places the one with the lowest threshold counts, or the highest."""
         return self.measure.known not in UNCALLED
 
     def values(self, curve: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -95,7 +100,8 @@ class Path:
         self, curve: NDArray[np.int64], values: NDArray[np.float64], *, nearest: bool
     ) -> Places:
         """Find the place on each curve (down) that has each value (across)."""
-        value = self._within(curve, _settled(self.measure, values))
+        sought = values if self.exact else _settled(values, self.measure.bounds)
+        value = self._within(curve, sought)
         row, there = self._reached(curve, value)
         segments = self._segments(row, value, there)
         above, below, mix = segments
@@ -257,15 +263,10 @@ def _alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.b
     return alike
 
 
-def _settled(measure: Measure, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values without the last digits, in which equal values of a formula may differ.
-
-    Counts, and shares, which are one division of them, are exact: they stay as they are.
-    """
-    if measure.share is not None or measure.known in CONFUSION:
-        return values
+def _settled(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
+    """Return values without the last digits, in which equal values of a formula may differ."""
     rounded = pl.Series(values).to_frame("at").select(pl.col("at").round_sig_figs(DIGITS))
-    if np.isfinite(measure.bounds).all():  # differences of shares may be next to nothing
+    if np.isfinite(bounds).all():  # differences of shares may be next to nothing
         rounded = rounded.select(pl.col("at").round(DIGITS))
     settled: NDArray[np.float64] = rounded.to_series().to_numpy() + 0.0
     return np.where(np.isfinite(values), settled, values)

@@ -9,6 +9,7 @@ import altair as alt
 from rocframe.charts.axes import positions
 from rocframe.charts.chance import chance
 from rocframe.charts.frame import framed, held, side_of
+from rocframe.charts.held_picture import HELD
 from rocframe.charts.layers import colored
 from rocframe.charts.mean_picture import ENDS, POINTS, mean_pictured
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
 THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 RATE = ".4~g"
-COUNTED = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
+CHANCELESS = ("precision_recall", "lift_chart", HELD)  # whose chance depends on the counts
 
 
 def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerChart | alt.FacetChart:
@@ -33,7 +34,7 @@ def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerCha
 def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
     """Draw lines, limits and points on top of each other, in panels if there are any."""
     layers = [_lines(picture), *_limits(picture), _points(picture)]
-    if picture.plane.kind.name not in COUNTED:
+    if picture.plane.kind.name not in CHANCELESS:
         layers.insert(1, chance(picture.plane))
     side = side_of(picture.panel)
     chart = alt.LayerChart(layer=layers, data=held(picture.records), width=side, height=side)

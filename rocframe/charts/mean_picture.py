@@ -13,9 +13,11 @@ import polars as pl
 from rocframe.areas.mean import ROC_AREAS, area_of_mean
 from rocframe.charts.channels import assigned
 from rocframe.charts.groups import Group, summed_up
+from rocframe.charts.held_picture import lengthened, plane_of_held
 from rocframe.charts.names import field
 from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
 from rocframe.charts.thin import corners
+from rocframe.curves.held import held_of
 from rocframe.curves.mean import mean_of
 from rocframe.frames import collected, column
 from rocframe.vocabulary import CONFUSION, THRESHOLD
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.curves.held import HeldMean
     from rocframe.curves.mean import Mean
 
 TOLERANCE = 1 / 500  # of an axis
@@ -59,11 +62,18 @@ def mean_pictured(
     detail: str | Sequence[str],
 ) -> MeanPicture:
     """Read a table of averaged curves, and choose what of it is drawn, and where."""
-    mean = cast("Mean", mean_of(table.columns))
+    metrics: tuple[str, ...] = ()
+    mean = mean_of(table.columns)
+    if mean is None:
+        held = cast("HeldMean", held_of(table.columns))
+        metrics = held.averaged
+        table, mean = lengthened(table, held)
+        if color is ... and len(metrics) > 1 and facet != mean.by[0]:
+            color = mean.by[0]
     channels = assigned(mean.by, table.columns, color=color, facet=facet, detail=detail)
     keys, starts, points = _read(table, mean)
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
-    plane = _plane(mean, points)
+    plane = plane_of_held(mean.kind, metrics, points) if metrics else _plane(mean, points)
     kept = _thinned(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
         {"curve": i} | {name: _listed(points[name][start:end][kept[start:end]]) for name in POINTS}

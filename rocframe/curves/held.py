@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.curves.mean import ABOUT, SPREAD, mean_of
-from rocframe.errors import OptionValueError
+from rocframe.errors import BrokenCurveError
 from rocframe.vocabulary import as_instance
 
 if TYPE_CHECKING:
@@ -60,14 +60,11 @@ def held_of(columns: Sequence[str]) -> HeldMean | None:
     return None
 
 
-def check_axes(argument: str, columns: Sequence[str]) -> None:
-    """Check that a table is not one of metrics that are no axes of a kind."""
+def check_axes(columns: Sequence[str]) -> None:
+    """Check that a table is none of metrics, which lie on no two axes."""
     held = held_of(columns)
     if held is not None:
-        shown = ", ".join(held.averaged)
-        raise OptionValueError.of(
-            argument,
-            shown,
-            f"these are means at a fixed {held.fixed}, and no axes of a kind of curve",
-            "Averaged curves are made without metrics=.",
+        raise BrokenCurveError.of(
+            f"curves: these are means at a fixed {held.fixed}, which have no area under them",
+            "Make the averaged curve without metrics=, along the axes of its kind.",
         )

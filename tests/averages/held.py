@@ -1,4 +1,4 @@
-"""Metrics at fixed values of another by definition: slow, in exact fractions, walking each curve."""
+"""Metrics at fixed values of another by definition: slow, in exact fractions, row after row."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ if TYPE_CHECKING:
 
     from tests.averages.folds import Counts
 
+# Counts are tp, fp, positives, negatives.
 Linear = tuple[Fraction, Fraction]
 
 # A metric is one sum over another; both are linear in the counts.
-METRICS: dict[str, Callable[[Fraction, Fraction, Fraction, Fraction], Linear]] = {
-    "tpr": lambda tp, fp, pos, neg: (tp, pos),
-    "fpr": lambda tp, fp, pos, neg: (fp, neg),
-    "specificity": lambda tp, fp, pos, neg: (neg - fp, neg),
-    "fnr": lambda tp, fp, pos, neg: (pos - tp, pos),
-    "alert_rate": lambda tp, fp, pos, neg: (tp + fp, pos + neg),
-    "rnp": lambda tp, fp, pos, neg: (pos + neg - tp - fp, pos + neg),
-    "precision": lambda tp, fp, pos, neg: (tp, tp + fp),
-    "npv": lambda tp, fp, pos, neg: (neg - fp, neg - fp + pos - tp),
-    "accuracy": lambda tp, fp, pos, neg: (tp + neg - fp, pos + neg),
-    "f1": lambda tp, fp, pos, neg: (2 * tp, tp + fp + pos),
-    "jaccard": lambda tp, fp, pos, neg: (tp, fp + pos),
-    "youden": lambda tp, fp, pos, neg: (tp * neg - fp * pos, pos * neg),
-    "kappa": lambda tp, fp, pos, neg: (
-        2 * (tp * neg - fp * pos),
-        (tp + fp) * neg + pos * (pos - tp + neg - fp),
+METRICS: dict[str, Callable[[Counts], Linear]] = {
+    "tpr": lambda c: (c[0], c[2]),
+    "fpr": lambda c: (c[1], c[3]),
+    "specificity": lambda c: (c[3] - c[1], c[3]),
+    "fnr": lambda c: (c[2] - c[0], c[2]),
+    "alert_rate": lambda c: (c[0] + c[1], c[2] + c[3]),
+    "rnp": lambda c: (c[2] + c[3] - c[0] - c[1], c[2] + c[3]),
+    "precision": lambda c: (c[0], c[0] + c[1]),
+    "npv": lambda c: (c[3] - c[1], c[2] + c[3] - c[0] - c[1]),
+    "accuracy": lambda c: (c[0] + c[3] - c[1], c[2] + c[3]),
+    "f1": lambda c: (2 * c[0], c[0] + c[1] + c[2]),
+    "jaccard": lambda c: (c[0], c[1] + c[2]),
+    "youden": lambda c: (c[0] * c[3] - c[1] * c[2], c[2] * c[3]),
+    "kappa": lambda c: (
+        2 * (c[0] * c[3] - c[1] * c[2]),
+        (c[0] + c[1]) * c[3] + c[2] * (c[2] + c[3] - c[0] - c[1]),
     ),
-    "tp": lambda tp, fp, pos, neg: (tp, Fraction(1)),
+    "tp": lambda c: (c[0], Fraction(1)),
 }
 
 # Of several places with a value of these, the one with the highest threshold counts.
@@ -39,7 +40,7 @@ FROM_ABOVE = ("tpr", "fnr", "npv", "tp")
 
 
 def metric(name: str, counts: Counts) -> Fraction | None:
-    part, whole = METRICS[name](*counts)
+    part, whole = METRICS[name](counts)
     return part / whole if whole else None
 
 
@@ -55,7 +56,7 @@ def places(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
     for first, second in pairwise(rows):
         a, b = metric(fixed, first), metric(fixed, second)
         if a is not None and b is not None and min(a, b) < value < max(a, b):
-            (n, d), (more_n, more_d) = METRICS[fixed](*first), METRICS[fixed](*second)
+            (n, d), (more_n, more_d) = METRICS[fixed](first), METRICS[fixed](second)
             off, end = n - value * d, more_n - value * more_d
             mix = off / (off - end)
             found.append(tuple(p + mix * (q - p) for p, q in zip(first, second, strict=True)))

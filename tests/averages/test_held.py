@@ -13,13 +13,13 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.averages import folds, held
-from tests.averages.test_average import TABLE, TAIL, curves, fold_tables
+from tests.averages.test_average import LEFT_OUT, TABLE, TAIL, curves, fold_tables
 
 BETTER = {"fpr": "lower", "fnr": "lower", "alert_rate": None, "rnp": None, "tp": None}
 AVERAGED = ["precision", "npv", "accuracy", "kappa"]
 SPREAD = ("sd", "se", "lower", "upper")
 GRID = [Fraction(i, 12) for i in range(13)]
-fewer = settings(max_examples=8)
+fewer = settings(max_examples=5)
 
 
 def members_of(table: pl.DataFrame) -> list[list[folds.Counts]]:
@@ -95,3 +95,348 @@ def test_the_union_has_every_value_of_every_curve(fixed, table):
     assert found[fixed].to_list() == pytest.approx([float(value) for value in grid], abs=1e-11)
     places = [[held.between(rows, fixed, value) for rows in members] for value in grid]
     compared(found, places, members, ["fpr", "tpr"])
+
+
+def test_the_means_at_fixed_accuracy_by_hand(frame):
+    # Fold 1 has the accuracies 1/3 2/3 2/3, fold 2 has 1/2 3/4 1/2 3/4 1/2; fold 3 is left out.
+    two_thirds, most = 2 / 3, 0.7
+    made = rf.average(
+        curves(frame(TABLE)),
+        fixed="accuracy",
+        metrics=["tpr", pl.col("fp").alias("false")],
+        grid=[most, two_thirds, 0.4, 0.8],
+        interval="t",
+    )
+    found = made.lazy().collect()
+    rows = found.select("accuracy", "tpr", "false", "n_curves", "threshold_mean", "note").rows()
+    # At 0.4 fold 1 has tp = 1/5 on its way up, and fold 2 never has so little. At 2/3 fold 1 has
+    # its last row; fold 2 is 2/3 of the way from 3/4 back to 1/2, at which it is beyond its row.
+    third = 1 + 1 / 3
+    assert rows == [
+        (0.4, pytest.approx(0.1), 0.0, 1, 0.9, LEFT_OUT),
+        (two_thirds, 1.0, pytest.approx((1 + third) / 2), 2, pytest.approx(0.45), LEFT_OUT),
+        (most, 1.0, pytest.approx(1.2), 1, 0.5, LEFT_OUT),
+        (0.8, None, None, 0, None, LEFT_OUT),
+    ]
+    assert found["false_sd"].to_list() == [
+        None,
+        pytest.approx((third - 1) / sqrt(2)),
+        None,
+        None,
+    ]
+    assert found.columns == [
+        "accuracy",
+        *held_columns("tpr"),
+        *held_columns("false"),
+        *TAIL,
+    ]
+
+
+def held_columns(name: str) -> list[str]:
+    return [name, *(f"{name}_{part}" for part in SPREAD)]
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("vertical", {"fixed": "fpr"}),
+        ("vertical", {"kind": "gain", "fixed": "alert_rate"}),
+        ("horizontal", {"fixed": "tpr"}),
+        ("horizontal", {"kind": "det", "fixed": "fnr"}),
+        ("threshold", {"fixed": "threshold"}),
+    ],
+)
+@pytest.mark.parametrize("grid", [7, "union"])
+def test_an_axis_that_is_named_is_held_fixed_as_its_method_says(method, options, grid):
+    many = curves(drawn(3))
+    kind = options.get("kind")
+    expected = many.roc.average(method=method, grid=grid, kind=kind)
+    assert_frame_equal(many.roc.average(**options, grid=grid), expected)
+
+
+@pytest.mark.parametrize("interval", ["corrected", "t", "normal", "binomial", "bootstrap", None])
+@pytest.mark.parametrize(("kind", "x", "y"), [("roc", "fpr", "tpr"), ("gain", "alert_rate", "tpr")])
+def test_metrics_have_the_limits_that_axes_have(interval, kind, x, y):
+    many = curves(drawn(4))
+    options = {"grid": 9, "interval": interval, "seed": 1, "n_boot": 50, "weights": "rows"}
+    axes = many.roc.average(kind=kind, **options)
+    assert_frame_equal(many.roc.average(fixed=x, metrics=y, **options), axes)
+    among = many.roc.average(fixed=x, metrics=["accuracy", y], **options)
+    assert_frame_equal(among.select(x, *held_columns(y), *TAIL), axes)
+
+
+def test_aliases_and_own_metrics_are_the_metrics_they_stand_for():
+    many = curves(drawn(5))
+    named = many.roc.average(fixed="precision", metrics=["recall", "specificity"], grid=9)
+    own = many.roc.average(
+        fixed=(pl.col("tp") / (pl.col("tp") + pl.col("fp"))).alias("mine"),
+        metrics=[
+            (pl.col("tp") / (pl.col("tp") + pl.col("fn"))).alias("a"),
+            (1 - pl.col("fp") / (pl.col("fp") + pl.col("tn"))).alias("b"),
+        ],
+        grid=[i / 8 for i in range(9)],
+    )
+    plain = ["n_curves", "threshold_sd", "note"]
+    assert_frame_equal(own.select(plain), named.select(plain))
+    for ours, mine in (("precision", "mine"), ("recall", "a"), ("specificity", "b")):
+        assert own[mine].to_list() == pytest.approx(named[ours].to_list(), abs=1e-9)
+    ppv = many.roc.average(fixed="ppv", metrics=["tpr", "tnr"], grid=9)
+    renamed = dict(zip(ppv.columns, named.columns, strict=True))
+    assert_frame_equal(ppv.rename(renamed), named)
+
+
+def test_metrics_without_bounds_are_taken_where_the_curves_have_them():
+    many = curves(drawn(6))
+    every = many.roc.average(fixed="lift", grid="union")
+    few = many.roc.average(fixed="lift", grid=5)
+    places = np.rint(np.linspace(0, every.height - 1, 5)).astype(int).tolist()
+    assert_frame_equal(few, every[places])
+    between = many.roc.average(fixed="youden", grid=5)
+    assert between["youden"].to_list() == [-1.0, -0.5, 0.0, 0.5, 1.0]
+
+
+def test_infinite_metrics_have_an_infinite_mean_and_no_spread():
+    many = curves(drawn(7))
+    for interval in ("t", "bootstrap"):
+        ends = many.roc.average(
+            metrics="lr_pos", grid=[0, 0.5], interval=interval, n_boot=20, seed=1
+        )
+        assert ends["lr_pos"].to_list()[0] == inf
+        assert ends.select(held_columns("lr_pos")[1:]).row(0) == (None,) * 4
+        assert None not in ends.select(held_columns("lr_pos")).row(1)
+
+
+def test_a_metric_that_fewer_curves_have_is_named():
+    table = pl.DataFrame(
+        {
+            "fold": [1, 1, 2, 2, 2],
+            "label": [1, 0, 1, 0, 0],
+            "score": [0.9, 0.1, 0.9, 0.1, 0.5],
+        }
+    )
+    # At the threshold 0.3 both call a positive, and fold 2 a negative too; at 0.1 all is called.
+    found = rf.average(curves(table), fixed="threshold", metrics=["npv", "lr_neg"], grid=[0.3, 0.1])
+    assert found.select("npv", "lr_neg", "n_curves", "note").rows() == [
+        (1.0, 0.0, 2, None),
+        (None, None, 2, "fewer:npv (0), lr_neg (0)"),
+    ]
+    # Above the highest score of fold 2 nothing of it is called.
+    some = rf.average(
+        curves(table.with_columns(score=pl.col("score") - (pl.col("fold") == 2) * 0.5)),
+        fixed="threshold",
+        metrics=(pl.col("tp") / (pl.col("tp") + pl.col("fp"))).alias("own"),
+        grid=[0.8],
+    )
+    assert some.select("own", "n_curves", "note").rows() == [(1.0, 2, "fewer:own (1)")]
+
+
+def test_the_nearest_thresholds_are_those_of_each_curve():
+    table = pl.DataFrame(TABLE)
+    found = rf.average(
+        curves(table), fixed="threshold", metrics="tp", nearest=True, grid=[5, 0.7, 0.3, -inf, inf]
+    )
+    # Fold 1 has the scores 0.9 and 0.4, fold 2 has 0.8 0.6 0.5 0.1: 0.7 is between two, and 0.3
+    # is nearer to 0.4 and 0.5 than to any other, or as near to 0.1.
+    assert found.select("threshold", "tp", "threshold_mean").rows() == [
+        (inf, 0.0, inf),
+        (5.0, 1.0, pytest.approx(0.85)),
+        (0.7, 1.0, pytest.approx(0.85)),
+        (0.3, 2.0, pytest.approx(0.45)),
+        (-inf, 2.0, pytest.approx(0.25)),
+    ]
+
+
+def test_net_benefit_is_averaged_at_its_thresholds():
+    rng = np.random.default_rng(9)
+    table = drawn(9).with_columns(score=pl.Series(rng.random(300)))
+    found = rf.average(curves(table), fixed="threshold", metrics="net_benefit", grid=[0.5, 0.2])
+    for at, mean in found.select("threshold", "net_benefit").rows():
+        each = []
+        for part in table.partition_by("fold"):
+            called = part.filter(pl.col("score") >= at)["label"]
+            odds = at / (1 - at)
+            each.append((called.sum() - (~called).sum() * odds) / part.height)
+        assert mean == pytest.approx(np.mean(each), abs=1e-12)
+
+
+def test_costs_beta_and_prevalence_are_those_of_curve():
+    many = curves(drawn(10))
+    settings_ = {"beta": 2, "costs": {"fp": 1, "fn": 5}, "prevalence": 0.05}
+    names = ["f_beta", "expected_cost", "precision"]
+    found = many.roc.average(fixed="threshold", metrics=names, grid="union", **settings_)
+    at = found["threshold"][20]
+    table = drawn(10)
+    each = [
+        rf.curve(part, "label", "score", metrics=names, **settings_).roc.at(threshold=at)
+        for part in table.partition_by("fold")
+    ]
+    means = pl.concat(each).select(names).mean()
+    assert_frame_equal(found[20].select(names), means)
+    # What is held fixed is the precision at that prevalence too.
+    precise = many.roc.average(fixed="precision", metrics="tpr", grid=[0.2], prevalence=0.05)
+    scaled = (pl.col("tp") * 0.05 / (pl.col("tp") + pl.col("fn"))).alias("p")
+    share = scaled / (scaled + 0.95 * pl.col("fp") / (pl.col("fp") + pl.col("tn")))
+    own = many.roc.average(fixed=share.alias("precision"), metrics="tpr", grid=[0.2])
+    assert precise["tpr"].to_list() == pytest.approx(own["tpr"].to_list(), abs=1e-9)
+    assert precise["n_curves"].to_list() == [4]
+
+
+def test_weights_of_rows_change_nothing_where_all_are_the_same():
+    table = drawn(11)
+    plain = curves(table)
+    heavy = rf.curve(table.with_columns(w=0.3), "label", "score", by="fold", weight="w")
+    for fixed in ("accuracy", "precision", "kappa"):
+        options = {"fixed": fixed, "metrics": ["fpr", "tpr"], "grid": 9}
+        assert_frame_equal(heavy.roc.average(**options), plain.roc.average(**options))
+
+
+def test_a_large_group_is_averaged_in_pieces(monkeypatch):
+    many = rf.curve(
+        drawn(12).with_columns(model=pl.col("fold") % 2), "label", "score", by=["model", "fold"]
+    )
+    asked = [
+        {"fixed": "accuracy", "metrics": ["precision", "npv"], "grid": 11},
+        {"fixed": "accuracy", "metrics": ["precision", "npv"], "grid": "union"},
+        {"fixed": "accuracy", "grid": 5, "nearest": True},
+        {"fixed": "threshold", "metrics": "f1", "grid": 7},
+    ]
+    whole = [many.roc.average(**options) for options in asked]
+    monkeypatch.setattr("rocframe.averages.averaged.CELLS", 4)
+    for options, expected in zip(asked, whole, strict=True):
+        assert_frame_equal(many.roc.average(**options), expected)
+
+
+def test_a_group_of_curves_that_lack_a_class_keeps_its_row_and_its_note():
+    table = pl.DataFrame(
+        {
+            "model": ["a", "a", "b", "b"],
+            "fold": [1, 1, 1, 2],
+            "label": [True, False, True, True],
+            "score": [0.9, 0.1, 0.5, 0.4],
+        }
+    )
+    many = rf.curve(table, "label", "score", by=["model", "fold"])
+    for grid in ("union", [0.5]):
+        found = many.roc.average(fixed="accuracy", metrics="f1", grid=grid).filter(model="b")
+        at = None if grid == "union" else 0.5
+        assert found.select("accuracy", "f1", "n_curves", "note").rows() == [
+            (at, None, 0, "left_out:2 (1, 2)")
+        ]
+
+
+def test_what_it_makes_is_stored_and_drawn_and_has_no_area(tmp_path):
+    many = rf.curve(
+        drawn(13).with_columns(model=pl.lit("a")), "label", "score", by=["model", "fold"]
+    )
+    made = many.roc.average(fixed="accuracy", metrics=["precision", "tpr"], grid=5)
+    rf.write(made, tmp_path / "mean.parquet")
+    said = rf.about(tmp_path / "mean.parquet")
+    assert (said["table"], said["kind"], said["by"]) == ("average", None, ["model"])
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        made.roc.area()
+    assert str(caught.value) == (
+        "curves: these are means at a fixed accuracy, which have no area under them.\n"
+        "Make the averaged curve without metrics=, along the axes of its kind."
+    )
+    # The mean of a y at its x is an averaged curve, however it was asked for.
+    axes = many.roc.average(fixed="fpr", metrics="tpr")
+    assert_frame_equal(axes.roc.area(), many.roc.average().roc.area())
+
+
+WRONG = [
+    (
+        {"fixed": "acuracy"},
+        "fixed='acuracy': there is no such choice.\nChoose one of: ",
+    ),
+    (
+        {"metrics": "auc"},
+        "metrics='auc': there is no such choice.\nChoose one of: ",
+    ),
+    ({"metrics": []}, 'metrics=[]: it names no metric.\nGive one or several, say "precision".'),
+    (
+        {"fixed": "tpr", "method": "horizontal"},
+        (
+            "fixed='tpr': method='horizontal' says itself what is held fixed.\n"
+            'Say method="vertical" with it.'
+        ),
+    ),
+    (
+        {"metrics": "f1", "method": "micro"},
+        (
+            "metrics='f1': method='micro' makes a whole curve, with its tp, fp, fn, tn.\n"
+            "Say fixed= with it, or work metrics out of these."
+        ),
+    ),
+    ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name stands there more than once.\n"),
+    (
+        {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
+        "metrics='tpr_sd': the name stands there more than once.\nGiven: 'fpr', 'tpr', 'tpr_sd'.",
+    ),
+    (
+        {"fixed": pl.col("tpr")},
+        "fixed='tpr': the frame has no such column.\nIt has: 'threshold', 'tp', 'fp', 'fn', 'tn'.",
+    ),
+    (
+        {"fixed": pl.col("tp").sum().alias("all")},
+        "fixed='all': what it makes of a row depends on other rows.\n",
+    ),
+    (
+        {"fixed": "fpr", "metrics": "net_benefit"},
+        (
+            "metrics='net_benefit': it reads the threshold, and between two rows there is none.\n"
+            'Say fixed="threshold", with it among the metrics.'
+        ),
+    ),
+    ({"fixed": "net_benefit"}, "fixed='net_benefit': it reads the threshold, and between two"),
+    (
+        {"fixed": "accuracy", "grid": [0.5, 5]},
+        "grid=[0.5, 5]: 5 is no value of accuracy.\nIt lies between 0 and 1.",
+    ),
+    (
+        {"fixed": "threshold", "metrics": "f1", "grid": [nan]},
+        "grid=[nan]: one of them is NaN.\nLeave it out.",
+    ),
+    (
+        {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},
+        (
+            "interval='binomial': precision is no share of a number of rows that is fixed.\n"
+            'Say interval="corrected", say.'
+        ),
+    ),
+    (
+        {"nearest": 1},
+        "nearest=1: it is neither True nor False.\nSay nearest=True, or leave it out.",
+    ),
+    ({"beta": 2}, 'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.'),
+    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric reads it.\n"),
+    (
+        {"metrics": "tpr", "prevalence": 0.1},
+        (
+            "prevalence=0.1: no metric depends on it.\n"
+            'Say metrics=["precision"] with it, say, or leave it out.'
+        ),
+    ),
+    ({"metrics": "expected_cost"}, "metrics='expected_cost': nobody said what the errors cost.\n"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"), WRONG, ids=[text.partition(":")[0] for _, text in WRONG]
+)
+def test_what_cannot_be_held_fixed_or_averaged_says_so(frame, options, text):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.average(curves(frame(TABLE)), **options).lazy().collect()
+    assert str(caught.value).startswith(text)
+
+
+def drawn(seed: int) -> pl.DataFrame:
+    """Four folds of 300 rows, with ties."""
+    rng = np.random.default_rng(seed)
+    label = rng.random(300) < 0.4
+    return pl.DataFrame(
+        {
+            "fold": rng.integers(0, 4, 300),
+            "label": label,
+            "score": (rng.normal(size=300) + label).round(1),
+        }
+    )
