@@ -102,6 +102,10 @@ VERBS = {
     "average": average,
     "average at thresholds": lambda frame, by: average(frame, by, method="threshold"),
     "average, pooled": lambda frame, by: average(frame, by, method="pooled"),
+    "average of metrics": lambda frame, by: average(frame, by, fixed="accuracy", metrics="f1"),
+    "average, pooled, at rates": lambda frame, by: average(
+        frame, by, method="pooled", fixed="tpr", metrics=["precision", "npv"]
+    ),
     "area of an average": lambda frame, by: average(frame, by, grid="union").roc.area(),
     "area of precision-recall": lambda frame, by: curve(frame, by, kind="pr").roc.area(),
 }

@@ -61,6 +61,12 @@ VERBS_ON_CURVES = {
     "area": rf.area,
     "average": lambda curves: halved(curves).roc.average(),
     "average, pooled": lambda curves: halved(curves).roc.average(method="pooled"),
+    "average of metrics": lambda curves: halved(curves).roc.average(
+        fixed="accuracy", metrics=["f1", "npv"], grid=5
+    ),
+    "average, pooled, at rates": lambda curves: halved(curves).roc.average(
+        method="pooled", fixed="tpr", metrics="precision", grid=5
+    ),
     "area of an average": lambda curves: halved(curves).roc.average(grid="union").roc.area(),
     "area of precision-recall": lambda curves: rf.area(curves, kind="pr"),
 }

@@ -268,3 +268,34 @@ def test_saito_rehmsmeier_2015_interpolation_beats_the_straight_line():
     integral = 1 + (10 / 2 + math.log(21) / 4)
     assert areas["pr_auc"] == pytest.approx(integral / 11, rel=1e-14)
     assert areas["average_precision"] == pytest.approx((1 + 10 * 11 / 21) / 11, rel=1e-14)
+
+
+def test_mathworks_rocmetrics_the_curve_of_versicolor():
+    # The table of the class in "ROC Curve and Performance Metrics": 150 irises, 50 of each species.
+    # fmt: off
+    threshold = [
+        1, 0.95455, 0.91304, -0.2, -0.33333, -0.6, -0.86957, -0.91111, -0.95122, -0.95238,
+        -0.95349, -1,
+    ]
+    fpr = [0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.31, 0.38, 0.44, 1]
+    tpr = [0.7, 0.8, 0.9, 0.9, 0.9, 0.9, 0.92, 0.96, 0.96, 0.98, 0.98, 1]
+    # fmt: on
+    rows = []
+    for name, total, rates in ((1, 50, tpr), (0, 100, fpr)):
+        steps = [b - a for a, b in zip([0, *rates], rates, strict=False)]
+        rows += [(name, at, round(total * step)) for at, step in zip(threshold, steps, strict=True)]
+    table = counted(rows).with_columns(species=pl.lit("versicolor"))
+    curve = rf.curve(table, "label", "score", by="species", count="n")
+    expected = pl.DataFrame(
+        {"threshold": [INF, *map(float, threshold)], "fpr": [0.0, *fpr], "tpr": [0.0, *tpr]}
+    )
+    assert_frame_equal(curve.select("threshold", "fpr", "tpr"), expected, rel_tol=1e-15)
+    assert round(rf.auc(table, "label", "score", count="n")["auc"].item(), 4) == 0.9636
+    # The operating point of the model is at 0: the row with the smallest threshold above it.
+    for fixed, value, point in (
+        ("threshold", 0, (0.03, 0.9)),
+        ("fpr", 0.02, (0.02, 0.8)),
+        ("tpr", 0.9, (0.03, 0.9)),
+    ):
+        found = rf.average(curve, over="species", method="macro", fixed=fixed, grid=[value])
+        assert found.select("fpr", "tpr").row(0) == pytest.approx(point, rel=1e-15)

@@ -137,3 +137,89 @@ def test_what_does_not_go_with_classes_says_so(curves, options, text):
     with pytest.raises(rf.OptionValueError) as caught:
         curves.roc.average(over="class", **options)
     assert str(caught.value).startswith(text)
+
+
+GRIDS = {"threshold": [0.8, 0.5, 0.2], "fpr": [0.0, 0.1, 0.5, 1.0], "tpr": [0.25, 0.5, 0.9, 1.0]}
+
+
+def at_fixed(labels: np.ndarray, scores: np.ndarray, fixed: str, value: float) -> tuple:
+    """The FPR and TPR of one curve where one of the two, or the threshold, has this value."""
+    positive, negative = scores[labels], scores[~labels]
+    if fixed == "threshold":
+        return (negative >= value).mean(), (positive >= value).mean()
+    cuts = [np.inf, *np.unique(scores)[::-1]]
+    fpr = np.array([(negative >= cut).mean() for cut in cuts])
+    tpr = np.array([(positive >= cut).mean() for cut in cuts])
+    along, up = (fpr, tpr) if fixed == "fpr" else (tpr, fpr)
+    # Of a jump the better row: the highest TPR at an FPR, the lowest FPR at a TPR.
+    exact = np.flatnonzero(np.isclose(along, value, rtol=0, atol=1e-12))
+    found = np.interp(value, along, up) if not len(exact) else up[exact[-(fixed == "fpr")]]
+    return (value, found) if fixed == "fpr" else (found, value)
+
+
+@pytest.mark.parametrize("fixed", GRIDS)
+@pytest.mark.parametrize("method", ["macro", "weighted", "micro"])
+def test_averages_over_classes_at_a_fixed_threshold_fpr_or_tpr(curves, scored, method, fixed):
+    truth, shares = scored
+    labels = truth[:, None] == np.arange(3)
+    found = curves.roc.average(over="class", method=method, fixed=fixed, grid=GRIDS[fixed])
+    if method == "micro":
+        expected = [at_fixed(labels.ravel(), shares.ravel(), fixed, at) for at in GRIDS[fixed]]
+    else:
+        weights = labels.sum(axis=0) if method == "weighted" else np.ones(3)
+        expected = [
+            np.average(
+                [at_fixed(labels[:, i], shares[:, i], fixed, at) for i in range(3)],
+                axis=0,
+                weights=weights,
+            )
+            for at in GRIDS[fixed]
+        ]
+    rates = found.select("fpr", "tpr").to_numpy()
+    assert rates == pytest.approx(np.array(expected), abs=1e-12)
+    assert found["n_curves"].to_list() == [3] * len(GRIDS[fixed])
+    for name in ("ci_level", *({"fpr_se", "tpr_se"} & {*found.columns})):
+        assert found[name].null_count() == found.height
+
+
+def test_a_prior_weighs_classes_at_any_fixed_metric(curves):
+    alone = [
+        curves.filter(pl.col("class") == name).roc.average(
+            over="class", fixed="accuracy", metrics=["precision", "tpr"], grid=[0.5, 0.6]
+        )
+        for name in CLASSES
+    ]
+    prior = dict(zip(CLASSES, (1, 1, 8), strict=True))
+    mean = curves.roc.average(
+        over="class",
+        method="weighted",
+        prior=prior,
+        fixed="accuracy",
+        metrics=["precision", "tpr"],
+        grid=[0.5, 0.6],
+    )
+    for i, at in enumerate((0.5, 0.6)):
+        there = [
+            (part.row(i, named=True), prior[name])
+            for name, part in zip(CLASSES, alone, strict=True)
+        ]
+        there = [(row, weight) for row, weight in there if row["n_curves"]]
+        assert mean["n_curves"][i] == len(there) > 0
+        for name in ("precision", "tpr"):
+            expected = sum(row[name] * weight for row, weight in there)
+            expected /= sum(weight for _, weight in there)
+            assert mean[name][i] == pytest.approx(expected, abs=1e-12), at
+
+
+def test_a_pooled_curve_at_fixed_values_is_the_pooled_curve(curves):
+    whole = curves.roc.average(over="class", method="micro")
+    points = whole.roc.at(fpr=[0.05, 0.3], interpolate=True)
+    read = curves.roc.average(
+        over="class", method="micro", fixed="fpr", metrics=["tpr", "tp"], grid=[0.05, 0.3]
+    )
+    assert read["tpr"].to_list() == pytest.approx(points["tpr"].to_list(), abs=1e-12)
+    assert read["tp"].to_list() == pytest.approx(points["tp"].to_list(), abs=1e-9)
+    every = curves.roc.average(over="class", method="micro", fixed="threshold", grid="union")
+    assert_frame_equal(
+        every.select("threshold", "fpr", "tpr"), whole.select("threshold", "fpr", "tpr")
+    )

@@ -129,3 +129,46 @@ def test_a_group_without_a_mean_is_named_and_not_drawn():
     assert (first["f0"], second["f0"], second["x"]) == ("a", "b", [])
     read(mean.clear().roc.chart())
     read(mean.clear().drop("g").roc.chart())
+
+
+def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
+    made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
+    chart = made.roc.chart()
+    # No line of chance, for these are no axes of a kind.
+    assert marks(chart) == ["line", "area", "point"]
+    assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
+    assert [record["f1"] for record in records(chart)] == ["a", "b", "a", "b"]
+    line = read(chart)["layer"][0]["encoding"]
+    assert (line["x"]["title"], line["y"]["title"]) == ("Accuracy", "Mean")
+    assert line["x"]["scale"]["domain"] == line["y"]["scale"]["domain"] == [0, 1]
+    assert line["color"]["field"] == "f0"
+    assert read(chart)["description"].startswith(
+        "Means chart, 4 averaged curves with pointwise limits: mean against accuracy."
+    )
+    first = records(chart)[2]
+    own = made.filter(model="a").drop_nulls("precision")
+    assert first["x"][0] == pytest.approx(own["accuracy"][0])
+    assert first["y"][0] == pytest.approx(own["precision"][0], rel=1e-6)
+    panels = read(made.roc.chart(facet="model"))
+    assert panels["facet"]["field"] == "f1"
+
+
+def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
+    net = (pl.col("tp") - pl.col("fp")).alias("net")
+    made = curves.roc.average(fixed="threshold", metrics=net, grid=20)
+    chart = made.roc.chart()
+    line = read(chart)["layer"][0]["encoding"]
+    assert (line["x"]["title"], line["y"]["title"]) == ("Threshold", "net")
+    low, high = line["y"]["scale"]["domain"]
+    ends = made.filter(pl.col("threshold").is_finite())
+    assert low == pytest.approx(ends["net_lower"].min(), rel=1e-6)
+    assert high == pytest.approx(ends["net_upper"].max(), rel=1e-6)
+    assert [record["f0"] for record in records(chart)] == ["a", "b"]
+
+
+def test_infinite_means_have_no_place(curves):
+    odds = (1 / pl.col("fp")).alias("odds")
+    made = curves.roc.average(metrics=[odds, "tpr"], grid=5)
+    assert np.isinf(made["odds"][0])
+    for record in records(made.roc.chart()):
+        assert None not in record["y"]
