@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from rocframe.averages.between import Between
 from rocframe.averages.measures import UNCALLED
 from rocframe.averages.places import GOES_ON, ROUNDING, Track, bisected
 from rocframe.vocabulary import CONFUSION, THRESHOLD
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 DIGITS = 12  # of a formula that two orders of its steps agree in
-HALVINGS = 54  # of a segment: what is left is less than a float can tell
 
 
 class Runs(NamedTuple):
@@ -170,55 +170,8 @@ class Path:
         below = np.where(between & self.lowest, row + 1, row)
         mix = np.zeros(value.shape)
         cells = above[between], below[between], value[between]
-        share = self.measure.share
-        mix[between] = self._halved(*cells) if share is None else self._solved(*cells)
+        mix[between] = Between.of(self.track, self.measure, *cells).mix
         return Segments(above, below, mix)
-
-    def _solved(
-        self, above: NDArray[np.int64], below: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return how far it is to a value of a share, whose counts are linear."""
-        share, walk = self.measure.share, self.track.curves.walk
-        if share is None:
-            return np.zeros(0)
-
-        def off(row: NDArray[np.int64]) -> NDArray[np.float64]:
-            part, whole = (
-                sum((walk[name][row] for name in names), np.zeros(len(row)))
-                for names in (share.part, share.whole)
-            )
-            return part - value * whole
-
-        start, end = off(above), off(below)
-        mix = np.divide(start, start - end, out=np.zeros(len(start)), where=start != end)
-        return np.clip(mix, 0, 1)
-
-    def _halved(
-        self, above: NDArray[np.int64], below: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return how far it is to a value that is passed between two rows."""
-        track, walk = self.track, self.track.curves.walk
-        curve = np.searchsorted(track.curves.starts, above, "right") - 1
-        tp, fp, more_tp, more_fp = (
-            of.astype(np.float64)
-            for of in (
-                walk["tp"][above],
-                walk["fp"][above],
-                walk["tp"][below] - walk["tp"][above],
-                walk["fp"][below] - walk["fp"][above],
-            )
-        )
-        rising = self.at[below] > self.at[above]
-        low, high = np.zeros(len(value)), np.ones(len(value))
-        for _ in range(HALVINGS if len(value) else 0):
-            middle = (low + high) / 2
-            counts = tp + middle * more_tp, fp + middle * more_fp
-            found = self.measure.at(
-                walk[THRESHOLD][above], *counts, track.pos[curve], track.neg[curve]
-            )
-            before = np.where(rising, found < value, found > value)
-            low, high = np.where(before, middle, low), np.where(before, high, middle)
-        return high
 
     def _nearest(
         self, segments: Segments, value: NDArray[np.float64], good: NDArray[np.int64]

@@ -40,9 +40,9 @@ def chart(
 
     Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
     its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
-    can be laid over the curves that were averaged: `chart(detail="fold") + mean.roc.chart()`. Metrics
-    that were averaged at fixed values of another are a line each; where there are several, a group
-    column `metric` tells them apart, which has the color unless it is given.
+    can be laid over the curves that were averaged: `chart(detail="fold") + mean.roc.chart()`.
+    Metrics that were averaged at fixed values of another are a line each; where there are several,
+    a group column `metric` tells them apart, which has the color unless another is given.
 
     Parameters
     ----------
