@@ -120,8 +120,8 @@ def _own(work: Work, group: int) -> NDArray[np.float64]:
     if work.plan.method != "threshold":
         every = [np.unique(work.track.values(curve)) for curve in used]
         return np.unique(np.concatenate([[0.0, 1.0], *every]))
-    starts, threshold = members.curves.starts, members.curves.walk[THRESHOLD]
-    every = [threshold[starts[curve] : starts[curve + 1]] for curve in used]
+    starts, walk = members.curves.starts, members.curves.walk
+    every = [walk.between(THRESHOLD, starts[curve], starts[curve + 1]) for curve in used]
     falling: NDArray[np.float64] = np.unique(np.concatenate([[np.inf], *every]))[::-1]
     if not isinstance(grid, int) or len(falling) <= grid:
         return falling

@@ -12,6 +12,7 @@ import polars as pl
 from rocframe.areas.under import auc_of
 from rocframe.averages.means import Cell
 from rocframe.averages.members import members_of
+from rocframe.curves.rows import Rows
 from rocframe.errors import BrokenCurveError
 from rocframe.formulas import Settings
 from rocframe.vocabulary import CONFUSION, THRESHOLD
@@ -31,7 +32,7 @@ def pooled(
 ) -> pl.DataFrame:
     """Return the curve of all rows of each group, whichever curve they came from."""
     members = members_of(curves, over, "equal")
-    merged = _merged(replace(curves, walk=_ranked(curves)) if ranked else curves, members)
+    merged = _merged(replace(curves, walk=Rows.of(_ranked(curves))) if ranked else curves, members)
     own = _areas(curves)[members.curve]
     own[~members.usable] = np.nan
     cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
@@ -102,7 +103,7 @@ def _merged(curves: Curves, members: Members) -> Curves:
         if counts[rest].dtype.kind == "f":
             counts[rest] = np.maximum(counts[rest], 0)
     named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
-    return replace(curves, walk=named, starts=starts)
+    return replace(curves, walk=Rows.of(named), starts=starts)
 
 
 def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -147,8 +148,8 @@ def _check_together(
 
 def _short(curves: Curves) -> NDArray[np.bool_]:
     """Say which curves end before their lowest score."""
-    last = curves.starts[1:] - 1
-    short: NDArray[np.bool_] = curves.walk["tn"][last] > 1e-9 * curves.total("fp", "tn")
+    last = curves.walk.at("tn", curves.lasts)
+    short: NDArray[np.bool_] = last > 1e-9 * curves.total("fp", "tn")
     return short
 
 
