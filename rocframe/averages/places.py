@@ -78,15 +78,17 @@ class Track:
         return self._read(lambda name: self.curves.walk.between(name, start, end))
 
     def _read(self, read: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
+        counts: NDArray[Any]
         match self.name:
             case "fpr":
-                return read("fp")
+                counts = read("fp")
             case "alert_rate":
-                return read("tp") + read("fp")
+                counts = read("tp") + read("fp")
             case "fnr":
-                return -read("fn")
+                counts = -read("fn")
             case _:
-                return read("tp")
+                counts = read("tp")
+        return counts
 
     def total(self, curve: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what the counts of a curve are shares of."""

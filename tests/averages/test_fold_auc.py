@@ -301,3 +301,29 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
     whole = rf.pooling_gap(table, "label", "score")
     monkeypatch.setattr(gap, "BLOCK", 7)
     assert_frame_equal(rf.pooling_gap(table, "label", "score"), whole, check_exact=True)
+
+
+@pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "scores of their own"])
+def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
+    from rocframe.averages import gap
+
+    monkeypatch.setattr(gap, "BLOCK", 50)
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {
+            "fold": rng.integers(0, 12, 150),
+            "label": rng.random(150) < 0.4,
+            "score": rng.integers(0, scores, 150),
+        }
+    )
+    every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
+    won_pairs = {
+        (i, j): (sum((won(p, n) for p in pos for n in neg), Fraction(0)), len(pos) * len(neg))
+        for i, (pos, _) in enumerate(every)
+        for j, (_, neg) in enumerate(every)
+    }
+    row = rf.pooling_gap(table, "label", "score").row(0, named=True)
+    for name, same in (("within_auc", True), ("between_auc", False)):
+        some = [both for (i, j), both in won_pairs.items() if (i == j) == same]
+        expected = sum(w for w, _ in some) / Fraction(sum(n for _, n in some))
+        assert row[name] == pytest.approx(float(expected), abs=1e-14)
