@@ -327,3 +327,20 @@ def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
         some = [both for (i, j), both in won_pairs.items() if (i == j) == same]
         expected = sum(w for w, _ in some) / Fraction(sum(n for _, n in some))
         assert row[name] == pytest.approx(float(expected), abs=1e-14)
+
+
+@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
+def test_a_name_that_over_cannot_have_is_said_to_be_given_there(verb):
+    table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        verb(table, "label", "score", over="note")
+    assert str(caught.value).startswith("over='note': the table being made has a column of that")
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        verb(table, "label", ["score", "fold"], over=["fold", "model"])
+    assert str(caught.value).startswith("over='model': several scores are compared, and they make")
+    with pytest.raises(rf.RepeatedNameError) as caught:
+        verb(table, "label", "score", over=["fold", "fold"])
+    assert str(caught.value).startswith("over='fold': the name stands there more than once.")
+    with pytest.raises(rf.RepeatedNameError) as caught:
+        verb(table, "label", "score", by="fold", over="fold")
+    assert str(caught.value).startswith("over='fold': the name stands there more than once.")
