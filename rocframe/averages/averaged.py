@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.averages.coarse import coarse
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.members import members_of
 from rocframe.averages.places import Track, places_above, places_at
@@ -39,6 +40,7 @@ class Work:
     axes: tuple[str, ...]
     plan: Plan
     streams: list[tuple[int, ...]]
+    coarse: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +62,7 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
         axes=axes,
         plan=plan,
         streams=stream_keys(members.keys),
+        coarse=coarse(curves) if plan.method == "threshold" else None,
     )
     schema = mean_schema(kind, axes, sides=plan.sides)
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema}
@@ -177,7 +180,7 @@ def _found(
     """Return the places of the values, on each side of a jump if asked for, and the values."""
     track, values = work.track, task.values
     if work.plan.method == "threshold":
-        return [places_above(track, curve, values)], values
+        return [places_above(track, curve, values, work.coarse)], values
     if not work.plan.sides:
         return [places_at(track, curve, values, track.end)], values
     ends: tuple[End, End] = ("last", "first") if track.name == "fnr" else ("first", "last")

@@ -188,8 +188,16 @@ def places_at(
     return track.places(curve, tp=tp, fp=fp, threshold=walk.at(THRESHOLD, row), there=there)
 
 
-def places_above(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.float64]) -> Places:
-    """Find what each curve (down) calls positive at or above each threshold (across)."""
+def places_above(
+    track: Track,
+    curve: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+    coarse: NDArray[np.bool_] | None = None,
+) -> Places:
+    """Find what each curve (down) calls positive at or above each threshold (across).
+
+    Coarse curves lack rows: what they call is known at their own thresholds only.
+    """
     curve = curve[:, None]
     walk, starts = track.curves.walk, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
@@ -202,6 +210,8 @@ def places_above(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.
     tp, fp = (walk.at(name, row).astype(np.float64) for name in ("tp", "fp"))
     complete = walk.at("tn", last) <= ROUNDING * track.neg[curve]
     there = complete | (walk.at(THRESHOLD, last) <= thresholds[None, :])
+    if coarse is not None:
+        there &= ~coarse[curve] | (walk.at(THRESHOLD, row) == thresholds[None, :])
     given = np.broadcast_to(thresholds[None, :], row.shape)
     return track.places(curve, tp=tp, fp=fp, threshold=given, there=there)
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.under import auc_of
+from rocframe.averages.coarse import coarse, short
 from rocframe.averages.means import Cell
 from rocframe.averages.members import members_of
 from rocframe.curves.rows import Rows
@@ -138,19 +139,12 @@ def _check_together(
 ) -> None:
     """Check that curves at given thresholds are all at the same ones."""
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    short = _short(curves)[members.curve] & (lengths != merged[group])
-    if short.any():
+    apart = coarse(curves)[members.curve] & (lengths != merged[group])
+    if apart.any():
         raise BrokenCurveError.of(
             "curves: curves that were made with other thresholds= than each other cannot be pooled",
             "Make them without thresholds=, or all with the same.",
         )
-
-
-def _short(curves: Curves) -> NDArray[np.bool_]:
-    """Say which curves end before their lowest score."""
-    last = curves.walk.at("tn", curves.lasts)
-    short: NDArray[np.bool_] = last > 1e-9 * curves.total("fp", "tn")
-    return short
 
 
 def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
@@ -158,7 +152,7 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
 
     It is the share of the curve's own rows that have a lower score, ties counting half.
     """
-    if _short(curves).any():
+    if short(curves).any():
         raise BrokenCurveError.of(
             "curves: ranks are known only where all scores are, and a curve ends before its lowest",
             "Make the curves without thresholds=.",
