@@ -14,7 +14,7 @@ def test_every_benchmark_of_this_package_runs():
         for case in cases:
             assert case.work() is not None
             names.add(case.what)
-    assert {"auc", "curve", "curve, weights", "auc, expression"} <= names
+    assert {"auc", "curve", "curve, weights", "auc, expression", "average"} <= names
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():

@@ -149,9 +149,9 @@ class Places:
 def places_at(
     track: Track, curve: NDArray[np.int64], values: NDArray[np.float64], end: End
 ) -> Places:
-    """Find the place on each curve (down) that has each value (across)."""
+    """Find the place on each curve (down) that has each value (across), of all or of its own."""
     curve = curve[:, None]
-    value = track.rising(values)[None, :]
+    value = np.atleast_2d(track.rising(values))
     walk, starts = track.curves.walk, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
     total = track.total(curve)
@@ -165,7 +165,7 @@ def places_at(
         if track.long:
             after = _searched(track, curve, _most(passed, value * total))
         else:
-            after = bisected(lambda row: passed(track.count(row)), first, last, len(values))
+            after = bisected(lambda row: passed(track.count(row)), first, last, value.shape[1])
         below, above = np.clip(after - 1, first, last), np.clip(after, first, last)
         low, high = track.count(below), track.count(above)
         if end == "first":
@@ -198,21 +198,21 @@ def places_above(
 
     Coarse curves lack rows: what they call is known at their own thresholds only.
     """
-    curve = curve[:, None]
+    curve, thresholds = curve[:, None], np.atleast_2d(thresholds)
     walk, starts = track.curves.walk, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
 
     def passed(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = walk.at(THRESHOLD, row) >= thresholds[None, :]
+        found: NDArray[np.bool_] = walk.at(THRESHOLD, row) >= thresholds
         return found
 
-    row = bisected(passed, first, last, len(thresholds)) - 1
+    row = bisected(passed, first, last, thresholds.shape[1]) - 1
     tp, fp = (walk.at(name, row).astype(np.float64) for name in ("tp", "fp"))
     complete = walk.at("tn", last) <= ROUNDING * track.neg[curve]
-    there = complete | (walk.at(THRESHOLD, last) <= thresholds[None, :])
+    there = complete | (walk.at(THRESHOLD, last) <= thresholds)
     if coarse is not None:
-        there &= ~coarse[curve] | (walk.at(THRESHOLD, row) == thresholds[None, :])
-    given = np.broadcast_to(thresholds[None, :], row.shape)
+        there &= ~coarse[curve] | (walk.at(THRESHOLD, row) == thresholds)
+    given = np.broadcast_to(thresholds, row.shape)
     return track.places(curve, tp=tp, fp=fp, threshold=given, there=there)
 
 

@@ -445,7 +445,7 @@ def test_weighted_curves_end_at_one():
 
 
 def test_a_large_group_is_averaged_in_pieces(monkeypatch):
-    from rocframe.averages import averaged
+    from rocframe.averages import grids
 
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
@@ -457,7 +457,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
     )
     for options in ({"grid": "union"}, {"interval": "bootstrap", "seed": 1, "n_boot": 30}):
         whole = rf.average(curves(table), **options)
-        monkeypatch.setattr(averaged, "CELLS", 40)
+        monkeypatch.setattr(grids, "CELLS", 40)
         assert_frame_equal(rf.average(curves(table), **options), whole, abs_tol=1e-15)
         monkeypatch.undo()
 
