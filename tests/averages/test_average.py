@@ -665,3 +665,33 @@ def test_a_curve_at_given_thresholds_has_values_at_these_only():
     )
     expected = rf.curve(rounded, "label", "score")
     assert_frame_equal(pooled.select(expected.columns), expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"grid": "union"},
+        {"grid": "union", "method": "horizontal", "kind": "det"},
+        {"method": "threshold"},
+        {"method": "threshold", "grid": 4},
+    ],
+    ids=["vertical", "horizontal", "thresholds", "some thresholds"],
+)
+def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
+    from rocframe.averages import grids
+
+    rng = np.random.default_rng(8)
+    table = pl.DataFrame(
+        {
+            "model": np.repeat(np.arange(9), np.arange(9) ** 2 + 4),
+            "fold": rng.integers(0, 3, 240),
+            "label": rng.random(240) < 0.5,
+            "score": rng.integers(0, 40, 240),
+        }
+    )
+    every = by_model(table)
+    alone = [rf.average(part, **options) for part in every.partition_by("model")]
+    monkeypatch.setattr(grids, "ROWS", 60)
+    monkeypatch.setattr(grids, "CELLS", 100)
+    together = rf.average(every, **options)
+    assert_frame_equal(together, pl.concat(alone), abs_tol=1e-14)
