@@ -24,8 +24,13 @@ def predictions(
     return pl.DataFrame(columns)
 
 
-def fold_curves(rows: int, *, models: int = 10, folds: int = 100) -> pl.DataFrame:
-    """Return so many rows of curves in all, as `curve` makes them: the same one for each fold."""
+def fold_curves(rows: int) -> pl.DataFrame:
+    """Return curves of 100 folds, 100,000 points each, as `curve` makes them: all are the same.
+
+    There are as many models as make up the rows.
+    """
+    folds = 100
+    models = max(1, rows // 10**7)
     size = rows // (models * folds)
     rng = np.random.default_rng(rows)
     label = rng.permutation(np.arange(size - 1) < size // 3)

@@ -118,7 +118,7 @@ def _table(rows: Arranged, member: NDArray[np.int64], group: int, size: int) -> 
     return Table(won, np.outer(by_fold(~negative & counted), by_fold(negative & counted)))
 
 
-def _add_up(won: NDArray[np.float64], pos: NDArray[np.float64], lower: NDArray[np.float64]) -> None:
+def _add_up(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
     """Add what the positives of each fold have won, at each step, against those of each fold.
 
     Without ties a step has positives of one fold, and all others would be multiplied by 0.
