@@ -22,3 +22,28 @@ def predictions(
         "weight": rng.random(rows),
     }
     return pl.DataFrame(columns)
+
+
+def fold_curves(rows: int) -> pl.DataFrame:
+    """Return curves of 100 folds, 100,000 points each, as `curve` makes them: all are the same.
+
+    There are as many models as make up the rows.
+    """
+    folds = 100
+    models = max(1, rows // 10**7)
+    size = rows // (models * folds)
+    rng = np.random.default_rng(rows)
+    label = rng.permutation(np.arange(size - 1) < size // 3)
+    tp, fp = (np.append(0, np.cumsum(some)) for some in (label, ~label))
+    threshold = np.append(np.inf, np.sort(rng.random(size - 1))[::-1])
+    curve = {"threshold": threshold, "tp": tp, "fp": fp, "fn": tp[-1] - tp, "tn": fp[-1] - fp}
+    number = np.repeat(np.arange(models * folds), size)
+    keys = pl.DataFrame(
+        {
+            "model": [f"model {i // folds:03}" for i in range(models * folds)],
+            "fold": [i % folds for i in range(models * folds)],
+        }
+    )
+    return keys[number].with_columns(
+        pl.Series(name, np.tile(values, models * folds)) for name, values in curve.items()
+    )

@@ -131,15 +131,15 @@ class ReservedColumnError(RocframeError, ValueError):
     """A group column has the name of a column of the table being made."""
 
     @classmethod
-    def of(cls, column: str, table: Iterable[str]) -> ReservedColumnError:
+    def of(cls, column: str, table: Iterable[str], argument: str = "by") -> ReservedColumnError:
         """Name the group column and the columns of the table."""
         if column == "model" and "model" in table:
             return cls(
-                "by='model': several scores are compared, and they make a key 'model' themselves.\n"
-                "Leave 'model' out of by, or rename that column first."
+                f"{argument}='model': several scores are compared, and they make a key 'model' "
+                f"themselves.\nLeave 'model' out of {argument}, or rename that column first."
             )
         return cls(
-            f"by={column!r}: the table being made has a column of that name.\n"
+            f"{argument}={column!r}: the table being made has a column of that name.\n"
             f"Its columns are: {listed(table, most=30)}.\n"
             f"Rename the group column first, say .rename({{{column!r}: {column + '_group'!r}}})."
         )

@@ -100,11 +100,12 @@ def bind(
     table: Sequence[str],
     *,
     keyed: bool = True,
+    over: int = 0,
 ) -> Bound:
     """Find each role's column in a plan, and check names and types.
 
     `table` names the columns that the verb will make: no group may be called so. `keyed` says
-    whether several scores make a key.
+    whether several scores make a key. The last `over` group columns were given as `over`.
     """
     by = as_names(roles.by)
     scores, models = _scores(plan, roles, roles.score, schema)
@@ -112,7 +113,12 @@ def bind(
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.taken("metrics", MODEL, (MODEL, *rest))
     key = (MODEL,) if models is not None and keyed else ()
-    check_groups(by, schema, (*table, *key))
+    kept, gone = by[: len(by) - over], by[len(by) - over :]
+    check_groups(kept, schema, (*table, *key))
+    for name in gone:
+        if name in kept:
+            raise RepeatedNameError.of("over", name, by)
+    check_groups(gone, schema, (*table, *key), "over")
     count = roles.count
     if count is ...:
         if "count" in schema:

@@ -47,7 +47,7 @@ def tabulated(
         return table if finish is None else finish(table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        bound = bind(plan, schema, roles, (*columns, *more))
+        bound = bind(plan, schema, roles, (*columns, *more), over=over)
         kept = bound.by[: len(bound.by) - over]
         gone = bound.by[len(kept) :]
         keys = {name: dtype for name, dtype in bound.keys_made.items() if name not in gone}

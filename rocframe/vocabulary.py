@@ -257,16 +257,18 @@ def as_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_groups(by: Sequence[str], available: Iterable[str], table: Sequence[str]) -> None:
+def check_groups(
+    by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
+) -> None:
     """Check that the group columns exist, once each, and clash with no column of the table."""
     names = list(available)
     for name in by:
         if name not in names:
-            raise MissingColumnError.of("by", name, names)
+            raise MissingColumnError.of(argument, name, names)
         if by.count(name) > 1:
-            raise RepeatedNameError.of("by", name, by)
+            raise RepeatedNameError.of(argument, name, by)
         if name in table:
-            raise ReservedColumnError.of(name, table)
+            raise ReservedColumnError.of(name, table, argument)
 
 
 def keys_schema(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:

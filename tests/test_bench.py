@@ -14,7 +14,7 @@ def test_every_benchmark_of_this_package_runs():
         for case in cases:
             assert case.work() is not None
             names.add(case.what)
-    assert {"auc", "curve", "curve, weights", "auc, expression"} <= names
+    assert {"auc", "curve", "curve, weights", "auc, expression", "average"} <= names
     assert {"one_vs_rest, streamed", "multiclass_auc", "volume, by order"} <= names
 
 

@@ -11,6 +11,7 @@ from rocframe.curves.held import check_axes
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_of
 from rocframe.curves.table import layout, opened
+from rocframe.errors import OptionValueError
 from rocframe.frames import like, planned, through_node
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
         Of averaged curves, as `average` makes them: the keys and `auc_of_mean`, or, for kinds
         other than ROC and DET, `area_of_mean`, the area on the kind's own axes. Lines between rows
-        are straight; the area is null where the rows do not reach from 0 to 1.
+        are straight; the area is null where the rows do not reach from 0 to 1, or where
+        `n_curves` is not the same in all of them: that is the mean of some curves here, of others
+        there. `by` and `kind` are for curve tables only.
 
     Raises
     ------
@@ -59,6 +62,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         If the table is no curve table, a group is not whole, or a curve ends before its lowest
         score. One made with `thresholds=` may reach below it: then the area is the one under
         the straight lines between its points.
+    OptionValueError
+        If `by` or `kind` is given with averaged curves.
 
     References
     ----------
@@ -96,6 +101,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         mean = mean_of(list(schema))
         if mean is not None:
+            _check_idle(by=by, kind=kind)
             return area_of_mean(plan, schema, mean)
         check_axes(list(schema))
         layout(schema, by, ())  # the axes are looked for in a curve table only
@@ -127,3 +133,15 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         return made.drop(counted)
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+
+
+def _check_idle(**options: object) -> None:
+    """Check that nothing is said of an averaged curve that its columns say already."""
+    for option, value in options.items():
+        if value is not None:
+            raise OptionValueError.of(
+                option,
+                value,
+                "an averaged curve has its keys left of its axes, and these say its kind",
+                "Leave it out.",
+            )

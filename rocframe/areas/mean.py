@@ -19,7 +19,8 @@ ROC_AREAS = ("roc", "det")
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: Mean) -> pl.LazyFrame:
     """Measure the area under each averaged curve, straight lines between its rows.
 
-    It is null where the rows do not reach from one end of the axis to the other, or have no mean.
+    It is null where the rows do not reach from one end of the axis to the other, have no mean, or
+    are means of more curves here than there.
     """
     name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
     check_groups(mean.by, schema, (name,))
@@ -33,6 +34,7 @@ def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: Mean) -> pl.LazyFr
         & (along.last() == 1)
         & along.is_not_null().all()
         & high.is_not_null().all()
+        & (pl.col("n_curves").n_unique() == 1)
     )
     area = pl.when(whole).then((width * sides).sum()).otherwise(None).alias(name)
     order = [pl.col("threshold_mean")] if mean.fixed is None else [along]

@@ -163,6 +163,12 @@ def average(
 
     With `grid="union"`, the area under the vertical mean of ROC curves is the mean of their areas.
 
+    `"threshold"` and `"pooled"` read curves that have a row for each of their scores. One that was
+    made with `thresholds=` shows that where it ends before its lowest score, or calls no more rows
+    at a threshold than at the one above; weights show the first only. Then it has values at its
+    own thresholds alone, and is pooled with curves at the same ones alone. Where it does not show,
+    a score counts as the highest of its curve's thresholds that it reaches.
+
     References
     ----------
     T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),

@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.averages.coarse import coarse
+from rocframe.averages.grids import ranges, tasks
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.members import members_of
 from rocframe.averages.places import Track, places_above, places_at
 from rocframe.counting.draws import stream_keys
 from rocframe.curves.mean import SPREAD, mean_schema
 from rocframe.rates import NAMES
-from rocframe.vocabulary import CONFUSION, THRESHOLD
+from rocframe.vocabulary import CONFUSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
 
+    from rocframe.averages.grids import Task
     from rocframe.averages.members import Members
     from rocframe.averages.places import End, Places
     from rocframe.averages.plan import Plan
     from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
-
-CELLS = 1 << 18  # values of all curves that are worked on at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,15 +38,7 @@ class Work:
     axes: tuple[str, ...]
     plan: Plan
     streams: list[tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
-    """The groups `first` to `last`, which are averaged at the same values."""
-
-    first: int
-    last: int
-    values: NDArray[np.float64]
+    coarse: NDArray[np.bool_] | None
 
 
 def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
@@ -60,26 +51,31 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
         axes=axes,
         plan=plan,
         streams=stream_keys(members.keys),
+        coarse=coarse(curves) if plan.method == "threshold" else None,
     )
     schema = mean_schema(kind, axes, sides=plan.sides)
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema}
     groups = [np.zeros(0, np.uint32)]
-    for task in _tasks(work):
+    for task in tasks(members, work.track, plan):
         found = _averaged(work, task)
-        across = found["n_curves"].shape[1]
-        here = np.arange(task.first, task.last, dtype=np.uint32)
-        groups.append(np.repeat(here, across))
-        notes = np.array([members.notes[group] for group in here], object)
-        found["note"] = np.repeat(notes, across)
+        shape = found["n_curves"].shape
+        known = np.repeat(~np.isnan(task.values), shape[1] // task.values.shape[1], axis=1)
+        known = np.broadcast_to(known, shape)
+        groups.append(np.repeat(task.groups.astype(np.uint32), known.sum(axis=1)))
+        notes = np.array([members.notes[group] for group in task.groups], object)
+        found["note"] = np.repeat(notes[:, None], shape[1], axis=1)
         for name, several in parts.items():
-            several.append(found[name].ravel())
-    places = pl.Series(np.concatenate(groups))
+            several.append(found[name][known])
+    place = np.concatenate(groups)
+    places = pl.Series(place)
     keys = members.keys
     table = keys[places] if keys.width else pl.DataFrame(height=len(places))
-    return table.with_columns(
+    made = table.with_columns(
         pl.Series(name, values_of(parts[name]), dtype, nan_to_null=True)
         for name, dtype in schema.items()
     )
+    # Groups with about as many values were worked on together.
+    return made if places.is_sorted() else made[np.argsort(place, kind="stable")]
 
 
 def values_of(parts: list[NDArray[Any]]) -> Any:
@@ -90,61 +86,15 @@ def values_of(parts: list[NDArray[Any]]) -> Any:
     return whole.tolist() if whole.dtype == object else whole
 
 
-def _tasks(work: Work) -> Iterator[Task]:
-    """Cut the work into pieces."""
-    plan, common = work.plan, None
-    if isinstance(plan.grid, list):
-        common = np.array(plan.grid)
-    elif isinstance(plan.grid, int) and plan.method != "threshold":
-        common = np.arange(plan.grid) / (plan.grid - 1)
-    return tasks_of(work.members, common, lambda group: _own(work, group))
-
-
-def tasks_of(
-    members: Members,
-    common: NDArray[np.float64] | None,
-    own: Callable[[int], NDArray[np.float64]],
-) -> Iterator[Task]:
-    """Yield pieces whose values fit into memory many times: common ones, or each group's own."""
-    first, groups = 0, len(members.notes)
-    while first < groups:
-        last = first + 1
-        if common is not None:
-            most = members.starts[first] + CELLS // len(common)
-            last = max(last, int(np.searchsorted(members.starts, most, "right")) - 1)
-        values = own(first) if common is None else common
-        step = max(1, CELLS // int(members.starts[last] - members.starts[first]))
-        if last > first + 1:  # these fit at once
-            step = len(values)
-        for start in range(0, len(values), step):
-            yield Task(first=first, last=last, values=values[start : start + step])
-        first = last
-
-
-def _own(work: Work, group: int) -> NDArray[np.float64]:
-    """Return the values that some curve of a group has: of the axis, or as thresholds."""
-    members, grid = work.members, work.plan.grid
-    some = slice(members.starts[group], members.starts[group + 1])
-    used = members.curve[some][members.usable[some]]
-    if work.plan.method != "threshold":
-        every = [np.unique(work.track.values(curve)) for curve in used]
-        return np.unique(np.concatenate([[0.0, 1.0], *every]))
-    starts, threshold = members.curves.starts, members.curves.walk[THRESHOLD]
-    every = [threshold[starts[curve] : starts[curve + 1]] for curve in used]
-    falling: NDArray[np.float64] = np.unique(np.concatenate([[np.inf], *every]))[::-1]
-    if not isinstance(grid, int) or len(falling) <= grid:
-        return falling
-    return falling[np.rint(np.linspace(0, len(falling) - 1, grid)).astype(np.int64)]
-
-
 def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     """Return the columns of some groups (down) at some values (across)."""
     members, track, plan = work.members, work.track, work.plan
-    groups = slice(task.first, task.last)
-    rows = slice(members.starts[task.first], members.starts[task.last])
-    curve, starts = members.curve[rows], members.starts[groups] - rows.start
-    several, values = _found(work, task, curve)
-    shape = (task.last - task.first, len(values))
+    groups, sizes = task.groups, members.sizes[task.groups]
+    rows = ranges(members.starts[groups], sizes)
+    curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
+    several = _found(work, task.values, curve, sizes)
+    values = np.repeat(task.values, len(several), axis=1)
+    shape = (len(groups), values.shape[1])
 
     def cell(take: str) -> Cell:
         sides = [_taken(places, take) for places in several]
@@ -163,9 +113,9 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
             mean,
             sd,
             plan,
-            curves=members.sizes[groups],
+            curves=sizes,
             rows=whole.total(curve),
-            streams=work.streams[groups],
+            streams=[work.streams[group] for group in groups],
             bounds=(0.0, np.inf) if axis in CONFUSION else NAMES[axis].bounds,
         )
         columns |= dict(zip((f"{axis}_{part}" for part in SPREAD), (sd, *spread), strict=True))
@@ -181,16 +131,18 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
 
 
 def _found(
-    work: Work, task: Task, curve: NDArray[np.int64]
-) -> tuple[list[Places], NDArray[np.float64]]:
-    """Return the places of the values, on each side of a jump if asked for, and the values."""
-    track, values = work.track, task.values
+    work: Work, values: NDArray[np.float64], curve: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> list[Places]:
+    """Return the places of the values, on each side of a jump if asked for."""
+    track = work.track
+    if len(values) > 1:
+        values = np.repeat(values, sizes, axis=0)
     if work.plan.method == "threshold":
-        return [places_above(track, curve, values)], values
+        return [places_above(track, curve, values, work.coarse)]
     if not work.plan.sides:
-        return [places_at(track, curve, values, track.end)], values
+        return [places_at(track, curve, values, track.end)]
     ends: tuple[End, End] = ("last", "first") if track.name == "fnr" else ("first", "last")
-    return [places_at(track, curve, values, end) for end in ends], np.repeat(values, 2)
+    return [places_at(track, curve, values, end) for end in ends]
 
 
 def _taken(places: Places, name: str) -> NDArray[np.float64]:

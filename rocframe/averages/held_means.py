@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.averages.averaged import tasks_of, values_of, with_infinite
+from rocframe.averages.averaged import values_of, with_infinite
+from rocframe.averages.grids import common_tasks, single_tasks
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.members import Members, members_of
 from rocframe.averages.places import Track, places_above
@@ -22,7 +23,7 @@ from rocframe.vocabulary import THRESHOLD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.averages.averaged import Task
+    from rocframe.averages.grids import Task
     from rocframe.averages.held import Held
     from rocframe.averages.measures import Measure
     from rocframe.averages.places import Places
@@ -109,10 +110,12 @@ def _means(
     parts: dict[str | int, list[NDArray[Any]]] = {name: [] for name in schema}
     parts |= {i: [] for i in range(len(held.measures))}
     groups = [np.zeros(0, np.uint32)]
-    for task in tasks_of(members, held.common, work.own):
+    common = held.common
+    tasks = single_tasks(members, work.own) if common is None else common_tasks(members, common)
+    for task in tasks:
         found = _found(work, task)
-        here = np.arange(task.first, task.last, dtype=np.uint32)
-        across = len(task.values)
+        here = task.groups.astype(np.uint32)
+        across = task.values.shape[1]
         if together is not None:
             found["n_curves"] *= together[here][:, None]
             found |= {i: found[i] * together[here][:, None] for i in range(len(held.measures))}
@@ -140,10 +143,10 @@ def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
     Under the place of each metric stands how many curves have it.
     """
     members, plan, held = work.members, work.plan, work.held
-    groups = slice(task.first, task.last)
-    rows = slice(members.starts[task.first], members.starts[task.last])
+    groups = slice(task.groups[0], task.groups[-1] + 1)
+    rows = slice(members.starts[groups.start], members.starts[groups.stop])
     curve, usable = members.curve[rows], members.usable[rows]
-    places = work.places(curve, task.values)
+    places = work.places(curve, task.values[0])
     there = places.there & usable[:, None]
 
     def cell(values: NDArray[np.float64]) -> Cell:
@@ -154,7 +157,7 @@ def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
         )
 
     thresholds = cell(places.threshold)
-    shape = (task.last - task.first, len(task.values))
+    shape = (len(task.groups), task.values.shape[1])
     columns: dict[str | int, NDArray[Any]] = {
         held.name: np.broadcast_to(task.values, shape),
         "ci_level": np.full(shape, np.nan if plan.interval is None else plan.level),

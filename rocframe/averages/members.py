@@ -140,8 +140,6 @@ def _weights(
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
     """Return the size of a class, as the last row has it: weighted rates end at exactly 1."""
-    last = curves.starts[1:] - 1
-    total: NDArray[np.float64] = (curves.walk[first][last] + curves.walk[second][last]).astype(
-        np.float64
-    )
+    first_counts, second_counts = (curves.walk.at(name, curves.lasts) for name in (first, second))
+    total: NDArray[np.float64] = (first_counts + second_counts).astype(np.float64)
     return total

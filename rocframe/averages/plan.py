@@ -37,6 +37,8 @@ OF_CLASSES: dict[str, tuple[Method, str]] = {
 }
 MOST = 10**7  # points of a grid
 POINTS = 101
+LEVEL = 0.95
+N_BOOT = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,6 +77,7 @@ class Plan:
         check_choice("interval", interval, (*get_args(Spread), None))
         check_choice("ranks", ranks, ("within", None))
         as_level(level)
+        as_resamples("n_boot", n_boot)
         check_weights("weights", weights)
         taken, usual = OF_CLASSES.get(method, (method, "equal"))
         classes, pooled = method in OF_CLASSES, taken == "pooled"
@@ -86,6 +89,9 @@ class Plan:
             ("prior", prior, None, method == "weighted"),
             ("ranks", ranks, None, pooled),
             ("test_per_train", test_per_train, None, limits and interval == "corrected"),
+            ("level", level, LEVEL, limits and interval is not None),
+            ("n_boot", n_boot, N_BOOT, limits and interval == "bootstrap"),
+            ("seed", seed, None, limits and interval == "bootstrap"),
         ):
             if not read and not (isinstance(value, type(idle)) and value == idle):
                 wrong = f"method={method!r} with interval={interval!r} does not read it"

@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.under import auc_of
+from rocframe.averages.coarse import coarse, short
 from rocframe.averages.means import Cell
 from rocframe.averages.members import members_of
+from rocframe.curves.rows import Rows
 from rocframe.errors import BrokenCurveError
 from rocframe.formulas import Settings
 from rocframe.vocabulary import CONFUSION, THRESHOLD
@@ -31,7 +33,7 @@ def pooled(
 ) -> pl.DataFrame:
     """Return the curve of all rows of each group, whichever curve they came from."""
     members = members_of(curves, over, "equal")
-    merged = _merged(replace(curves, walk=_ranked(curves)) if ranked else curves, members)
+    merged = _merged(replace(curves, walk=Rows.of(_ranked(curves))) if ranked else curves, members)
     own = _areas(curves)[members.curve]
     own[~members.usable] = np.nan
     cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
@@ -102,7 +104,7 @@ def _merged(curves: Curves, members: Members) -> Curves:
         if counts[rest].dtype.kind == "f":
             counts[rest] = np.maximum(counts[rest], 0)
     named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
-    return replace(curves, walk=named, starts=starts)
+    return replace(curves, walk=Rows.of(named), starts=starts)
 
 
 def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -137,19 +139,12 @@ def _check_together(
 ) -> None:
     """Check that curves at given thresholds are all at the same ones."""
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    short = _short(curves)[members.curve] & (lengths != merged[group])
-    if short.any():
+    apart = coarse(curves)[members.curve] & (lengths != merged[group])
+    if apart.any():
         raise BrokenCurveError.of(
             "curves: curves that were made with other thresholds= than each other cannot be pooled",
             "Make them without thresholds=, or all with the same.",
         )
-
-
-def _short(curves: Curves) -> NDArray[np.bool_]:
-    """Say which curves end before their lowest score."""
-    last = curves.starts[1:] - 1
-    short: NDArray[np.bool_] = curves.walk["tn"][last] > 1e-9 * curves.total("fp", "tn")
-    return short
 
 
 def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
@@ -157,7 +152,7 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
 
     It is the share of the curve's own rows that have a lower score, ties counting half.
     """
-    if _short(curves).any():
+    if short(curves).any():
         raise BrokenCurveError.of(
             "curves: ranks are known only where all scores are, and a curve ends before its lowest",
             "Make the curves without thresholds=.",

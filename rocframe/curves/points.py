@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.rates import NAMES
-from rocframe.vocabulary import CONFUSION, MIX, THRESHOLD
+from rocframe.vocabulary import CONFUSION, MIX, THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
 
 def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
     """Return what the values are compared with; NaN where it is undefined."""
-    threshold, tp, fp, fn, tn = curves.walk.values()
+    threshold, tp, fp, fn, tn = (curves.walk[name] for name in WALK)
     if axis == "threshold":
         return threshold
     part, whole = {

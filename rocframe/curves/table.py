@@ -12,11 +12,12 @@ from rocframe.frames import column
 from rocframe.vocabulary import CONFUSION, THRESHOLD, WALK, as_names, check_groups, keys_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from rocframe.curves.rows import Rows
     from rocframe.predictions import By
 
 MAKE = "Make one with .roc.curve(label, score, by=…)."
@@ -72,14 +73,15 @@ def layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> 
 class Curves:
     """Whole curves, group after group, each from `inf` down.
 
-    `table` has the group columns and the rows; group i has the rows `starts[i]` to
-    `starts[i + 1]`.
+    `table` has the group columns and the rows; group i has the key `keys[i]` and the rows
+    `starts[i]` to `starts[i + 1]`. Without group columns `keys` has a row per group all the same.
     """
 
     layout: Layout
     table: pl.DataFrame
+    keys: pl.DataFrame
     starts: NDArray[np.int64]
-    walk: dict[str, NDArray[Any]]
+    walk: Rows
 
     @property
     def firsts(self) -> NDArray[np.int64]:
@@ -87,23 +89,19 @@ class Curves:
         return self.starts[:-1]
 
     @property
-    def keys(self) -> pl.DataFrame:
-        """The key of each group; no columns where there are no keys, but a row per group."""
-        if not self.layout.by:
-            return pl.DataFrame(height=len(self.firsts))
-        return self.table.select(column(name) for name in self.layout.by)[self.firsts]
+    def lasts(self) -> NDArray[np.int64]:
+        """The last row of each group."""
+        return self.starts[1:] - 1
 
     def total(self, *names: str) -> NDArray[Any]:
         """Return a sum of counts that all rows of a group share."""
-        first, second = (self.walk[name][self.firsts] for name in names)
+        first, second = (self.walk.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total
 
 
 def opened(frame: pl.DataFrame, table: Layout) -> Curves:
     """Sort a curve table by key and falling threshold, and check that each group is whole."""
-    import numpy as np
-
     if not table.by and frame.is_empty():
         raise BrokenCurveError.of(
             "curves: the table has no rows, and without group columns even no predictions make one",
@@ -117,41 +115,69 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
             "curves: a threshold or a count is null, so these are no rows of a curve",
             f"Leave out the rows that at() found nothing for. {MAKE}",
         )
-    hidden = [table.private(name) for name in WALK]
+    from rocframe.curves.sound import sound_starts
+
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
+    walk = _walk(frame, table)
+    starts = sound_starts(keys, walk)
+    if starts is not None:
+        return _curves(frame, table, starts, walk)
     ordered = frame
     if not _in_order(keys, threshold):
-        order = (
-            frame.select(hidden)
-            .hstack(keys)
-            .with_row_index("row")
-            .select(
-                pl.col("row").sort_by(
-                    *keys.columns,
-                    *(column(name) for name in hidden[:3]),
-                    descending=[*[False] * keys.width, True, False, False],
-                )
-            )
-            .to_series()
-        )
+        order = _order(frame, table, keys)
         ordered = frame[order]
         keys = keys[order] if keys.width else keys
-    starts = np.append(_starts(keys, frame.height), frame.height)
-    walk = {
-        name: ordered.get_column(table.private(name))
-        .cast(pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64)
-        .to_numpy()
+        walk = _walk(ordered, table)
+    curves = _curves(ordered, table, _starts(keys, frame.height), walk)
+    _check_whole(curves)
+    return curves
+
+
+def _walk(frame: pl.DataFrame, table: Layout) -> Rows:
+    """Read thresholds and counts: floats, or whole numbers."""
+    from rocframe.curves.rows import Rows
+
+    wanted = {
+        name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in WALK
     }
-    curves = Curves(layout=table, table=ordered, starts=starts, walk=walk)
-    from rocframe.counting.threads import spread
-    from rocframe.counting.walk import BLOCK
+    return Rows(
+        {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in wanted.items()}
+    )
 
-    # Blocks stay in the cache; only what is broken is looked at as a whole, to say where.
-    blocks = range(0, frame.height, BLOCK)
-    if not all(spread(lambda a: _is_sound(curves, a, min(a + BLOCK, frame.height)), blocks)):
-        _check_whole(curves)
-    return curves
+
+def _curves(frame: pl.DataFrame, table: Layout, starts: NDArray[np.int64], walk: Rows) -> Curves:
+    """Put sorted rows and the first ones of their groups together."""
+    import numpy as np
+
+    keys = pl.DataFrame(height=len(starts))
+    if table.by:
+        keys = frame.select(column(name) for name in table.by)[starts]
+    return Curves(
+        layout=table,
+        table=frame,
+        keys=keys,
+        starts=np.append(starts, frame.height),
+        walk=walk,
+    )
+
+
+def _order(frame: pl.DataFrame, table: Layout, keys: pl.DataFrame) -> pl.Series:
+    """Return the rows by key and falling threshold, an infinite score after the row above all."""
+    hidden = [table.private(name) for name in WALK]
+    return (
+        frame.select(hidden)
+        .hstack(keys)
+        .with_row_index("row")
+        .select(
+            pl.col("row").sort_by(
+                *keys.columns,
+                *(column(name) for name in hidden[:3]),
+                descending=[*[False] * keys.width, True, False, False],
+            )
+        )
+        .to_series()
+    )
 
 
 def _starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
@@ -181,28 +207,6 @@ def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     fresh = np.zeros(len(falling), bool)
     fresh[starts] = True
     return bool(np.all((falling[1:] < falling[:-1]) | fresh[1:]))
-
-
-def _is_sound(curves: Curves, start: int, end: int) -> bool:
-    """Say whether rows certainly are those of whole curves, each beside the row before it."""
-    import numpy as np
-
-    if curves.walk["tp"].dtype.kind == "f" or curves.walk["fp"].dtype.kind == "f":
-        return False
-    a = max(start - 1, 0)
-    threshold, tp, fp, fn, tn = (curves.walk[name][a:end] for name in WALK)
-    firsts = curves.starts[slice(*np.searchsorted(curves.starts, [a, end]))] - a
-    follows = np.ones(end - a, bool)
-    follows[firsts] = False
-    follows = follows[1:]
-    wrong = threshold[1:] == threshold[:-1]
-    wrong |= tp[1:] < tp[:-1]
-    wrong |= fp[1:] < fp[:-1]
-    for one, other in ((tp, fn), (fp, tn)):
-        whole = one + other
-        wrong |= whole[1:] != whole[:-1]
-    wrong &= follows
-    return not wrong.any() and bool(np.all(np.isposinf(threshold[firsts]) & (tp[firsts] == 0)))
 
 
 def _check_whole(curves: Curves) -> None:
@@ -243,10 +247,32 @@ def _check_whole(curves: Curves) -> None:
                 f"curves: {name} is not the same in all rows of {first_group(off)}",
                 "Two curves lie in one group: name all group columns in by=, or undo the join.",
             )
+    _check_signs(curves, first_group)
     for name, part in (("tp", tp), ("fp", fp)):
         back = ~fresh & (part < np.append(0, part[:-1]))
         if back.any():
             raise BrokenCurveError.of(
                 f"curves: {name} falls with the threshold in {first_group(back)}",
                 "Two curves lie in one group: name all group columns in by=, or undo the join.",
+            )
+
+
+def _check_signs(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]) -> None:
+    """Check that no count is negative: those of rows called rise, and all others fall."""
+    import numpy as np
+
+    for name, rest, ends in (
+        ("fp", "tn", curves.firsts),
+        ("fn", "tp", curves.lasts),
+        ("tn", "fp", curves.lasts),
+    ):
+        part, other = (curves.walk.at(one, ends) for one in (name, rest))
+        # Weights add up to a total to rounding only.
+        slack = 1e-9 * abs(part + other) if part.dtype.kind == "f" else 0
+        negative = np.zeros(curves.walk.height, bool)
+        negative[ends] = part < -slack
+        if negative.any():
+            raise BrokenCurveError.of(
+                f"curves: {name} is below 0 in {first_group(negative)}",
+                f"It is a number of rows, or their weight. {MAKE}",
             )

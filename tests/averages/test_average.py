@@ -445,7 +445,7 @@ def test_weighted_curves_end_at_one():
 
 
 def test_a_large_group_is_averaged_in_pieces(monkeypatch):
-    from rocframe.averages import averaged
+    from rocframe.averages import grids
 
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
@@ -457,7 +457,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
     )
     for options in ({"grid": "union"}, {"interval": "bootstrap", "seed": 1, "n_boot": 30}):
         whole = rf.average(curves(table), **options)
-        monkeypatch.setattr(averaged, "CELLS", 40)
+        monkeypatch.setattr(grids, "CELLS", 40)
         assert_frame_equal(rf.average(curves(table), **options), whole, abs_tol=1e-15)
         monkeypatch.undo()
 
@@ -536,6 +536,23 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             ),
         ),
         (
+            {"level": 0.9, "interval": None},
+            "level=0.9: method='vertical' with interval=None does not read it.\nLeave it out.",
+        ),
+        (
+            {"n_boot": 100},
+            "n_boot=100: method='vertical' with interval='corrected' does not read it.\n",
+        ),
+        (
+            {"seed": 1, "interval": "t"},
+            "seed=1: method='vertical' with interval='t' does not read it.\nLeave it out.",
+        ),
+        (
+            {"method": "pooled", "level": 0.9},
+            "level=0.9: method='pooled' with interval='corrected' does not read it.\n",
+        ),
+        ({"n_boot": 1}, "n_boot=1: the number of resamples is a whole number from 2 to "),
+        (
             {"method": "horizontal", "kind": "pr"},
             (
                 "method='horizontal': precision is no axis to hold fixed: a curve may have one "
@@ -588,3 +605,93 @@ def test_a_stored_mean_says_what_it_is(tmp_path):
     assert_frame_equal(rf.area(rf.scan(tmp_path / "mean.parquet")).collect(), rf.area(mean))
     rf.write(rf.area(mean), tmp_path / "area.parquet")
     assert rf.about(tmp_path / "area.parquet")["table"] == "area"
+
+
+def test_a_mean_of_some_curves_here_and_others_there_has_no_area():
+    # Without all of its negatives called at every threshold, the second fold begins at (1/2, 0).
+    table = pl.DataFrame(
+        {
+            "fold": [1, 1, 2, 2, 2],
+            "label": [1, 0, 1, 0, 0],
+            "score": [0.9, 0.2, 0.7, 0.4, None],
+        }
+    )
+    worst = curves(table, missing="worst")
+    across = rf.average(worst, method="horizontal", grid=[0, 0.5, 1])
+    assert across["n_curves"].to_list() == [2, 2, 2]
+    assert rf.area(across)["auc_of_mean"].item() == 0.75
+    lost = table.with_columns(score=pl.Series([0.9, 0.2, None, 0.4, 0.3]))
+    short = rf.average(curves(lost, missing="worst"), method="horizontal", grid=[0, 0.5, 1])
+    assert short["n_curves"].to_list() == [2, 1, 1]
+    assert short["fpr"].to_list() == [0.0, 0.0, 0.0]
+    assert rf.area(short).rows() == [(None,)]
+    recalled = rf.average(curves(lost, missing="worst"), kind="pr", grid=3)
+    assert recalled["n_curves"].to_list() == [2, 1, 1]
+    assert rf.area(recalled).rows() == [(None,)]
+
+
+@pytest.mark.parametrize("options", [{"by": "fold"}, {"kind": "roc"}])
+def test_the_area_of_a_mean_reads_no_options(options):
+    mean = rf.average(curves(pl.DataFrame(TABLE)))
+    ((name, value),) = options.items()
+    for verb in (rf.area, lambda table, **more: rf.area(table.lazy(), **more).collect()):
+        with pytest.raises(rf.OptionValueError) as caught:
+            verb(mean, **options)
+        assert str(caught.value).startswith(
+            f"{name}={value!r}: an averaged curve has its keys left of its axes, and these say its "
+            "kind.\nLeave it out."
+        )
+
+
+def test_a_curve_at_given_thresholds_has_values_at_these_only():
+    table = pl.DataFrame(TABLE).filter(pl.col("fold") < 3)
+    one, two = (
+        curves(table.filter(fold=fold), thresholds=at) for fold, at in ((1, [0.5, 0.1]), (2, [0.1]))
+    )
+    # Nothing of the first fold lies between 0.4 and 0.1: its row at 0.1 shows that it has others.
+    three = curves(table.filter(fold=1).with_columns(fold=3), thresholds=[0.4, 0.2, 0.1])
+    mixed = pl.concat([one.with_columns(fold=1), three.with_columns(fold=3)])
+    at = rf.average(mixed, method="threshold", grid=[0.5, 0.4, 0.2, 0.1, 0.05])
+    # The first is complete at 0.1 and shows nothing: its scores count as 0.5 and as 0.1.
+    assert at["n_curves"].to_list() == [1, 2, 2, 2, 1]
+    assert at["tpr"].to_list() == [0.5, 0.75, 0.75, 1.0, 1.0]
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.average(mixed, method="pooled")
+    assert str(caught.value).startswith("curves: curves that were made with other thresholds= than")
+    # What shows nowhere is pooled as if scores were rounded down to the thresholds.
+    pooled = rf.average(pl.concat([one, two]), method="pooled")
+    rounded = table.with_columns(
+        score=pl.when((pl.col("fold") == 1) & (pl.col("score") >= 0.5)).then(0.5).otherwise(0.1)
+    )
+    expected = rf.curve(rounded, "label", "score")
+    assert_frame_equal(pooled.select(expected.columns), expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"grid": "union"},
+        {"grid": "union", "method": "horizontal", "kind": "det"},
+        {"method": "threshold"},
+        {"method": "threshold", "grid": 4},
+    ],
+    ids=["vertical", "horizontal", "thresholds", "some thresholds"],
+)
+def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
+    from rocframe.averages import grids
+
+    rng = np.random.default_rng(8)
+    table = pl.DataFrame(
+        {
+            "model": np.repeat(np.arange(9), np.arange(9) ** 2 + 4),
+            "fold": rng.integers(0, 3, 240),
+            "label": rng.random(240) < 0.5,
+            "score": rng.integers(0, 40, 240),
+        }
+    )
+    every = by_model(table)
+    alone = [rf.average(part, **options) for part in every.partition_by("model")]
+    monkeypatch.setattr(grids, "ROWS", 60)
+    monkeypatch.setattr(grids, "CELLS", 100)
+    together = rf.average(every, **options)
+    assert_frame_equal(together, pl.concat(alone), abs_tol=1e-14)

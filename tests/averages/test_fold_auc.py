@@ -301,3 +301,46 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
     whole = rf.pooling_gap(table, "label", "score")
     monkeypatch.setattr(gap, "BLOCK", 7)
     assert_frame_equal(rf.pooling_gap(table, "label", "score"), whole, check_exact=True)
+
+
+@pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "scores of their own"])
+def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
+    from rocframe.averages import gap
+
+    monkeypatch.setattr(gap, "BLOCK", 50)
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame(
+        {
+            "fold": rng.integers(0, 12, 150),
+            "label": rng.random(150) < 0.4,
+            "score": rng.integers(0, scores, 150),
+        }
+    )
+    every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
+    won_pairs = {
+        (i, j): (sum((won(p, n) for p in pos for n in neg), Fraction(0)), len(pos) * len(neg))
+        for i, (pos, _) in enumerate(every)
+        for j, (_, neg) in enumerate(every)
+    }
+    row = rf.pooling_gap(table, "label", "score").row(0, named=True)
+    for name, same in (("within_auc", True), ("between_auc", False)):
+        some = [both for (i, j), both in won_pairs.items() if (i == j) == same]
+        expected = sum(w for w, _ in some) / Fraction(sum(n for _, n in some))
+        assert row[name] == pytest.approx(float(expected), abs=1e-14)
+
+
+@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
+def test_a_name_that_over_cannot_have_is_said_to_be_given_there(verb):
+    table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        verb(table, "label", "score", over="note")
+    assert str(caught.value).startswith("over='note': the table being made has a column of that")
+    with pytest.raises(rf.ReservedColumnError) as caught:
+        verb(table, "label", ["score", "fold"], over=["fold", "model"])
+    assert str(caught.value).startswith("over='model': several scores are compared, and they make")
+    with pytest.raises(rf.RepeatedNameError) as caught:
+        verb(table, "label", "score", over=["fold", "fold"])
+    assert str(caught.value).startswith("over='fold': the name stands there more than once.")
+    with pytest.raises(rf.RepeatedNameError) as caught:
+        verb(table, "label", "score", by="fold", over="fold")
+    assert str(caught.value).startswith("over='fold': the name stands there more than once.")

@@ -158,7 +158,8 @@ def test_an_axis_that_is_named_is_held_fixed_as_its_method_says(method, options,
 @pytest.mark.parametrize(("kind", "x", "y"), [("roc", "fpr", "tpr"), ("gain", "alert_rate", "tpr")])
 def test_metrics_have_the_limits_that_axes_have(interval, kind, x, y):
     many = curves(drawn(4))
-    options = {"grid": 9, "interval": interval, "seed": 1, "n_boot": 50, "weights": "rows"}
+    options = {"grid": 9, "interval": interval, "weights": "rows"}
+    options |= {"seed": 1, "n_boot": 50} if interval == "bootstrap" else {}
     axes = many.roc.average(kind=kind, **options)
     assert_frame_equal(many.roc.average(fixed=x, metrics=y, **options), axes)
     among = many.roc.average(fixed=x, metrics=["accuracy", y], **options)
@@ -197,10 +198,8 @@ def test_metrics_without_bounds_are_taken_where_the_curves_have_them():
 
 def test_infinite_metrics_have_an_infinite_mean_and_no_spread():
     many = curves(drawn(7))
-    for interval in ("t", "bootstrap"):
-        ends = many.roc.average(
-            metrics="lr_pos", grid=[0, 0.5], interval=interval, n_boot=20, seed=1
-        )
+    for options in ({"interval": "t"}, {"interval": "bootstrap", "n_boot": 20, "seed": 1}):
+        ends = many.roc.average(metrics="lr_pos", grid=[0, 0.5], **options)
         assert ends["lr_pos"].to_list()[0] == inf
         assert ends.select(held_columns("lr_pos")[1:]).row(0) == (None,) * 4
         assert None not in ends.select(held_columns("lr_pos")).row(1)
@@ -301,7 +300,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
         {"fixed": "threshold", "metrics": "f1", "grid": 7},
     ]
     whole = [many.roc.average(**options) for options in asked]
-    monkeypatch.setattr("rocframe.averages.averaged.CELLS", 4)
+    monkeypatch.setattr("rocframe.averages.grids.CELLS", 4)
     for options, expected in zip(asked, whole, strict=True):
         assert_frame_equal(many.roc.average(**options), expected)
 

@@ -1,0 +1,136 @@
+"""Curve tables in pieces: what is sound is seen block by block, and what is not is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.curves import rows, sound
+from rocframe.curves.table import layout, opened
+from rocframe.vocabulary import WALK
+
+RNG = np.random.default_rng(7)
+LOG = pl.DataFrame(
+    {
+        "model": ["a", "b", None] * 30,
+        "fold": RNG.integers(0, 2, 90),
+        "label": RNG.random(90) < 0.4,
+        "score": RNG.integers(0, 30, 90) / 8,
+    }
+)
+KEYS = ["model", "fold"]
+
+
+def table() -> pl.DataFrame:
+    return rf.curve(LOG, "label", "score", by=KEYS).rechunk()
+
+
+def in_pieces(frame: pl.DataFrame, length: int) -> pl.DataFrame:
+    parts = [frame.slice(start, length) for start in range(0, frame.height, length)]
+    return pl.concat(parts, rechunk=False)
+
+
+@pytest.fixture(params=[3, 7, 50], ids="pieces of {}".format)
+def pieces(request, monkeypatch):
+    """Frames in pieces, and blocks that are shorter than these, or longer."""
+    monkeypatch.setattr(rows, "SHORT", 5)
+    monkeypatch.setattr(sound, "BLOCK", 10)
+    return lambda frame: in_pieces(frame, request.param)
+
+
+def starts_of(frame: pl.DataFrame) -> np.ndarray | None:
+    columns = layout(frame.schema, KEYS, ())
+    named = frame.select(columns.walk)
+    walk = rows.Rows({name: named[columns.private(name)] for name in WALK})
+    return sound.sound_starts(frame.select(KEYS), walk)
+
+
+def test_whole_curves_in_order_are_seen_to_be_so(pieces):
+    expected = table().with_row_index().filter(pl.col("threshold").is_infinite())["index"]
+    assert starts_of(pieces(table())).tolist() == expected.to_list()
+
+
+def test_rows_are_the_same_however_they_are_cut(pieces):
+    whole, cut = (
+        opened(frame.select(columns.walk), columns)
+        for frame in (table(), pieces(table()))
+        for columns in [layout(frame.schema, KEYS, ())]
+    )
+    assert_frame_equal(cut.keys, whole.keys)
+    assert cut.starts.tolist() == whole.starts.tolist()
+    some = RNG.integers(0, table().height, (3, 5))
+    for name in whole.walk:
+        every = table()[name].to_numpy()
+        assert cut.walk.at(name, some).tolist() == every[some].tolist()
+        for start, end in cut.walk.blocks(sound.BLOCK):
+            assert end - start <= sound.BLOCK
+            assert cut.walk.between(name, start, end).tolist() == every[start:end].tolist()
+        assert cut.walk[name].tolist() == every.tolist()
+
+
+@pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])
+def test_no_wrong_count_is_overlooked(pieces, name):
+    plain = table()
+    for row in range(0, plain.height, 3):
+        for off in (-100, 100):
+            wrong = plain.with_columns(
+                pl.when(pl.int_range(pl.len()) == row)
+                .then(pl.col(name) + off)
+                .otherwise(pl.col(name))
+                .alias(name)
+            )
+            assert starts_of(pieces(wrong)) is None
+    with pytest.raises(rf.BrokenCurveError):
+        rf.average(wrong)
+
+
+def test_no_wrong_key_or_threshold_is_overlooked(pieces):
+    plain = table()
+    other = {
+        "model": pl.lit("z"),
+        "fold": pl.col("fold") + 9,
+        "threshold": pl.when(pl.col("threshold").is_infinite()).then(0.0).otherwise(50.0),
+    }
+    for row in range(0, plain.height, 3):
+        for name, value in other.items():
+            wrong = plain.with_columns(
+                pl.when(pl.int_range(pl.len()) == row)
+                .then(value)
+                .otherwise(pl.col(name))
+                .alias(name)
+            )
+            # The highest score of a curve may well be 50.
+            highest = row and plain["threshold"][row - 1] == np.inf
+            assert starts_of(pieces(wrong)) is None or (name == "threshold" and highest)
+
+
+def test_groups_out_of_order_are_not_taken_as_they_are(pieces):
+    parts = table().partition_by(KEYS, maintain_order=True)
+    swapped = pl.concat([*parts[1:], parts[0]])
+    assert starts_of(pieces(swapped)) is None
+    assert_frame_equal(rf.average(pieces(swapped)), rf.average(table()))
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64], ids=["counts", "weights"])
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("fp", {"tp": [0, 2], "fp": [-1, 3], "fn": [2, 0], "tn": [4, 0]}),
+        ("fn", {"tp": [0, 2], "fp": [0, 3], "fn": [1, -1], "tn": [4, 1]}),
+        ("tn", {"tp": [0, 2], "fp": [0, 3], "fn": [2, 0], "tn": [2, -1]}),
+    ],
+)
+def test_a_number_of_rows_is_not_below_zero(name, counts, dtype):
+    curve = pl.DataFrame({"threshold": [np.inf, 0.5], **counts}).with_columns(
+        pl.col(counts.keys()).cast(dtype)
+    )
+    text = f"curves: {name} is below 0 in the curve.\nIt is a number of rows, or their weight."
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.area(curve, kind="roc")
+    assert str(caught.value).startswith(text)
+    with pytest.raises(rf.BrokenCurveError) as caught:
+        rf.average(curve.select(pl.lit(1).alias("fold"), pl.all()), kind="roc")
+    assert str(caught.value).startswith(text.replace("the curve", "group fold=1"))
