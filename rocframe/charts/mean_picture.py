@@ -15,8 +15,8 @@ from rocframe.charts.channels import assigned
 from rocframe.charts.groups import Group, summed_up
 from rocframe.charts.names import field
 from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
-from rocframe.charts.thin import corners
 from rocframe.curves.mean import mean_of
+from rocframe.curves.thin import corners
 from rocframe.frames import collected, column
 from rocframe.vocabulary import CONFUSION, THRESHOLD
 
