@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rocframe.curves.kinds import Kind
     from rocframe.curves.walks import Walks
 
-LARGEST = 2**62
+LARGEST = 2**61
 BATCH = 1 << 17
 
 
@@ -32,19 +32,14 @@ def area_change(walks: Walks, rows: NDArray[np.int64], kind: Kind) -> NDArray[np
     if not len(firsts):
         return change
     line = np.searchsorted(walks.starts, rows, "right") - 1
-    joined = np.flatnonzero(line[1:] == line[:-1])
-    left, right = rows[joined], rows[joined + 1]
-    thinned = right - left > 1
-    left, right, line = left[thinned], right[thinned], line[joined][thinned]
     measure = _precision if kind.name == "precision_recall" else _triangles
     # Pieces of about one batch of rows together.
-    cells = np.cumsum(right - left) // BATCH
-    edges = np.append(np.flatnonzero(np.diff(cells, prepend=-1)), len(left))
-    parts = [slice(a, b) for a, b in pairwise(edges)]
-    for part, less in zip(
-        parts, spread(lambda part: measure(walks, left[part], right[part]), parts), strict=True
-    ):
-        np.add.at(change, line[part], less)
+    batch = rows[:-1] // BATCH
+    edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
+    parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
+    less = np.concatenate([np.zeros(0), *spread(lambda part: measure(walks, rows[part]), parts)])
+    within = line[1:] == line[:-1]
+    np.add.at(change, line[1:][within], less[within])
     short = walks.fp[walks.starts[1:] - 1] < (1 - 1e-9) * neg
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
@@ -53,42 +48,41 @@ def area_change(walks: Walks, rows: NDArray[np.int64], kind: Kind) -> NDArray[np
 
 
 def _steps(
-    counts: NDArray[Any], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return the counts after and before each row of some pieces, and where the pieces start."""
-    lengths = right - left
-    ends = np.cumsum(lengths)
-    rows = np.arange(ends[-1]) + np.repeat(left + 1 - (ends - lengths), lengths)
-    return counts[rows], counts[rows - 1], ends - lengths
+    counts: NDArray[Any], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the counts after and before each row, and at both ends of each piece."""
+    first, last = rows[0], rows[-1]
+    ends = counts[rows]
+    return counts[first + 1 : last + 1], counts[first:last], ends[1:], ends[:-1]
 
 
-def _triangles(
-    walks: Walks, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return twice the area between the straight line from left to right and the curve."""
-    tp, tp0, firsts = _steps(walks.tp, left, right)
-    fp, fp0, _ = _steps(walks.fp, left, right)
-    high, wide = (part[right] - part[left] for part in (walks.tp, walks.fp))
-    if tp.dtype.kind == "i" and int(high.max()) * int(wide.max()) > LARGEST // 2:
-        tp, tp0, fp, fp0, high, wide = (
-            part.astype(np.float64) for part in (tp, tp0, fp, fp0, high, wide)
+def _triangles(walks: Walks, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return twice the area between the straight line from row to row and the curve."""
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (_steps(part, rows) for part in (walks.tp, walks.fp))
+    high, wide = tp2 - tp1, fp2 - fp1
+    if tp.dtype.kind == "i" and int(abs(high).max()) * int(abs(wide).max()) > LARGEST:
+        tp, tp0, fp, fp0, high, wide, tp1 = (
+            part.astype(np.float64) for part in (tp, tp0, fp, fp0, high, wide, tp1)
         )
     # From the left end of each piece: small numbers lose nothing.
-    base = np.repeat(2 * walks.tp[left].astype(tp.dtype), right - left)
-    curve = np.add.reduceat((fp - fp0) * (tp + tp0 - base), firsts)
+    heights = tp + tp0 - np.repeat(2 * tp1, np.diff(rows))
+    curve = np.add.reduceat((fp - fp0) * heights, rows[:-1] - rows[0])
     change: NDArray[np.float64] = (high * wide - curve).astype(np.float64)
     return change
 
 
-def _precision(
-    walks: Walks, left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the integral of precision between two rows, less that through all rows between."""
-    tp, tp0, firsts = _steps(walks.tp.astype(np.float64), left, right)
-    fp, fp0, _ = _steps(walks.fp.astype(np.float64), left, right)
-    ends = (
-        counts[at].astype(np.float64)
-        for counts, at in ((walks.tp, right), (walks.fp, right), (walks.tp, left), (walks.fp, left))
+def _precision(walks: Walks, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the integral of precision from row to row, less that through all rows between."""
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _steps(part.astype(np.float64), rows) for part in (walks.tp, walks.fp)
     )
-    area: NDArray[np.float64] = hyperbola(*ends)
-    return area - np.add.reduceat(hyperbola(tp, fp, tp0, fp0), firsts)
+    steps = np.add.reduceat(_risen(tp, fp, tp0, fp0), rows[:-1] - rows[0])
+    change: NDArray[np.float64] = _risen(tp2, fp2, tp1, fp1) - steps
+    return np.where(np.diff(rows) > 1, change, 0.0)
+
+
+def _risen(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the integral of each step, nothing for those from one curve to the next."""
+    tp, fp, tp0, fp0 = counts
+    back = (tp < tp0) | (fp < fp0)
+    return hyperbola(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -109,13 +109,22 @@ def simplify(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 1, 0], "score": [5, 4, 3, 2, 1]})
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0, 0], "score": [6, 5, 4, 3, 2, 1, 1]}
+    ... )
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.simplify(curves, max_error=0.4).drop("fn", "tn")
-    shape: (4, 7)
-    ┌───────────┬─────┬─────┬─────┬──────────┬───────┬─────────────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fpr ┆ tpr      ┆ error ┆ area_change │
-    └───────────┴─────┴─────┴─────┴──────────┴───────┴─────────────┘
+    >>> rf.simplify(curves, max_error=0.4).drop("fn", "tn", "fpr", "tpr")
+    shape: (4, 5)
+    ┌───────────┬─────┬─────┬──────────┬─────────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ error    ┆ area_change │
+    │ ---       ┆ --- ┆ --- ┆ ---      ┆ ---         │
+    │ f64       ┆ i64 ┆ i64 ┆ f64      ┆ f64         │
+    ╞═══════════╪═════╪═════╪══════════╪═════════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
+    │ 6.0       ┆ 1   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
+    │ 2.0       ┆ 3   ┆ 2   ┆ 0.333333 ┆ 0.083333    │
+    │ 1.0       ┆ 3   ┆ 4   ┆ 0.333333 ┆ 0.083333    │
+    └───────────┴─────┴─────┴──────────┴─────────────┘
     """
     limit = as_error(max_error)
     thresholds, points = _as_keep(keep)
@@ -218,8 +227,8 @@ def _wanted(
         wanted[row_at(curves, "threshold", curves.walk[THRESHOLD], value)] = True
     if points is not None:
         keys = list(map(column, curves.layout.by))
-        threshold = pl.Series(THRESHOLD, curves.walk[THRESHOLD])
-        rows = curves.table.select(keys).with_columns(threshold).with_row_index("(row)")
+        falling = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
+        rows = curves.table.select(*keys, falling).with_row_index("(row)")
         named = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
         found = rows.join(named, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True)
         wanted[found.get_column("(row)").to_numpy()] = True

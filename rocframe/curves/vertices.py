@@ -19,6 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SPARSE = 64  # rows between those that are tried first; and as many curves have on average
 LARGEST = 2**61  # products of whole numbers below it, and their differences, fit Int64
 
 
@@ -28,6 +29,15 @@ def vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> N
     Curve i has the rows `starts[i]` to `starts[i + 1]`, at least one; its ends are marked. What
     lies on a side of the hull is no vertex. Whole numbers are compared exactly.
     """
+    if len(tp) <= SPARSE * len(starts):
+        return _vertices(tp, fp, starts)
+    near = _near(tp, fp, starts)
+    kept = np.zeros(len(tp), bool)
+    kept[near] = _vertices(tp[near], fp[near], np.searchsorted(near, starts))
+    return kept
+
+
+def _vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     kept = np.zeros(len(tp), bool)
     if not len(tp):
         return kept
@@ -59,3 +69,20 @@ def vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> N
         inside = rows != middle[run]
         rows, piece = rows[inside], piece[inside]
     return kept
+
+
+def _near(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows above the hulls of some rows, and the vertices of these: few beside ours."""
+    some = np.union1d(np.arange(0, len(tp), SPARSE), np.append(starts[:-1], starts[1:] - 1))
+    found = some[_vertices(tp[some], fp[some], np.searchsorted(some, starts))]
+    tp1, fp1 = tp[found], fp[found]
+    piece = np.diff(found, append=len(tp))
+    if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > LARGEST:
+        tp, fp, tp1, fp1 = (part.astype(object) for part in (tp, fp, tp1, fp1))
+    # From the last row of one curve to the first of the next there are no others.
+    high, wide = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
+    above = (tp - np.repeat(tp1, piece)) * np.repeat(wide, piece)
+    above -= (fp - np.repeat(fp1, piece)) * np.repeat(high, piece)
+    marked = np.asarray(above > 0, bool)
+    marked[found] = True
+    return np.flatnonzero(marked)
