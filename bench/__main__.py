@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty] [--drawing]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty|--drawing]`.
 
 Each line says how long the best of some runs took, and how many times as long as one
 single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
@@ -104,7 +104,7 @@ def uncertainty(repeat: int) -> None:
 
 
 def drawing(repeat: int) -> None:
-    """Print how long charts of long curves take, beside a sort of as many numbers, and their size."""
+    """Print how long charts of long curves take, beside a sort, and how large they are."""
     scores = predictions(CURVES * POINTS)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), repeat)
     print(f"{CURVES} curves of {POINTS:,} points; np.sort of as many scores: {sort:.3f} s")

@@ -90,6 +90,18 @@ def test_a_drawn_line_is_as_near_to_the_curve_as_can_be_seen(kind, log):
     assert len(x) <= 500
 
 
+def test_a_curve_of_nothing_but_corners_is_drawn_with_few_of_them():
+    # 450 steps up and 450 to the right: no 500 points are within 1/500 of an axis of all.
+    label = np.repeat(np.tile([True, False], 450), 5)
+    table = rf.curve(
+        pl.DataFrame({"label": label, "score": -np.arange(len(label))}), "label", "score"
+    )
+    (record,) = records(rf.chart(table))
+    x, y = np.array(record["x"]), np.array(record["y"])
+    assert 300 < len(x) <= 500
+    assert farthest(table["fpr"].to_numpy(), table["tpr"].to_numpy(), x, y) < 1 / 380
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_points_with_counts_are_rows_of_the_table(kind):
     table = rf.curve(logs("smooth"), "label", "score", kind=kind)

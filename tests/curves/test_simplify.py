@@ -277,8 +277,10 @@ def test_operating_points_stay():
 def test_operating_points_stay_in_their_own_group():
     frame = pl.concat([log_of("ties").with_columns(g=pl.lit(name)) for name in "ab"])
     full = rf.curve(frame.with_columns(score=pl.col("score").round(1)), "label", "score", by="g")
-    points = full.roc.at(fpr=0.3).filter(g="b")
-    before, after = (rf.simplify(full, max_error=0.3, keep=keep) for keep in ((), points))
+    before = rf.simplify(full, max_error=0.3)
+    left_out = full.filter(g="b").join(before, on=["g", "threshold"], how="anti")
+    points = full.roc.at(threshold=left_out["threshold"][7]).filter(g="b")
+    after = rf.simplify(full, max_error=0.3, keep=points)
     added = after.join(before, on=["g", "threshold"], how="anti")
     assert added["g"].to_list() == ["b"]
     assert added["threshold"].to_list() == points["threshold"].to_list()
