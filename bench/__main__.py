@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty|--drawing]`.
 
 Each line says how long the best of some runs took, and how many times as long as one
 single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
@@ -14,9 +14,12 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from bench.cases import every
 from bench.data import predictions
+from bench.drawing import CURVES, POINTS, SIZE
+from bench.drawing import every as every_drawing
 from bench.uncertainty import every as every_uncertainty
 
 if TYPE_CHECKING:
@@ -47,7 +50,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--uncertainty", action="store_true", help="measure intervals and tests alone"
     )
+    parser.add_argument("--drawing", action="store_true", help="measure charts alone")
     options = parser.parse_args(arguments)
+    if options.drawing:
+        drawing(options.repeat)
+        return
     if options.uncertainty:
         uncertainty(options.repeat)
         return
@@ -72,6 +79,8 @@ def main(arguments: list[str] | None = None) -> None:
     print()
     uncertainty(options.repeat)
     print()
+    drawing(options.repeat)
+    print()
     for what in ("auc", "curve"):
         for groups in (1, 1_000):
             memory(what, options.rows, groups)
@@ -92,6 +101,23 @@ def uncertainty(repeat: int) -> None:
             ),
             flush=True,
         )
+
+
+def drawing(repeat: int) -> None:
+    """Print how long charts of long curves take, beside a sort, and how large they are."""
+    scores = predictions(CURVES * POINTS)["score"].to_numpy()
+    sort = best(lambda: np.sort(scores), repeat)
+    print(f"{CURVES} curves of {POINTS:,} points; np.sort of as many scores: {sort:.3f} s")
+    for one in every_drawing():
+        seconds = best(one.work, repeat)
+        made = one.work()
+        size = (
+            f"{made.height:,} rows"
+            if isinstance(made, pl.DataFrame)
+            else f"{len(made.to_json(indent=None)) / 1000:.0f} KB (≤ {SIZE})"
+        )
+        goal = "" if one.goal is None else f" (≤ {one.goal:g})"
+        print(f"{one.what:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
 
 
 def memory(what: str, rows: int, groups: int) -> None:

@@ -60,6 +60,7 @@ def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]
                 ),
                 Case("curve, weights", name, None, _curve(frame, by, weight="weight")),
                 Case("curve, 100 thresholds", name, None, _fixed(frame, by)),
+                Case("curve, max_error=1/500", name, None, _curve(frame, by, max_error=1 / 500)),
             ]
         if plain and peers:
             cases += list(_peers(frame, groups, name))

@@ -25,6 +25,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
+from rocframe.curves.simplify import simplify
 from rocframe.errors import (
     AmbiguousCountError,
     BrokenCurveError,
@@ -97,6 +98,7 @@ __all__ = [
     "read",
     "sample_size",
     "scan",
+    "simplify",
     "volume",
     "write",
 ]

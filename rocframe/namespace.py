@@ -25,6 +25,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
+from rocframe.curves.simplify import simplify
 from rocframe.metrics.intervals import intervals
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class RocFrame:
     one_vs_one = verb(one_vs_one)
     volume = verb(volume)
     at = verb(at)
+    simplify = verb(simplify)
     area = verb(area)
     average = verb(average)
     fold_auc = verb(fold_auc)

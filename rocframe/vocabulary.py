@@ -124,6 +124,7 @@ POOLING_GAP = {
 }
 
 POINT = ("at", "value")
+SIMPLIFIED = {"error": pl.Float64, "area_change": pl.Float64}
 MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
 
 MODEL = "model"
@@ -227,6 +228,11 @@ def pooling_gap_schema() -> dict[str, pl.DataType]:
 def plan_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of plans."""
     return {name: as_instance(dtype) for name, dtype in PLAN.items()}
+
+
+def simplified_schema() -> dict[str, pl.DataType]:
+    """Dtypes of what a simplified curve has right of all others."""
+    return {name: as_instance(dtype) for name, dtype in SIMPLIFIED.items()}
 
 
 def band_schema() -> dict[str, pl.DataType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import uncertainty
+from bench import drawing, uncertainty
 from bench.cases import every
 
 
@@ -23,6 +23,10 @@ def test_every_benchmark_of_intervals_and_tests_runs():
     assert len(measured) == len({one.what + one.table for one in measured})
     for one in measured:
         assert one.work().height > 0
+
+
+def test_every_benchmark_of_drawing_runs():
+    assert [one.work() is not None for one in drawing.every(100)] == [True] * 3
 
 
 def test_the_peers_find_the_same_areas():

@@ -116,6 +116,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "at",
         "area",
         "average",
+        "simplify",
         *PLAN,
         *COMPARE,
     ]
@@ -135,7 +136,7 @@ READ_PREDICTIONS = [
     *COMPARE,
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
-READ_CURVES = ["at", "area", "average", "chart"]
+READ_CURVES = ["at", "area", "average", "chart", "simplify"]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])
@@ -320,6 +321,13 @@ def test_the_columns_of_at_are_those_documented():
         *("model", *keys),
         *(*CURVES.columns[1:], *more),
     ]
+
+
+def test_the_columns_of_simplify_are_those_documented():
+    simple = rf.simplify(CURVES)
+    assert simple.columns == [*CURVES.columns, *names(rf.simplify, 0)]
+    few = rf.curve(PREDICTIONS, "label", "score", by="model", max_error=0.1)
+    assert few.columns == simple.columns
 
 
 def test_the_columns_of_area_are_those_documented():

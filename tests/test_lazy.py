@@ -52,6 +52,7 @@ VERBS = {
     "curve with metrics": lambda frame, by: curve(frame, by, kind="pr", metrics=["f1", "mcc"]),
     "curve, weighted": lambda frame, by: curve(frame, by, weight="w", count="n"),
     "curve at thresholds": lambda frame, by: curve(frame, by, thresholds=[0.3, 0.7]),
+    "curve, simplified": lambda frame, by: curve(frame, by, max_error=0.1, metrics="f1"),
     "curve of models": lambda frame, by: rf.curve(frame, "label", ["score", "other"], by=by),
     "auc": auc,
     "auc, weighted": lambda frame, by: auc(frame, by, weight="w"),
@@ -98,6 +99,10 @@ VERBS = {
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
+    "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
+    "simplify precision-recall, weighted": lambda frame, by: curve(
+        frame, by, weight="w", kind="pr"
+    ).roc.simplify(max_error=0.1),
     "area": lambda frame, by: curve(frame, by).roc.area(),
     "average": average,
     "average at thresholds": lambda frame, by: average(frame, by, method="threshold"),

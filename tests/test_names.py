@@ -59,6 +59,7 @@ VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
     "area": rf.area,
+    "simplify": rf.simplify,
     "average": lambda curves: halved(curves).roc.average(),
     "average, pooled": lambda curves: halved(curves).roc.average(method="pooled"),
     "average of metrics": lambda curves: halved(curves).roc.average(
@@ -303,8 +304,9 @@ def test_several_scores_make_the_key_model_themselves(frame):
         ),
         (lambda curves, by: rf.area(curves, by=by), ["auc"]),
         (lambda curves, by: rf.area(curves, kind="pr", by=by), ["average_precision", "pr_auc"]),
+        (lambda curves, by: rf.simplify(curves, by=by), ["error", "area_change"]),
     ],
-    ids=["at", "at, between rows", "area", "area of precision-recall"],
+    ids=["at", "at, between rows", "area", "area of precision-recall", "simplify"],
 )
 def test_a_key_of_curves_called_like_a_column_to_be_made_raises(frame, verb, names):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")

@@ -17,6 +17,7 @@ import numpy as np
 
 from rocframe.areas.exact import scaled, sums
 from rocframe.areas.pairs import Pairs
+from rocframe.curves.hyperbola import hyperbola
 from rocframe.errors import BrokenCurveError
 
 if TYPE_CHECKING:
@@ -61,24 +62,6 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
     np.divide(tp, area, out=area, where=area > 0)
     area *= tp - tp0
     return area
-
-
-def hyperbola(
-    tp: NDArray[np.float64],
-    fp: NDArray[np.float64],
-    tp0: NDArray[np.float64],
-    fp0: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return each step's integral of precision over its positives, false ones coming evenly."""
-    more = tp - tp0
-    rises = more > 0
-    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
-    a = 1 + np.divide(fp - fp0, more, out=np.zeros_like(tp), where=rises)
-    b = fp0 - (a - 1) * tp0
-    before = tp0 + fp0
-    growth = np.divide(tp + fp - before, before, out=np.zeros_like(tp), where=before > 0)
-    area: NDArray[np.float64] = more / a - b / a**2 * np.log1p(growth)
-    return np.where(rises, area, 0.0)
 
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

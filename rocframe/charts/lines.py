@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rocframe.charts.plane import measured, rates
-from rocframe.charts.thin import corners, distance, outlines, spaced
+from rocframe.charts.spaced import spaced
+from rocframe.curves.thin import corners, distance, outlines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
     from rocframe.charts.path import Path
     from rocframe.charts.plane import Plane
 
-# As shares of an axis. With what `landmarks` leaves out, less than 1/2000, they make 1/500.
+# As shares of an axis. With what `landmarks` leaves out, 1/4000, they make less than 1/500.
 BEND = 1 / 5000
 COLUMN = 1 / 3000
 CORNER = 1 / 1000
+COARSER = 9 / 8  # where a line would have too many corners
 
 BETWEEN = -1  # no row of the table
 ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
-LEAST, MOST = 20, 480  # of one line
+LEAST, MOST = 20, 480  # of one line: beside its corners, and in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,16 +47,35 @@ def drawn_on(plane: Plane, path: Path) -> Lines:
     kept = outlines(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
     path, x, y = path.only(kept), x[kept], y[kept]
     across, up = plane.x.place(x), plane.y.place(y)
-    kept = corners(across, up, path.starts, CORNER)
+    tolerance = _tolerance(across, up, path)
+    needed = corners(across, up, path.starts, tolerance)
     # Where a rate has no value, the line starts at that of the next point: it shows no row.
     rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
-    needed = np.bincount(path.curve[kept], minlength=len(path.pos))
-    spare = np.minimum(MOST - needed, (ROWS - needed.sum()) // max(len(needed), 1))
-    kept |= rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=kept)
+    count = _count(needed, path)
+    spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
+    kept = needed | rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=needed)
     # A line through one more point may pass another one at a greater distance.
-    kept = corners(across, up, path.starts, CORNER, wanted=kept)
+    kept = corners(across, up, path.starts, tolerance, wanted=kept)
+    kept = np.where((_count(kept, path) > MOST + LEAST)[path.curve], needed, kept)
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
     return Lines(path=path.only(kept), x=x[kept], y=y[kept])
+
+
+def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
+    """Count the marked points of each curve."""
+    return np.bincount(path.curve[marked], minlength=len(path.pos))
+
+
+def _tolerance(
+    across: NDArray[np.float64], up: NDArray[np.float64], path: Path
+) -> NDArray[np.float64]:
+    """Return how near each line comes to its curve, more where it would have too many corners."""
+    tolerance = np.full(len(path.pos), CORNER)
+    while True:
+        many = _count(corners(across, up, path.starts, tolerance), path) > MOST
+        if not many.any():
+            return tolerance
+        tolerance[many] *= COARSER
 
 
 def inside(path: Path, low: float, high: float) -> Path:

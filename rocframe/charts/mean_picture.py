@@ -16,9 +16,9 @@ from rocframe.charts.groups import Group, summed_up
 from rocframe.charts.held_picture import lengthened, plane_of_held
 from rocframe.charts.names import field
 from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
-from rocframe.charts.thin import corners
 from rocframe.curves.held import held_of
 from rocframe.curves.mean import mean_of
+from rocframe.curves.thin import corners
 from rocframe.frames import collected, column
 from rocframe.vocabulary import CONFUSION, THRESHOLD
 

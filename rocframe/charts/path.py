@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.charts.plane import rates
-from rocframe.charts.thin import landmarks
+from rocframe.counting.threads import spread
+from rocframe.curves.display import Display
+from rocframe.curves.thin import landmarks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.kinds import Kind
+    from rocframe.curves.scales import Scale
     from rocframe.curves.table import Curves
+
+STEP = 1 / 4000  # of an axis, that rows are left unseen for
+LOW = 1e-6  # the least rate that axes without 0 tell apart
+# The scales that a kind may be drawn on; those of precision and lift need the same rows.
+SCALES: dict[str, tuple[Scale, ...]] = {
+    "det": ("normal_deviate",),
+    "precision_recall": ("linear",),
+    "lift": ("linear",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,17 +75,26 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     if areas is not None:
         drawn &= np.isfinite(areas)
     tp, fp = curves.walk["tp"], curves.walk["fp"]
-    return _at(
-        curves,
-        [
-            start + landmarks(tp[start:end], fp[start:end], whole.pos[i], whole.neg[i])
-            if drawn[i]
-            else np.zeros(0, np.int64)
-            for i, (start, end) in enumerate(
-                zip(curves.starts[:-1], curves.starts[1:], strict=True)
-            )
-        ],
-    )
+    low = np.full(len(drawn), LOW)
+    shown = [
+        Display(
+            kind=kind, scale=scale, pos=whole.pos, neg=whole.neg, low=low, top=np.ones(len(low))
+        )
+        for scale in SCALES.get(kind.name, ("linear", "log"))
+    ]
+
+    def rows(curve: int) -> NDArray[np.int64]:
+        start, end = curves.starts[curve : curve + 2]
+        if not drawn[curve]:
+            return np.zeros(0, np.int64)
+        here = tp[start:end], fp[start:end]
+        found = landmarks(
+            int(end - start),
+            lambda: [one for way in shown for one in way.levels(curve, *here, STEP)],
+        )
+        return np.asarray(start + found, np.int64)
+
+    return _at(curves, spread(rows, range(len(drawn))))
 
 
 def _at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:

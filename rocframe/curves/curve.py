@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import polars.selectors as cs
 
 from rocframe.curves.kinds import KindName, kind_named
+from rocframe.curves.scales import scale_of
+from rocframe.curves.simplify import as_error
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.formulas import Settings
 from rocframe.frames import like
@@ -15,7 +17,14 @@ from rocframe.options import as_number, as_numbers
 from rocframe.predictions import Roles
 from rocframe.rates import as_expressions, check_read
 from rocframe.tabulate import tabulated
-from rocframe.vocabulary import MODEL, THRESHOLD, WALK, as_names, walk_schema
+from rocframe.vocabulary import (
+    MODEL,
+    THRESHOLD,
+    WALK,
+    as_names,
+    simplified_schema,
+    walk_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +46,7 @@ def curve(
     kind: KindName = "roc",
     metrics: str | pl.Expr | Sequence[str | pl.Expr] = (),
     thresholds: Sequence[float] | pl.Series | None = None,
+    max_error: float | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = ...,
@@ -72,6 +82,9 @@ def curve(
         `tp`, `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
     thresholds
         Only these thresholds, falling, and `inf`; no full table is built on the way.
+    max_error
+        Only the rows that `simplify` keeps, and its columns `error` and `area_change` right of
+        all others; no full table is built on the way.
     positive
         The value of `label` that is the positive class; all others are negative. Needed unless
         labels are Boolean or 0/1.
@@ -95,8 +108,9 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`; sorted by
-        group and falling threshold. Counts are Int64, or Float64 where rows are weighted;
+        `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`; with
+        `max_error` then `error, area_change`. Sorted by group and falling threshold. Counts are
+        Int64, or Float64 where rows are weighted;
         threshold and rates are Float64. A rate is null where its denominator is 0: a group
         without positives keeps its `fpr` and has null `tpr`. A group without usable rows is its
         `inf` row. Without `by` there is always one group; with `by` and no rows, none.
@@ -113,6 +127,7 @@ def curve(
     --------
     auc : The area under each curve, from predictions.
     at : Operating points of a curve table.
+    simplify : Fewer rows of a curve table, and what that costs.
 
     References
     ----------
@@ -153,14 +168,12 @@ def curve(
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
     named = as_expressions(metrics, settings)
-    known = [*as_names(by), *WALK, *shape.rates]
-    several = [] if isinstance(score, str) else [MODEL]
-    for name, expr in named.items():
-        for root in expr.meta.root_names():
-            if root not in (*known, *several):
-                raise MissingColumnError.of("metrics", root, known)
-        if name in {*WALK, *shape.rates}:
-            raise RepeatedNameError.taken("metrics", name, [*WALK, *shape.rates])
+    if max_error is not None:
+        max_error = as_error(max_error)
+        _check_alone(thresholds)
+    told = {} if max_error is None else simplified_schema()
+    made = [*WALK, *shape.rates, *told]
+    _check_metrics(named, [*as_names(by), *WALK, *shape.rates], made, score)
     check_read(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -175,6 +188,10 @@ def curve(
 
     def make(cases: Cases) -> pl.DataFrame:
         # numpy loads with the first curve, not with the package.
+        if max_error is not None:
+            from rocframe.curves.few import traced_few
+
+            return traced_few(cases, shape, scale_of(shape, None), max_error)
         if edges is None:
             from rocframe.curves.trace import traced
 
@@ -187,7 +204,7 @@ def curve(
         predictions,
         roles,
         make,
-        columns=walk_schema(roles.mass),
+        columns={**walk_schema(roles.mass), **told},
         more=(*shape.rates, *named),
         anchor=THRESHOLD,
     )
@@ -196,7 +213,32 @@ def curve(
     rated = rated.with_columns(expr.alias(name) for name, expr in named.items())
     if named:  # 0/0 in a metric of one's own is as undefined as in ours
         rated = rated.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
+    if told:
+        rated = rated.select(~cs.by_name(*told), cs.by_name(*told))
     return like(predictions, rated)
+
+
+def _check_alone(thresholds: object) -> None:
+    if thresholds is not None:
+        raise OptionValueError.of(
+            "thresholds",
+            thresholds,
+            "these are the rows to make, and max_error= chooses others",
+            "Leave out one of the two.",
+        )
+
+
+def _check_metrics(
+    named: Mapping[str, pl.Expr], known: Sequence[str], made: Sequence[str], score: Scores
+) -> None:
+    """Check that metrics read columns that are there, and make columns that are not."""
+    several = [] if isinstance(score, str) else [MODEL]
+    for name, expr in named.items():
+        for root in expr.meta.root_names():
+            if root not in (*known, *several):
+                raise MissingColumnError.of("metrics", root, known)
+        if name in made:
+            raise RepeatedNameError.taken("metrics", name, made)
 
 
 def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def nearest(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
     """Return the row of each group at each value; nulls where there is none."""
     amount = _amounts(curves, axis)
-    found = [_row(curves, axis, amount, value) for value in values]
+    found = [row_at(curves, axis, amount, value) for value in values]
     rows = np.column_stack(found).ravel() if values else np.zeros(0, np.int64)
     asked = _asked(curves, axis, values)
     picked = curves.table.select(curves.layout.private(name) for name in curves.layout.row)
@@ -39,7 +39,7 @@ def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.Data
     last = curves.starts[1:] - 1
     made: list[dict[str, NDArray[Any]]] = []
     for value in values:
-        row = _row(curves, axis, amount, value)
+        row = row_at(curves, axis, amount, value)
         # From the row above the point to the row below it.
         above = np.maximum(row - 1, curves.firsts) if axis == "tpr" else np.maximum(row, 0)
         below = np.minimum(np.maximum(row, 0) if axis == "tpr" else row + 1, last)
@@ -102,7 +102,7 @@ def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
     return rate
 
 
-def _row(
+def row_at(
     curves: Curves, axis: Axis, amount: NDArray[np.float64], value: float
 ) -> NDArray[np.int64]:
     """Return the row of each group at this value, -1 where there is none.

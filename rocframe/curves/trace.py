@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from rocframe.counting.walk import Walk
 from rocframe.vocabulary import THRESHOLD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.cases import Cases
@@ -51,26 +54,17 @@ def traced_rows(walk: Walk) -> Trace:
         return block, rows.codec.decode(block.codes)
 
     parts = walk.each(steps)
-    lengths = np.ones(rows.keys.height, np.int64)
-    offsets = []
-    for block, _ in parts:
-        offsets.append(lengths[block.groups])
-        lengths[block.groups] += np.diff(block.starts)
-    starts = np.append(0, np.cumsum(lengths))
+    starts, wheres = places([(block.groups, block.starts) for block, _ in parts], walk)
     firsts = starts[:-1]
-    table = {name: np.empty(int(lengths.sum()), kind) for name in ("tp", "fp", "fn", "tn")}
-    threshold = np.empty(int(lengths.sum()), np.float64)
+    table = {name: np.empty(int(starts[-1]), kind) for name in ("tp", "fp", "fn", "tn")}
+    threshold = np.empty(int(starts[-1]), np.float64)
 
-    def place(part: tuple[tuple[Block, NDArray[np.float64]], NDArray[np.int64]]) -> None:
-        (block, scores), done = part
-        groups = block.groups
-        if len(groups) == 1:
-            first = int(firsts[groups[0]] + done[0])
-            where: Any = slice(first, first + len(scores))
-            pos, neg, more = (values[groups[0]] for values in sides)
+    def place(part: tuple[tuple[Block, NDArray[np.float64]], Callable[[], Any]]) -> None:
+        (block, scores), find = part
+        where = find()
+        if len(block.groups) == 1:
+            pos, neg, more = (values[block.groups[0]] for values in sides)
         else:
-            shift = firsts[groups] + done - block.starts[:-1]
-            where = np.arange(len(scores)) + np.repeat(shift, np.diff(block.starts))
             pos, neg, more = (block.of_steps(values) for values in sides)
         threshold[where] = scores
         table["tp"][where] = block.tp
@@ -80,13 +74,40 @@ def traced_rows(walk: Walk) -> Trace:
 
     totals, unscored = walk.totals, rows.tails.neg_mass
     sides = (totals.pos, totals.neg, unscored.astype(kind))
-    spread(place, zip(parts, offsets, strict=True))
+    spread(place, zip(parts, wheres, strict=True))
     threshold[firsts] = np.inf
     table["tp"][firsts] = 0
     table["fp"][firsts] = unscored
     table["fn"][firsts] = totals.pos
     table["tn"][firsts] = totals.neg - unscored
     return Trace(walk=walk, starts=starts, threshold=threshold, counts=table)
+
+
+def places(
+    blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Walk
+) -> tuple[NDArray[np.int64], list[Callable[[], Any]]]:
+    """Return where each group's rows start, and for each block what finds its rows.
+
+    A block is given by its groups and where their steps start in it. A group has a row above all
+    its steps.
+    """
+    lengths = np.ones(walk.rows.keys.height, np.int64)
+    done = []
+    for groups, steps in blocks:
+        done.append(lengths[groups])
+        lengths[groups] += np.diff(steps)
+    starts = np.append(0, np.cumsum(lengths))
+
+    def find(groups: NDArray[np.int64], steps: NDArray[np.int64], passed: NDArray[np.int64]) -> Any:
+        first = starts[groups] + passed
+        if len(groups) == 1:
+            return slice(int(first[0]), int(first[0] + steps[-1]))
+        return np.arange(steps[-1]) + np.repeat(first - steps[:-1], np.diff(steps))
+
+    return starts, [
+        partial(find, groups, steps, passed)
+        for (groups, steps), passed in zip(blocks, done, strict=True)
+    ]
 
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.under import hyperbola, step_sum
+from rocframe.areas.under import step_sum
+from rocframe.curves.hyperbola import hyperbola
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

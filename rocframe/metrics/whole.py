@@ -8,8 +8,9 @@ import numpy as np
 
 from rocframe.areas.influence import AREA, auc_influence
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.under import hyperbola, step_sum
+from rocframe.areas.under import step_sum
 from rocframe.counting.resample import Asked
+from rocframe.curves.hyperbola import hyperbola
 from rocframe.inference.bootstrap import Statistic
 from rocframe.metrics.influence import (
     average_precision_influence,

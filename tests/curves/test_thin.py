@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocframe.charts.thin import corners, landmarks, outlines, spaced
+from rocframe.curves.thin import corners, landmarks, outlines
 
 
 def farthest(x, y, line_x, line_y):
@@ -102,12 +102,16 @@ def test_lines_beside_each_other_are_thinned_as_each_would_be_alone():
 def test_lines_of_one_point_or_none_are_kept_as_they_are():
     x = np.array([0.2, 0.3])
     assert corners(x, x, np.array([0, 1, 1, 2, 2]), 0.1).tolist() == [True, True]
-    assert spaced(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5), corners=x > 0).tolist() == [
-        True,
-        True,
-    ]
     assert corners(x[:0], x[:0], np.array([0]), 0.1).tolist() == []
-    assert spaced(x[:0], x[:0], np.array([0, 0]), np.array([5]), corners=x[:0] > 0).tolist() == []
+
+
+def test_lines_may_have_different_tolerances():
+    rng = np.random.default_rng(1)
+    x, y = noisy(600, rng)
+    twice, starts = np.tile([x, y], 2), np.array([0, 600, 1200])
+    together = corners(*twice, starts, np.array([0.01, 0.1]))
+    alone = [corners(x, y, np.array([0, 600]), tolerance) for tolerance in (0.01, 0.1)]
+    assert together.tolist() == np.concatenate(alone).tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=40))
@@ -121,50 +125,27 @@ def test_any_line_stays_within_the_tolerance(points):
 
 @pytest.mark.parametrize("whole", [True, False], ids=["counts", "weights"])
 @pytest.mark.parametrize("share", [0.5, 0.001])
-def test_rows_between_two_landmarks_have_nearly_their_counts(whole, share):
+def test_no_counts_pass_a_level_between_two_landmarks(whole, share):
     rng = np.random.default_rng(1)
-    n = 200_000
+    n = 100_000
     positive = rng.random(n) < share
     mass = np.ones(n, np.int64) if whole else rng.exponential(size=n)
-    tp, fp = (np.append(0, np.cumsum(mass * side)) for side in (positive, ~positive))
-    kept = landmarks(tp, fp, tp[-1], fp[-1])
+    both = [np.append(0, np.cumsum(mass * side)) for side in (positive, ~positive)]
+    levels = [np.geomspace(1e-6, 1, 3000) * counts[-1] for counts in both]
+    kept = landmarks(n + 1, lambda: list(zip(both, levels, strict=True)))
     assert kept[0] == 0
     assert kept[-1] == n
     assert len(kept) < n / 4
     left, right = kept[:-1], kept[1:]
     gaps = right - left > 1
-    left, right = left[gaps], right[gaps]
-    for counts in (tp, fp):
-        for rising in (counts, counts[-1] - counts):
-            # The rows inside the gap: the first after the left one, and the last before the right.
-            ends = np.stack([rising[left + 1], rising[right - 1]])
-            low, high = ends.min(0), ends.max(0)
-            assert (high - low <= high / 800 + 1e-6).all()
+    assert gaps.any()
+    for counts, values in zip(both, levels, strict=True):
+        passed = np.searchsorted(values, counts, "right")
+        assert (passed[left[gaps]] == passed[right[gaps]]).all()
 
 
 def test_short_curves_are_landmarks_all_over():
-    counts = np.arange(50)
-    assert landmarks(counts, counts, 49, 49).tolist() == list(range(50))
-
-
-def test_points_for_tooltips_are_spaced_along_the_line():
-    x = np.sort(np.random.default_rng(2).random(100_000) ** 3)
-    starts = np.array([0, len(x)])
-    marked = spaced(x, x, starts, np.array([100]), corners=corners(x, x, starts, 0.01))
-    assert 100 <= marked.sum() <= 102
-    assert np.diff(x[marked]).max() < 0.011
-
-
-def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixel():
-    y = np.append(np.tile([0.0, 1.0], 500), np.ones(1000))
-    x = np.append(np.linspace(0, 0.001, 1000), np.linspace(0.001, 1, 1000))
-    starts = np.array([0, len(x)])
-    outline = outlines(x, y, starts, 0.002)
-    x, y, starts = x[outline], y[outline], np.array([0, outline.sum()])
-    bare = corners(x, y, starts, 0.01)
-    assert bare.sum() <= 5
-    marked = spaced(x, y, starts, np.array([100]), corners=bare)
-    assert marked[x > 0.001].sum() >= 25
+    assert landmarks(50, list).tolist() == list(range(50))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

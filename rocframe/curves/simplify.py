@@ -1,0 +1,235 @@
+"""The verb `simplify`: curve tables → fewer rows, and a proof of how little that changes."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from rocframe.curves.kinds import kind_of
+from rocframe.curves.scales import scale_of
+from rocframe.curves.table import layout, opened
+from rocframe.errors import (
+    BrokenCurveError,
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+)
+from rocframe.frames import column, like, planned, through_node
+from rocframe.options import as_numbers, share
+from rocframe.vocabulary import SIMPLIFIED, THRESHOLD, simplified_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rocframe.curves.kinds import KindName
+    from rocframe.curves.scales import Scale
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.predictions import By
+
+Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
+
+
+def simplify(
+    curves: FrameT,
+    /,
+    *,
+    max_error: float = 1 / 500,
+    keep: Keep = (),
+    scale: Scale | None = None,
+    by: By = None,
+    kind: KindName | None = None,
+) -> FrameT:
+    """Leave out rows of each curve that its line hardly needs, and say what that costs.
+
+    The rows that stay are rows of the table, unchanged: each curve's first and last, all vertices
+    of its convex hull, the operating points to `keep`, and what it takes to stay within
+    `max_error`. Between two of them the curve is joined as its kind says.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    max_error
+        How far the simplified curve may be from the full one, as a share of the axes, between 0
+        and 1.
+    keep
+        Operating points that stay: a threshold or several, which mean the rows that `at` finds,
+        or a table of operating points as `at` makes it.
+    scale
+        How the axes are displayed: `"linear"`; `"log"`, the x axis alone; `"normal_deviate"`,
+        both axes, for kinds with two rates that only rise or fall. None is normal deviates for
+        `det` and linear for all others.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+    kind
+        The kind of curve, where it is not the one whose axes stand right of `tn`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The columns of `curves`, then `error, area_change` (Float64, the same in all rows of a
+        group). `error` is a proven bound, at most `max_error`: at every x the y of the two
+        curves differ by no more, and at every y the x; where one of them is vertical, this holds
+        for both ends of what it runs through there. Precision and lift go up and down, and for
+        them it is said of every x alone. `area_change` is the simplified area less the full one:
+        of `pr_auc` for precision-recall, of `auc` for every other kind. Both are null where the
+        curve, or the area, is undefined; of such a curve the ends stay.
+
+    Raises
+    ------
+    RocframeError
+        If an option is outside its set or range; if the table is no curve table, has a column
+        `error` or `area_change` already, or a group is not whole, as after a filter on rows or a
+        join.
+
+    Notes
+    -----
+    Axes have length 1 for rates; for `lift` the length is the largest lift of the curve, and for
+    `lift_chart` all positives. A log axis starts at the least x above 0 that the curve has; 0 is
+    drawn there, and the rows on both sides of that jump stay. Normal-deviate axes run from the
+    least distance of a rate of the curve from 0 and 1, but for 0 and 1 themselves, to as far from
+    1; 0 and 1 are drawn at their ends, and the rows on both sides of these jumps stay.
+
+    Areas of simplified curves are not those of the full ones: for ROC they differ by less than
+    `error` on linear axes.
+
+    References
+    ----------
+    D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points
+    required to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
+    doi:10.3138/FM57-6770-U75U-7727
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0, 0], "score": [6, 5, 4, 3, 2, 1, 1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> rf.simplify(curves, max_error=0.4).drop("fn", "tn", "fpr", "tpr")
+    shape: (4, 5)
+    ┌───────────┬─────┬─────┬──────────┬─────────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ error    ┆ area_change │
+    │ ---       ┆ --- ┆ --- ┆ ---      ┆ ---         │
+    │ f64       ┆ i64 ┆ i64 ┆ f64      ┆ f64         │
+    ╞═══════════╪═════╪═════╪══════════╪═════════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
+    │ 6.0       ┆ 1   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
+    │ 2.0       ┆ 3   ┆ 2   ┆ 0.333333 ┆ 0.083333    │
+    │ 1.0       ┆ 3   ┆ 4   ┆ 0.333333 ┆ 0.083333    │
+    └───────────┴─────┴─────┴──────────┴─────────────┘
+    """
+    limit = as_error(max_error)
+    thresholds, points = _as_keep(keep)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = layout(schema, by, tuple(SIMPLIFIED))
+        for name in SIMPLIFIED:
+            if name in table.row:
+                raise BrokenCurveError.of(
+                    f"curves: the column {name!r} would stand in the result twice",
+                    f"Simplify the full curves; or rename it, say "
+                    f".rename({{{name!r}: {name + '_before'!r}}}).",
+                )
+        shape = kind_of(list(schema), kind)
+        shown = scale_of(shape, scale)
+        if points is not None:
+            _check_points(points, table.keys)
+
+        def find(frame: pl.DataFrame) -> pl.DataFrame:
+            import numpy as np
+
+            from rocframe.curves.area_change import area_change
+            from rocframe.curves.kept import kept_rows
+            from rocframe.curves.walks import Walks
+
+            whole = opened(frame, table)
+            walks = Walks(
+                tp=whole.walk["tp"],
+                fp=whole.walk["fp"],
+                starts=whole.starts,
+                pos=whole.total("tp", "fn"),
+                neg=whole.total("fp", "tn"),
+                wanted=_wanted(whole, thresholds, points),
+            )
+            rows, error = kept_rows(walks, shape, shown, limit)
+            told = dict(zip(SIMPLIFIED, (error, area_change(walks, rows, shape)), strict=True))
+            line = np.searchsorted(whole.starts, rows, "right") - 1
+            places = pl.Series(rows.astype(np.uint32))
+            private = {table.private(name): name for name in table.row}
+            return (
+                whole.table.select(pl.all().gather(places).name.keep())
+                .rename(private)
+                .with_columns(
+                    pl.Series(name, values[line], nan_to_null=True) for name, values in told.items()
+                )
+            )
+
+        return through_node(
+            plan.select(table.inputs),
+            find,
+            schema={**table.keys, **table.row, **simplified_schema()},
+            by=table.by,
+            anchor=THRESHOLD,
+        )
+
+    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+
+
+def as_error(max_error: float) -> float:
+    """Read how far off a simplified curve may be."""
+    wrong = "it is no share of the axes between 0 and 1"
+    return share("max_error", max_error, wrong, "Give, say, max_error=1 / 500.")
+
+
+def _as_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
+    """Read what to keep: thresholds, or a table of operating points."""
+    if isinstance(keep, pl.DataFrame):
+        return [], keep
+    values = None if isinstance(keep, pl.LazyFrame) else as_numbers(keep)
+    if values is None or any(map(isnan, values)):
+        raise OptionValueError.of(
+            "keep",
+            keep if values is not None else type(keep).__name__,
+            "it has neither thresholds nor operating points",
+            "Give a threshold, a list of them, or the collected table that .roc.at(…) makes.",
+        )
+    return values, None
+
+
+def _check_points(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
+    """Check that operating points have the group columns of the curves, and thresholds."""
+    for name, dtype in {**keys, THRESHOLD: None}.items():
+        if name not in points.columns:
+            raise MissingColumnError.of("keep", name, points.columns)
+        if dtype is not None and points.schema[name] != dtype:
+            todo = f"In the curves it is {dtype}: make both from the same table."
+            raise ColumnTypeError.of("keep", name, points.schema[name], todo)
+
+
+def _wanted(
+    curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
+) -> NDArray[np.bool_] | None:
+    """Mark the rows of the operating points; None where nobody named any."""
+    import numpy as np
+
+    from rocframe.curves.points import row_at
+
+    wanted = np.zeros(curves.starts[-1], bool)
+    for value in thresholds:
+        wanted[row_at(curves, "threshold", curves.walk[THRESHOLD], value)] = True
+    if points is not None:
+        keys = list(map(column, curves.layout.by))
+        falling = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
+        rows = curves.table.select(*keys, falling).with_row_index("(row)")
+        named = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
+        found = rows.join(named, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True)
+        wanted[found.get_column("(row)").to_numpy()] = True
+    return wanted if thresholds or points is not None else None
