@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from types import EllipsisType
 
+    from rocframe.charts.plane import ScaleName
     from rocframe.curves.kinds import KindName
     from rocframe.predictions import By
 
@@ -24,6 +25,7 @@ class Asked:
     color: str | EllipsisType | None = ...
     facet: str | None = None
     detail: str | Sequence[str] = ()
+    scale: ScaleName | None = None
 
     def check(self, read: Collection[str], table: str) -> None:
         """Raise on an option that a drawing would not look at."""

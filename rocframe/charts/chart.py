@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import altair as alt
 
+    from rocframe.charts.plane import ScaleName
     from rocframe.curves.kinds import KindName
     from rocframe.predictions import By
 
@@ -30,13 +31,14 @@ def chart(
     color: str | EllipsisType | None = ...,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
+    scale: ScaleName | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curve of each group, right for its kind, with the area in the legend.
 
     Every group has a line of its own, unless its area is undefined: then it is only named. Lines
     have as few points as keep them within 1/500 of an axis of the whole curve; their end points
-    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
-    DET axes are normal deviates, where 0 and 1 are infinitely far: lines leave the picture there.
+    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence;
+    prevalences that differ by less than 1/200 share one.
 
     Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
     its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
@@ -61,6 +63,11 @@ def chart(
     detail
         Group columns that are told apart by nothing but a line of their own. Those that have no
         other part are drawn so anyway.
+    scale
+        How rates are spread along the axes: `"linear"`; `"log"`, which spreads low false positive
+        or alert rates (both errors of det); or `"normal_deviate"`, on which normal scores make
+        straight lines, for roc and det. Unless it is given: normal deviates for det, else linear.
+        0, and with normal deviates 1, are then infinitely far: lines leave the picture there.
 
     Returns
     -------
@@ -97,7 +104,7 @@ def chart(
     from rocframe.charts.drawings import DRAWINGS
 
     found = table_of(table.columns)
-    asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail)
+    asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail, scale=scale)
     # A curve table stays one when somebody changes the order of its columns.
     name = found.name if found.name in DRAWINGS else "curve"
     if name == "curve":

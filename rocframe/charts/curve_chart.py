@@ -25,16 +25,7 @@ def curve_chart(
     table: pl.DataFrame, _found: Table, asked: Asked
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table."""
-    return _charted(
-        pictured(
-            table,
-            by=asked.by,
-            kind=asked.kind,
-            color=asked.color,
-            facet=asked.facet,
-            detail=asked.detail,
-        )
-    )
+    return _charted(pictured(table, asked))
 
 
 def _charted(picture: Picture) -> alt.LayerChart | alt.FacetChart:

@@ -29,6 +29,6 @@ class Drawing:
 
 
 DRAWINGS: dict[str, Drawing] = {
-    "curve": Drawing(draw=curve_chart, reads=("by", "kind", *CHANNELS)),
-    "average": Drawing(draw=mean_chart),
+    "curve": Drawing(draw=curve_chart, reads=("by", "kind", *CHANNELS, "scale")),
+    "average": Drawing(draw=mean_chart, reads=(*CHANNELS, "scale")),
 }

@@ -48,7 +48,8 @@ def colored(picture: Picture | MeanPicture) -> Any:
         symbolStrokeWidth=3,
         symbolOpacity=1,
     )
-    return alt.Color(f"{picture.color}:N", scale=color_scale(group.values), legend=legend)
+    scale = color_scale(group.values, ordered=group.ordered)
+    return alt.Color(f"{picture.color}:N", scale=scale, legend=legend)
 
 
 def captioned(captions: Mapping[str, str]) -> Any:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from rocframe.charts.chance import merged
 from rocframe.charts.channels import assigned
 from rocframe.charts.groups import Group, areas_of, summed_up
 from rocframe.charts.lines import drawn_on
@@ -20,14 +21,12 @@ from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import EllipsisType
 
     import polars as pl
 
+    from rocframe.charts.asked import Asked
     from rocframe.charts.plane import Plane
-    from rocframe.curves.kinds import KindName
     from rocframe.curves.table import Curves
-    from rocframe.predictions import By
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +59,19 @@ class Picture:
         return max(seen.values(), default=0) > 1
 
 
-def pictured(
-    table: pl.DataFrame,
-    *,
-    by: By,
-    kind: KindName | None,
-    color: str | EllipsisType | None,
-    facet: str | None,
-    detail: str | Sequence[str],
-) -> Picture:
+def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
     """Read a curve table, and choose what of it is drawn, and where."""
-    names = layout(table.schema, by, ()).by
-    shape = kind_of(table.columns, kind)
-    channels = assigned(names, table.columns, color=color, facet=facet, detail=detail)
+    names = layout(table.schema, asked.by, ()).by
+    shape = kind_of(table.columns, asked.kind)
+    channels = assigned(
+        names, table.columns, color=asked.color, facet=asked.facet, detail=asked.detail
+    )
     curves = _read(table, names)
     areas = areas_of(curves, shape)
     path = path_of(curves, shape, areas)
-    plane = plane_of(shape, path)
+    plane = plane_of(shape, path, asked.scale)
     records = records_of(drawn_on(plane, path), curves, shape)
+    _level(records, plane)
 
     # An empty table has neither colors nor panels.
     fields = {name: field(place) for place, name in enumerate(names) if records}
@@ -97,6 +91,16 @@ def pictured(
     if picture.told is None:
         return picture
     return replace(picture, captions=picture.told.captions(areas, shape))
+
+
+def _level(records: list[dict[str, Any]], plane: Plane) -> None:
+    """Say for each curve where its line of chance ends, which near ones share."""
+    total = {"precision_recall": "prevalence", "lift_chart": "pos"}.get(plane.kind.name)
+    if total is None:
+        return
+    ends = [record[total] if record["x"] else None for record in records]
+    for record, level in zip(records, merged(ends, plane.y.high), strict=True):
+        record["level"] = level
 
 
 def _read(table: pl.DataFrame, by: Sequence[str]) -> Curves:

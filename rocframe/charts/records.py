@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.lines import BETWEEN
+from rocframe.charts.clip import BETWEEN
 from rocframe.charts.plane import measured
 
 if TYPE_CHECKING:
