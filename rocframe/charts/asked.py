@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import EllipsisType
 
+    from rocframe.charts.marks import Mark
     from rocframe.charts.plane import ScaleName
     from rocframe.curves.kinds import KindName
     from rocframe.predictions import By
@@ -26,12 +27,19 @@ class Asked:
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: ScaleName | None = None
+    hull: bool = False
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
+    mark: Mark = None
+    ties: bool = False
 
     def check(self, read: Collection[str], table: str) -> None:
         """Raise on an option that a drawing would not look at."""
         for option in fields(self):
             value = getattr(self, option.name)
-            unasked = value is option.default or value == option.default
+            unasked = value is option.default or (
+                isinstance(value, type(option.default)) and value == option.default
+            )
             if unasked or option.name in read:
                 continue
             wrong = f"charts of a table of this kind ({table}) have no such option"

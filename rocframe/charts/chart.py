@@ -12,11 +12,12 @@ from rocframe.tables import table_of
 from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import EllipsisType
 
     import altair as alt
 
+    from rocframe.charts.marks import Mark
     from rocframe.charts.plane import ScaleName
     from rocframe.curves.kinds import KindName
     from rocframe.predictions import By
@@ -32,6 +33,11 @@ def chart(
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: ScaleName | None = None,
+    hull: bool = False,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    mark: Mark = None,
+    ties: bool = False,
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curve of each group, right for its kind, with the area in the legend.
 
@@ -104,7 +110,19 @@ def chart(
     from rocframe.charts.drawings import DRAWINGS
 
     found = table_of(table.columns)
-    asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail, scale=scale)
+    asked = Asked(
+        by=by,
+        kind=kind,
+        color=color,
+        facet=facet,
+        detail=detail,
+        scale=scale,
+        hull=hull,
+        costs=costs,
+        prevalence=prevalence,
+        mark=mark,
+        ties=ties,
+    )
     # A curve table stays one when somebody changes the order of its columns.
     name = found.name if found.name in DRAWINGS else "curve"
     if name == "curve":

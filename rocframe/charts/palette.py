@@ -31,6 +31,7 @@ COLORS = (
 RISING = ("#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70")
 GRID = "#e6e6e6"
 CHANCE: dict[str, Any] = {"color": "#8a8a8a", "strokeDash": [4, 4], "strokeWidth": 1}
+NOTE: dict[str, Any] = {"color": "#6b6b6b", "fontSize": 12}
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:

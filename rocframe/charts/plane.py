@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from math import isfinite
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -100,6 +101,14 @@ class Plane:
     def endless(self) -> bool:
         """Whether lines leave the picture where a rate is 0."""
         return self.x.endless or self.y.endless
+
+    def shows(self, x: float, y: float) -> bool:
+        """Whether a point is in the picture."""
+        inside = (
+            not side.endless or side.low <= rate <= side.high
+            for side, rate in ((self.x, x), (self.y, y))
+        )
+        return isfinite(x) and isfinite(y) and all(inside)
 
     def place(self, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where the points of a path are, as shares of the axes."""
