@@ -59,7 +59,13 @@ def _thin(picture: Picture, part: str, **stroke: Any) -> alt.Chart:
 
 def _touched(picture: Picture) -> alt.Chart:
     cost = alt.Tooltip("cost:Q", title="expected cost", format=RATE)
-    return _dots(picture, TOUCHED, [*rows(picture), cost], size=70)
+    ring: dict[str, Any] = {
+        "filled": False,
+        "fill": "white",
+        "stroke": alt.Undefined,
+        "strokeWidth": 2,
+    }
+    return _dots(picture, TOUCHED, [*rows(picture), cost], size=50, **ring)
 
 
 def _marks(picture: Picture) -> alt.Chart:
@@ -74,11 +80,14 @@ def _marks(picture: Picture) -> alt.Chart:
     return layer
 
 
-def _dots(picture: Picture, part: str, tooltip: list[alt.Tooltip], *, size: int) -> alt.Chart:
+def _dots(
+    picture: Picture, part: str, tooltip: list[alt.Tooltip], *, size: int, **style: Any
+) -> alt.Chart:
     x, y = positions(picture.plane)
+    look: dict[str, Any] = {"filled": True, "stroke": "white", "strokeWidth": 1.5, **style}
     layer: alt.Chart = (
         only(part)
-        .mark_point(filled=True, size=size, opacity=1, stroke="white", strokeWidth=1.5)
+        .mark_point(size=size, opacity=1, **look)
         .transform_calculate(fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD)
         .encode(x=x, y=y, color=colored(picture), tooltip=tooltip)
     )
@@ -87,6 +96,6 @@ def _dots(picture: Picture, part: str, tooltip: list[alt.Tooltip], *, size: int)
 
 def _note() -> alt.Chart:
     """Say in the middle of a panel why it is empty."""
-    middle = alt.value(PANEL / 2)
-    layer: alt.Chart = only(EMPTY).mark_text(**NOTE).encode(x=middle, y=middle, text="note:N")
+    across, down = alt.value(PANEL / 2), alt.value(PANEL * 0.85)  # off the diagonals
+    layer: alt.Chart = only(EMPTY).mark_text(**NOTE).encode(x=across, y=down, text="note:N")
     return layer

@@ -76,7 +76,9 @@ def through(
             return []
     if leave <= enter:
         return []
-    return [
-        (min(max(at[0] + t * step[0], 0), 1), min(max(at[1] + t * step[1], 0), 1))
-        for t in (enter, leave)
-    ]
+    ends = ([place + t * way for place, way in zip(at, step, strict=True)] for t in (enter, leave))
+    return [(_share(x), _share(y)) for x, y in ends]
+
+
+def _share(rate: float) -> float:
+    return min(max(round(rate, 15), 0.0), 1.0)
