@@ -9,7 +9,7 @@ import altair as alt
 from rocframe.charts.axes import positions
 from rocframe.charts.equal_cost import EQUAL_COST, TOUCHED
 from rocframe.charts.frame import PANEL
-from rocframe.charts.layers import RATE, THRESHOLD, colored, only, rows
+from rocframe.charts.layers import RATE, THRESHOLD, colored, only, told
 from rocframe.charts.marks import MARK
 from rocframe.charts.palette import NOTE
 from rocframe.charts.parts import EMPTY, HULL
@@ -65,17 +65,17 @@ def _touched(picture: Picture) -> alt.Chart:
         "stroke": alt.Undefined,
         "strokeWidth": 2,
     }
-    return _dots(picture, TOUCHED, [*rows(picture), cost], size=50, **ring)
+    return _dots(picture, TOUCHED, [*told(picture), cost], size=50, **ring)
 
 
 def _marks(picture: Picture) -> alt.Chart:
     names = list(dict.fromkeys(part[MARK] for part in picture.parts if part["part"] == MARK))
     if names == [None]:
-        return _dots(picture, MARK, rows(picture), size=90)
+        return _dots(picture, MARK, told(picture), size=90)
     shapes = alt.Scale(domain=picture.marks, range=list(SHAPES[: len(picture.marks)]))
     legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor="#666666")
     layer: alt.Chart = _dots(
-        picture, MARK, [alt.Tooltip("mark:N"), *rows(picture)], size=90
+        picture, MARK, [alt.Tooltip("mark:N"), *told(picture)], size=90
     ).encode(shape=alt.Shape("mark:N", scale=shapes, legend=legend))
     return layer
 

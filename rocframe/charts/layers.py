@@ -81,12 +81,12 @@ def points(picture: Picture) -> alt.Chart:
         .mark_point(filled=True, size=80, opacity=0)
         .transform_filter("isValid(datum.tp)")
         .transform_calculate(fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD)
-        .encode(x=x, y=y, tooltip=rows(picture))
+        .encode(x=x, y=y, tooltip=told(picture))
     )
     return layer
 
 
-def rows(picture: Picture) -> list[alt.Tooltip]:
+def told(picture: Picture) -> list[alt.Tooltip]:
     """Return what the tooltip of a row says."""
     plane = picture.plane
     return [

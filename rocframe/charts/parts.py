@@ -49,7 +49,7 @@ class Scene:
             if record["x"]
         ]
 
-    def rows(self, chosen: NDArray[np.int64]) -> Path:
+    def through(self, chosen: NDArray[np.int64]) -> Path:
         """Return the path through some rows of the curves that are drawn."""
         curve = self.curve[chosen]
         seen = self.drawn[curve]
@@ -62,4 +62,4 @@ def hulls(scene: Scene) -> list[dict[str, Any]]:
     """Return the upper convex hull of each curve."""
     walk = scene.curves.walk
     kept = vertices(walk["tp"], walk["fp"], scene.curves.starts)
-    return scene.traced(HULL, scene.rows(np.flatnonzero(kept)))
+    return scene.traced(HULL, scene.through(np.flatnonzero(kept)))
