@@ -146,3 +146,13 @@ def test_a_kind_without_such_axes_says_which_have_them(table, kind, scale, havin
 def test_an_unknown_scale_is_named(table):
     with pytest.raises(rf.UnknownOptionError):
         rf.chart(table, scale="symlog")
+
+
+def test_metrics_held_at_fixed_values_have_plain_axes():
+    rows = pl.DataFrame(
+        {"fold": [0] * 4 + [1] * 4, "label": [1, 0, 1, 0] * 2, "score": [4, 3, 2, 1] * 2}
+    )
+    curves = rf.curve(rows, "label", "score", by="fold")
+    mean = curves.roc.average(fixed="fpr", metrics="f1", grid=3)
+    with pytest.raises(rf.OptionValueError):
+        mean.roc.chart(scale="log")
