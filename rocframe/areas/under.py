@@ -28,12 +28,19 @@ if TYPE_CHECKING:
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each ROC curve, ties counting half; NaN where a class is absent."""
+    return areas_of_ties(curves)[0]
+
+
+def areas_of_ties(
+    curves: Curves,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the area under each ROC curve, ties counting half, nothing, and full."""
     counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0), np.zeros(0)
     tp, fp, tp0, fp0, pos, neg = scaled(*counts)
     won, not_lost = (sums(fp - fp0, called, curves.firsts) for called in (tp0, tp))
-    return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas[0]
+    return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import EllipsisType
 
+    from rocframe.charts.marks import Mark
     from rocframe.curves.kinds import KindName
+    from rocframe.curves.scales import Scale
     from rocframe.predictions import By
 
 
@@ -24,12 +26,20 @@ class Asked:
     color: str | EllipsisType | None = ...
     facet: str | None = None
     detail: str | Sequence[str] = ()
+    scale: Scale | None = None
+    hull: bool = False
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
+    mark: Mark = None
+    ties: bool = False
 
     def check(self, read: Collection[str], table: str) -> None:
         """Raise on an option that a drawing would not look at."""
         for option in fields(self):
             value = getattr(self, option.name)
-            unasked = value is option.default or value == option.default
+            unasked = value is option.default or (
+                isinstance(value, type(option.default)) and value == option.default
+            )
             if unasked or option.name in read:
                 continue
             wrong = f"charts of a table of this kind ({table}) have no such option"

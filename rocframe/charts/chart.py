@@ -12,12 +12,14 @@ from rocframe.tables import table_of
 from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import EllipsisType
 
     import altair as alt
 
+    from rocframe.charts.marks import Mark
     from rocframe.curves.kinds import KindName
+    from rocframe.curves.scales import Scale
     from rocframe.predictions import By
 
 
@@ -30,13 +32,19 @@ def chart(
     color: str | EllipsisType | None = ...,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
+    scale: Scale | None = None,
+    hull: bool = False,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    mark: Mark = None,
+    ties: bool = False,
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curve of each group, right for its kind, with the area in the legend.
 
     Every group has a line of its own, unless its area is undefined: then it is only named. Lines
     have as few points as keep them within 1/500 of an axis of the whole curve; their end points
-    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence.
-    DET axes are normal deviates, where 0 and 1 are infinitely far: lines leave the picture there.
+    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence;
+    prevalences that differ by less than 1/200 share one.
 
     Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
     its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
@@ -61,6 +69,30 @@ def chart(
     detail
         Group columns that are told apart by nothing but a line of their own. Those that have no
         other part are drawn so anyway.
+    scale
+        How rates are spread along the axes: `"linear"`; `"log"`, which spreads low false positive
+        or alert rates (both errors of det); or `"normal_deviate"`, on which normal scores make
+        straight lines, for roc and det. Unless it is given: normal deviates for det, else linear.
+        0, and with normal deviates 1, are then infinitely far: lines leave the picture there, and
+        points at 0 are not in it.
+    hull
+        Draw the upper convex hull of each curve as a thin dashed line, for roc and gain: no
+        threshold between its corners is the best one at any costs.
+    costs
+        What a `tp`, `fp`, `fn`, `tn` costs; 0 where not named. With it, or with `prevalence`, a
+        thin line of equal expected cost touches each roc curve at the row that costs least (of
+        several, that of the highest threshold), which has a ring. Unless it is given, each error
+        costs 1.
+    prevalence
+        The share of positives, between 0 and 1, where the costs arise. Unless it is given, with
+        `costs`: that of each curve.
+    mark
+        Operating points to mark: thresholds, whose rows are those that `at` finds; a table from
+        `at`, whose group columns say which curves its points are on; or up to six such by name,
+        as a mapping, each with a shape of its own.
+    ties
+        Fill the area between the best and the worst order of tied rows, for roc and gain, as far
+        as it shows beside the line. The description of the chart has both areas.
 
     Returns
     -------
@@ -68,7 +100,9 @@ def chart(
         A plain Altair chart, a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (the title, where there is no color) has the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it share its axes, and its colors where they use the same values. HTML
+        Layers added to it share its axes, and its colors where they use the same values; charts
+        side by side share colors and legend unless `.resolve_scale(color="independent")` follows.
+        HTML
         that Altair itself saves does not escape group values that hold markup: see that none
         come from strangers, or let `rocframe evaluate` write the page.
 
@@ -78,6 +112,8 @@ def chart(
         If `table` is a LazyFrame.
     MissingColumnError
         If a column that an argument names is not there.
+    OptionValueError
+        If charts of this kind or table do not have an option, or marked points are of other cases.
     RocframeError
         If the table is no curve table, or a group is not whole, as after a filter on rows.
 
@@ -90,6 +126,13 @@ def chart(
     'LayerChart'
     >>> rf.chart(curves).title.subtitle
     'AUC 0.750'
+
+    Where missing a positive costs five times as much as a false alarm:
+
+    >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
+    'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line is what \
+chance gives. AUC 0.750. Depending on the order of ties, ROC areas are 0.500 to 1.000. Thin dashed \
+lines are convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
@@ -97,7 +140,19 @@ def chart(
     from rocframe.charts.drawings import DRAWINGS
 
     found = table_of(table.columns)
-    asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail)
+    asked = Asked(
+        by=by,
+        kind=kind,
+        color=color,
+        facet=facet,
+        detail=detail,
+        scale=scale,
+        hull=hull,
+        costs=costs,
+        prevalence=prevalence,
+        mark=mark,
+        ties=ties,
+    )
     # A curve table stays one when somebody changes the order of its columns.
     name = found.name if found.name in DRAWINGS else "curve"
     if name == "curve":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from rocframe.charts.beside import beside
 from rocframe.charts.chance import CHANCE_SAID, chance
 from rocframe.charts.frame import framed, held, side_of
 from rocframe.charts.layers import lines, points, unfolded
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rocframe.charts.picture import Picture
     from rocframe.tables import Table
 
+MORE = ("box",)  # lists that only some charts have
 MOST = 10  # values that a description lists
 
 
@@ -25,30 +27,22 @@ def curve_chart(
     table: pl.DataFrame, _found: Table, asked: Asked
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table."""
-    return _charted(
-        pictured(
-            table,
-            by=asked.by,
-            kind=asked.kind,
-            color=asked.color,
-            facet=asked.facet,
-            detail=asked.detail,
-        )
-    )
+    return _charted(pictured(table, asked))
 
 
 def _charted(picture: Picture) -> alt.LayerChart | alt.FacetChart:
     """Draw chance, lines and points on top of each other, in panels if there are any."""
+    first = next(iter(picture.records), {})
     # The first layer is the one that .interactive() moves: it has to have both axes.
-    layers = [lines(picture), chance(picture.plane), points(picture)]
+    layers = [lines(picture), chance(picture.plane), points(picture), *beside(picture)]
     chart = alt.LayerChart(
         layer=layers,
-        data=held(picture.records),
+        data=held([*picture.records, *picture.parts]),
         width=side_of(picture.panel),
         height=side_of(picture.panel),
     )
     return framed(
-        unfolded(chart, picture.plane),
+        unfolded(chart, picture.plane, more=[name for name in MORE if name in first]),
         title=picture.plane.kind.title,
         # The area stands below the title where no legend has it.
         subtitle=picture.area if picture.told is None else "",
@@ -66,7 +60,7 @@ def described(picture: Picture) -> str:
     axes = f"{plane.y.title.lower()} against {plane.x.title.lower()}"
     text = f"{plane.kind.title} chart, {count}: {axes}. {CHANCE_SAID[plane.kind.name]}"
     if told is None:
-        return f"{text} {picture.area}." if picture.area else text
+        return f"{text} {picture.area}.{picture.said}" if picture.area else text + picture.said
     listed = [picture.captions.get(value, value) for value in told.values]
     more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"{text} By {told.title}: {', '.join(listed[:MOST])}{more}."
+    return f"{text} By {told.title}: {', '.join(listed[:MOST])}{more}.{picture.said}"

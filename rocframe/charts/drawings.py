@@ -29,6 +29,9 @@ class Drawing:
 
 
 DRAWINGS: dict[str, Drawing] = {
-    "curve": Drawing(draw=curve_chart, reads=("by", "kind", *CHANNELS)),
-    "average": Drawing(draw=mean_chart),
+    "curve": Drawing(
+        draw=curve_chart,
+        reads=("by", "kind", *CHANNELS, "scale", "hull", "costs", "prevalence", "mark", "ties"),
+    ),
+    "average": Drawing(draw=mean_chart, reads=(*CHANNELS, "scale")),
 }

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group column as text: its title, its values in order, and which of them each curve has."""
+    """A group column as text: its title, its values in order, and which of them each curve has.
+
+    `ordered` says that the values are numbers or times.
+    """
 
     title: str
     values: tuple[str, ...]
     places: tuple[int, ...]
+    ordered: bool
 
     @classmethod
     def of(cls, keys: pl.Series) -> Group:
@@ -42,6 +46,7 @@ class Group:
             title=legible(keys.name),
             values=tuple(spelled(values)),
             places=tuple(places.get_column("place").to_list()),
+            ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
         )
 
     @property

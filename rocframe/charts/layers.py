@@ -13,7 +13,7 @@ from rocframe.charts.records import POINTS
 from rocframe.vocabulary import CONFUSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.mean_picture import MeanPicture
     from rocframe.charts.picture import Picture
@@ -23,11 +23,23 @@ THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 COUNT, RATE = ",.2~f", ".4~g"
 
 
+def only(part: str | None) -> alt.Chart:
+    """Start a layer of one part of the records, or of the curves themselves."""
+    wanted = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
+    layer: alt.Chart = alt.Chart().transform_filter(wanted)
+    return layer
+
+
+def of_curves(picture: Picture) -> alt.Chart:
+    """Start a layer of the curves, whatever there is beside them."""
+    return only(None) if picture.parts else alt.Chart()
+
+
 def lines(picture: Picture) -> alt.Chart:
     """Draw the lines, in the order of their points: Vega-Lite would sort these along x."""
     x, y = positions(picture.plane)
     layer: alt.Chart = (
-        alt.Chart()
+        of_curves(picture)
         .mark_line(**stroke(crowded=picture.crowded))
         .encode(x=x, y=y, order="step:Q", detail="curve:N", color=colored(picture))
     )
@@ -48,7 +60,8 @@ def colored(picture: Picture | MeanPicture) -> Any:
         symbolStrokeWidth=3,
         symbolOpacity=1,
     )
-    return alt.Color(f"{picture.color}:N", scale=color_scale(group.values), legend=legend)
+    scale = color_scale(group.values, ordered=group.ordered)
+    return alt.Color(f"{picture.color}:N", scale=scale, legend=legend)
 
 
 def captioned(captions: Mapping[str, str]) -> Any:
@@ -62,9 +75,21 @@ def captioned(captions: Mapping[str, str]) -> Any:
 
 def points(picture: Picture) -> alt.Chart:
     """Lay points that cannot be seen on the lines: their tooltips are rows of the table."""
+    x, y = positions(picture.plane)
+    layer: alt.Chart = (
+        of_curves(picture)
+        .mark_point(filled=True, size=80, opacity=0)
+        .transform_filter("isValid(datum.tp)")
+        .transform_calculate(fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD)
+        .encode(x=x, y=y, tooltip=told(picture))
+    )
+    return layer
+
+
+def told(picture: Picture) -> list[alt.Tooltip]:
+    """Return what the tooltip of a row says."""
     plane = picture.plane
-    x, y = positions(plane)
-    rows = [
+    return [
         *(
             # Vega-Lite puts these titles into an expression, where a backslash has a meaning.
             alt.Tooltip(f"{name}:N", title=group.title.replace("\\", "\\\\"))
@@ -78,19 +103,11 @@ def points(picture: Picture) -> alt.Chart:
         ),
         *(alt.Tooltip(f"{name}:Q", title=name, format=COUNT) for name in CONFUSION),
     ]
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_point(filled=True, size=80, opacity=0)
-        .transform_filter("isValid(datum.tp)")
-        .transform_calculate(fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD)
-        .encode(x=x, y=y, tooltip=rows)
-    )
-    return layer
 
 
-def unfolded(chart: alt.LayerChart, plane: Plane) -> alt.LayerChart:
+def unfolded(chart: alt.LayerChart, plane: Plane, *, more: Sequence[str] = ()) -> alt.LayerChart:
     """Give every point of the records a row of its own, and its place on the axes."""
-    chart = chart.transform_flatten(list(POINTS)).transform_window(
+    chart = chart.transform_flatten([*POINTS, *more]).transform_window(
         step="row_number()", groupby=["curve"]
     )
     if not plane.x.deviate:

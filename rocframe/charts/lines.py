@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocframe.charts.clip import BETWEEN, inside
 from rocframe.charts.plane import measured, rates
 from rocframe.charts.spaced import spaced
 from rocframe.curves.thin import corners, distance, outlines
@@ -23,7 +24,6 @@ COLUMN = 1 / 3000
 CORNER = 1 / 1000
 COARSER = 9 / 8  # where a line would have too many corners
 
-BETWEEN = -1  # no row of the table
 ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
 LEAST, MOST = 20, 480  # of one line: beside its corners, and in all
 
@@ -39,8 +39,8 @@ class Lines:
 
 def drawn_on(plane: Plane, path: Path) -> Lines:
     """Choose the few points whose straight lines draw a path on a plane."""
-    if plane.x.deviate:
-        path = inside(path, plane.x.low, plane.x.high)
+    if plane.endless:
+        path = inside(plane, path)
     if plane.bends:
         path = bent(plane, path)
     x, y = rates(plane.kind, path)
@@ -76,39 +76,6 @@ def _tolerance(
         if not many.any():
             return tolerance
         tolerance[many] *= COARSER
-
-
-def inside(path: Path, low: float, high: float) -> Path:
-    """Return the part of each curve where both rates are between two limits."""
-    parts = []
-    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
-        if start == end:
-            continue
-        tp, fp = path.tp[start:end], path.fp[start:end]
-        totals = ((tp, path.pos[curve]), (fp, path.neg[curve]))
-        enter = max(_passes(counts, low * total, "left") for counts, total in totals)
-        leave = min(_passes(counts, high * total, "right") for counts, total in totals)
-        if enter >= leave:
-            continue
-        at = np.arange(end - start)
-        places = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
-        rows = np.where(places % 1 == 0, path.row[start + places.astype(np.int64)], BETWEEN)
-        tp, fp = (np.interp(places, at, counts) for counts in (tp, fp))
-        parts.append((np.full(len(places), curve), rows, tp, fp))
-    nothing = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
-    curves, row, tp, fp = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
-    return replace(path, curve=curves, row=row, tp=tp, fp=fp)
-
-
-def _passes(counts: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return between which two points rising counts reach a level first, or leave it."""
-    after = int(np.searchsorted(counts, level, side))
-    if after == 0:
-        return 0.0
-    if after == len(counts):
-        return float(after if side == "left" else after - 1)
-    before, behind = counts[after - 1], counts[after]
-    return float(after - 1 + (level - before) / (behind - before))
 
 
 def bent(plane: Plane, path: Path) -> Path:

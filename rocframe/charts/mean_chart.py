@@ -28,7 +28,7 @@ CHANCELESS = ("precision_recall", "lift_chart", HELD)  # whose chance depends on
 
 def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerChart | alt.FacetChart:
     """Draw the averaged curves of a table."""
-    return _charted(mean_pictured(table, color=asked.color, facet=asked.facet, detail=asked.detail))
+    return _charted(mean_pictured(table, asked))
 
 
 def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
@@ -108,6 +108,8 @@ def _points(picture: MeanPicture) -> alt.Chart:
         .transform_calculate(at=THRESHOLD)
         .encode(x=x, y=y, tooltip=shown)
     )
+    if plane.endless:  # there are points between the rows
+        layer = layer.transform_filter("datum.bar >= 0")
     return layer
 
 

@@ -15,23 +15,26 @@ from rocframe.charts.channels import assigned
 from rocframe.charts.groups import Group, summed_up
 from rocframe.charts.held_picture import lengthened, plane_of_held
 from rocframe.charts.names import field
-from rocframe.charts.plane import EMPTY, Plane, Side, limit, title
+from rocframe.charts.plane import spanned
 from rocframe.curves.held import held_of
 from rocframe.curves.mean import mean_of
+from rocframe.curves.scales import scale_of
 from rocframe.curves.thin import corners
 from rocframe.frames import collected, column
-from rocframe.vocabulary import CONFUSION, THRESHOLD
+from rocframe.vocabulary import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import EllipsisType
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from rocframe.charts.asked import Asked
+    from rocframe.charts.plane import Plane
     from rocframe.curves.held import HeldMean
     from rocframe.curves.mean import Mean
 
 TOLERANCE = 1 / 500  # of an axis
+FINE = 400  # steps along an axis, where lines bend
 BARS = 20  # of a curve that has limits both ways
 ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
 POINTS = (*ENDS, THRESHOLD, "bar")
@@ -54,26 +57,29 @@ class MeanPicture:
     area: str
 
 
-def mean_pictured(
-    table: pl.DataFrame,
-    *,
-    color: str | EllipsisType | None,
-    facet: str | None,
-    detail: str | Sequence[str],
-) -> MeanPicture:
+def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
     """Read a table of averaged curves, and choose what of it is drawn, and where."""
+    color = asked.color
     metrics: tuple[str, ...] = ()
     mean = mean_of(table.columns)
     if mean is None:
         held = cast("HeldMean", held_of(table.columns))
         metrics = held.averaged
         table, mean = lengthened(table, held)
-        if color is ... and len(metrics) > 1 and facet != mean.by[0]:
+        scale_of(mean.kind, asked.scale)
+        if color is ... and len(metrics) > 1 and asked.facet != mean.by[0]:
             color = mean.by[0]
-    channels = assigned(mean.by, table.columns, color=color, facet=facet, detail=detail)
+    channels = assigned(mean.by, table.columns, color=color, facet=asked.facet, detail=asked.detail)
     keys, starts, points = _read(table, mean)
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
-    plane = plane_of_held(mean.kind, metrics, points) if metrics else _plane(mean, points)
+    x, y, top = (points[name] for name in ("x", "y", "y_high"))
+    plane = (
+        plane_of_held(mean.kind, metrics, points)
+        if metrics
+        else spanned(mean.kind, x, y, scale=asked.scale, top=top)
+    )
+    if plane.endless:
+        points, starts = _bent(plane, points, starts)
     kept = _thinned(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
         {"curve": i} | {name: _listed(points[name][start:end][kept[start:end]]) for name in POINTS}
@@ -137,22 +143,37 @@ def _read(
     return keys, starts, points
 
 
-def _plane(mean: Mean, points: Mapping[str, NDArray[np.float64]]) -> Plane:
-    """Choose the axes, as for the curves that were averaged."""
-    kind = mean.kind
-    x, y = (Side(name=name, title=title(kind, name)) for name in (kind.x, kind.y))
-    if kind.name == "det":
-        end = limit(np.concatenate([points["x"], points["y"]]))
-        x, y = (
-            Side(name=side.name, title=side.title, low=end, high=1 - end, deviate=True)
-            for side in (x, y)
-        )
-        for name in ENDS:
-            points[name][:] = np.clip(points[name], end, 1 - end)
-    elif kind.y in {"lift", *CONFUSION}:
-        top = np.max(points["y_high"], initial=0)
-        y = Side(name=y.name, title=y.title, high=float(top) or EMPTY, nice=True)
-    return Plane(kind=kind, x=x, y=y)
+def _bent(
+    plane: Plane, points: Mapping[str, NDArray[np.float64]], starts: NDArray[np.int64]
+) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
+    """Add points between those of the table, straight in the rates, and leave out what is far."""
+    rows = np.arange(len(points["x"]))
+    curve = np.searchsorted(starts, rows, "right") - 1
+    placed = plane.x.place(points["x"]), plane.y.place(points["y"])
+    far = np.maximum(*(np.abs(np.diff(values, append=values[-1:])) for values in placed))
+    far[np.append(curve[1:] != curve[:-1], [True] * (len(rows) > 0))] = 0
+    many = np.maximum(np.ceil(far * FINE), 1).astype(np.int64)
+    first = np.cumsum(many) - many
+    at = np.repeat(rows, many) + (np.arange(many.sum()) - np.repeat(first, many)) / np.repeat(
+        many, many
+    )
+    dense = {name: np.interp(at, rows, values) for name, values in points.items() if len(rows)}
+    if not dense:
+        return dict(points), starts
+    dense["between"] = (at % 1 > 0).astype(np.float64)
+    dense[THRESHOLD] = np.where(at % 1 > 0, nan, points[THRESHOLD][at.astype(np.int64)])
+    seen = np.ones(len(at), bool)
+    for side, axis in (("x", plane.x), ("y", plane.y)):
+        if not axis.endless:
+            continue
+        seen &= (dense[side] >= axis.low) & (dense[side] <= axis.high)
+        for end in (f"{side}_low", f"{side}_high"):
+            dense[end] = np.clip(dense[end], axis.low, axis.high)
+    counted = np.append(0, np.cumsum(seen))
+    return (
+        {name: values[seen] for name, values in dense.items()},
+        counted[np.append(first, len(at))[starts]],
+    )
 
 
 def _thinned(
@@ -167,10 +188,11 @@ def _thinned(
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
         placed = plane.x.place(points[across]), plane.y.place(points[up])
         kept |= corners(*placed, starts, TOLERANCE)
-    bars = np.zeros(len(kept))
+    bars = 0 - points.pop("between", np.zeros(len(kept)))
     for start, end in pairwise(starts):
-        if both and end > start:
-            bars[np.linspace(start, end - 1, min(BARS, end - start)).astype(np.int64)] = 1
+        rows = start + np.flatnonzero(bars[start:end] == 0)
+        if both and len(rows):
+            bars[rows[np.linspace(0, len(rows) - 1, min(BARS, len(rows))).astype(np.int64)]] = 1
     points["bar"] = bars
     return kept | (bars > 0)
 

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from math import isfinite
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from rocframe.curves.scales import SPREAD, scale_of
 from rocframe.vocabulary import CONFUSION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rocframe.charts.path import Path
     from rocframe.curves.kinds import Kind
+    from rocframe.curves.scales import Scale
 
 NORMAL = NormalDist()
 FARTHEST = 6.0  # deviates beyond are not told apart
 EMPTY = 2.0  # the height of axes that end at the highest point, if there is none
 LIMITS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
+POWERS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
 COUNTED = {
     "tp": "True positives",
@@ -39,15 +45,28 @@ class Side:
     title: str
     low: float = 0.0
     high: float = 1.0
-    deviate: bool = False
+    scale: Scale = "linear"
     nice: bool = False
+
+    @property
+    def deviate(self) -> bool:
+        """Whether the axis shows normal deviates of rates."""
+        return self.scale == "normal_deviate"
+
+    @property
+    def endless(self) -> bool:
+        """Whether rates of 0 are infinitely far on it."""
+        return self.scale != "linear"
 
     def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far along the axis values are, as shares of its length."""
-        if not self.deviate:
-            return (values - self.low) / (self.high - self.low)
-        low, high = deviates(np.array([self.low, self.high]))
-        share: NDArray[np.float64] = (deviates(values) - low) / (high - low)
+        ends = np.array([self.low, self.high])
+        if self.scale == "log":
+            values, ends = np.log(np.maximum(values, self.low)), np.log(ends)
+        elif self.deviate:
+            values, ends = deviates(values), deviates(ends)
+        low, high = ends
+        share: NDArray[np.float64] = (values - low) / (high - low)
         return share
 
 
@@ -62,7 +81,20 @@ class Plane:
     @property
     def bends(self) -> bool:
         """Whether the line between two neighbouring points is no straight one here."""
-        return self.kind.joined != "line" or self.x.deviate
+        return self.kind.joined != "line" or self.endless
+
+    @property
+    def endless(self) -> bool:
+        """Whether lines leave the picture where a rate is 0."""
+        return self.x.endless or self.y.endless
+
+    def shows(self, x: float, y: float) -> bool:
+        """Whether a point is in the picture."""
+        inside = (
+            not side.endless or side.low <= rate <= side.high
+            for side, rate in ((self.x, x), (self.y, y))
+        )
+        return isfinite(x) and isfinite(y) and all(inside)
 
     def place(self, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where the points of a path are, as shares of the axes."""
@@ -70,20 +102,39 @@ class Plane:
         return self.x.place(x), self.y.place(y)
 
 
-def plane_of(kind: Kind, path: Path) -> Plane:
+def plane_of(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
     """Choose the axes for some curves: all rates from 0 to 1, unless the kind wants others."""
-    sides = [Side(name=name, title=title(kind, name)) for name in (kind.x, kind.y)]
-    x, y = sides
-    if kind.name == "det":
-        end = limit(np.concatenate(rates(kind, path)))
-        x, y = (
-            Side(name=side.name, title=side.title, low=end, high=1 - end, deviate=True)
-            for side in sides
-        )
-    elif kind.y in {"lift", *CONFUSION}:
-        top = np.nanmax(rates(kind, path)[1], initial=0)
-        y = Side(name=y.name, title=y.title, high=float(top) or EMPTY, nice=True)
-    return Plane(kind=kind, x=x, y=y)
+    x, y = rates(kind, path)
+    return spanned(kind, x, y, scale=scale, top=y)
+
+
+def spanned(
+    kind: Kind,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    *,
+    scale: Scale | None,
+    top: NDArray[np.float64],
+) -> Plane:
+    """Choose the axes for points of this kind; those without a fixed end reach up to `top`."""
+    chosen = scale_of(kind, scale)
+    spread = SPREAD[chosen][kind.name] if chosen in SPREAD else ()
+    # Where both errors are small the axes of rates have their ends: of tpr, far from 1.
+    far = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
+    ends = np.concatenate(
+        [values for side, values in zip("xy", far, strict=True) if side in spread] or [x]
+    )
+    low = limit(ends.round(12), POWERS if chosen == "log" else LIMITS)
+    sides = []
+    for side, name in (("x", kind.x), ("y", kind.y)):
+        plain = Side(name=name, title=title(kind, name))
+        if side in spread:
+            high = 1.0 if chosen == "log" else 1 - low
+            plain = replace(plain, low=low, high=high, scale=chosen)
+        elif name in {"lift", *CONFUSION}:
+            plain = replace(plain, high=float(np.nanmax(top, initial=0)) or EMPTY, nice=True)
+        sides.append(plain)
+    return Plane(kind=kind, x=sides[0], y=sides[1])
 
 
 def title(kind: Kind, name: str) -> str:
@@ -131,7 +182,7 @@ def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return deviate, np.array([NORMAL.cdf(float(one)) for one in deviate])
 
 
-def limit(values: NDArray[np.float64]) -> float:
-    """Return the round rate below all rates above 0, where normal-deviate axes end."""
+def limit(values: NDArray[np.float64], limits: Sequence[float] = LIMITS) -> float:
+    """Return the round rate below all rates above 0, where axes end that have no 0."""
     least = float(np.min(values[values > 0], initial=1.0))
-    return max([end for end in LIMITS if end < least], default=LIMITS[-1])
+    return max([end for end in limits if end < least], default=limits[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.lines import BETWEEN
+from rocframe.charts.clip import BETWEEN
 from rocframe.charts.plane import measured
 
 if TYPE_CHECKING:
@@ -59,3 +59,8 @@ def _exact(value: float) -> float | str | None:
     if value in (inf, -inf):
         return None if value > 0 else "-inf"
     return value if isinstance(value, int) or abs(value) >= 1e7 else float(f"{value:.7g}")
+
+
+def numbers(values: Iterable[float | str]) -> list[float | str | None]:
+    """Return values in numbers that JSON has, and text as it is."""
+    return [value if isinstance(value, str) else _exact(value) for value in values]

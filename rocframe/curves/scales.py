@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from rocframe.errors import OptionValueError
 from rocframe.options import check_choice
@@ -10,21 +10,32 @@ from rocframe.options import check_choice
 if TYPE_CHECKING:
     from rocframe.curves.kinds import Kind
 
-Scale = Literal["linear", "log", "normal_deviate"]
+Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
 
-RATES = {"fpr", "tpr", "fnr", "alert_rate"}  # which rise or fall, and run from 0 to 1
+# Which axes of a kind each scale spreads; the kinds without an entry do not have it.
+SPREAD: dict[Scale, dict[str, tuple[str, ...]]] = {
+    "log": {
+        "roc": ("x",),
+        "det": ("x", "y"),
+        "gain": ("x",),
+        "lift": ("x",),
+        "lift_chart": ("x",),
+    },
+    "normal_deviate": {"roc": ("x", "y"), "det": ("x", "y")},
+}
 
 
-def scale_of(kind: Kind, scale: str | None) -> Scale:
-    """Return the scale asked for, or the one that the kind has in charts."""
-    check_choice("scale", scale, (*get_args(Scale), None))
+def scale_of(kind: Kind, scale: Scale | None) -> Scale:
+    """Return the scale asked for, if the kind has it, or the kind's own."""
     if scale is None:
         return "normal_deviate" if kind.name == "det" else "linear"
-    if scale == "normal_deviate" and not {kind.x, kind.y} <= RATES:
+    check_choice("scale", scale, [None, *get_args(Scale)])
+    having = SPREAD.get(scale)
+    if having is not None and kind.name not in having:
         raise OptionValueError.of(
             "scale",
             scale,
-            f"{kind.x!r} and {kind.y!r} are not two rates from 0 to 1 that only rise or fall",
-            "Normal deviates are for kind='det', 'roc' or 'gain'; leave scale= out.",
+            f"{kind.title} charts have no such axes",
+            f"Those of kind={', '.join(map(repr, having))} have. Leave it out.",
         )
-    return scale  # type: ignore[return-value]
+    return scale

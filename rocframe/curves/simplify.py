@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from rocframe.curves.kinds import kind_of
-from rocframe.curves.scales import scale_of
+from rocframe.curves.scales import SPREAD, scale_of
 from rocframe.curves.table import layout, opened
 from rocframe.errors import (
     BrokenCurveError,
@@ -63,9 +63,9 @@ def simplify(
         Operating points that stay: a threshold or several, which mean the rows that `at` finds,
         or a table of operating points as `at` makes it.
     scale
-        How the axes are displayed: `"linear"`; `"log"`, the x axis alone; `"normal_deviate"`,
-        both axes, for kinds with two rates that only rise or fall. None is normal deviates for
-        `det` and linear for all others.
+        How the axes are displayed: `"linear"`; `"log"`, the x axis alone, for `roc`, `gain`,
+        `lift` and `lift_chart`; `"normal_deviate"`, both axes, for `roc` and `det`. None is
+        normal deviates for `det` and linear for all others.
     by
         Group columns, where they are not just the columns left of `threshold`.
     kind
@@ -140,6 +140,10 @@ def simplify(
                 )
         shape = kind_of(list(schema), kind)
         shown = scale_of(shape, scale)
+        if shown == "log" and len(SPREAD["log"][shape.name]) > 1:
+            wrong = f"no bound is known for two logarithmic axes, as {shape.title} charts have"
+            todo = "Leave it out: the bound is then that of the kind's own axes."
+            raise OptionValueError.of("scale", scale, wrong, todo)
         if points is not None:
             _check_points(points, table.keys)
 

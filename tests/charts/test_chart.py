@@ -209,6 +209,20 @@ def test_each_distinct_prevalence_has_one_line():
     assert svg.count('aria-roledescription="rule mark"') == 2
 
 
+def test_prevalences_that_no_eye_tells_apart_share_a_line():
+    sizes = [(40, 60), (401, 600), (402, 598), (50, 50)]
+    keys = [i for i, (pos, neg) in enumerate(sizes) for _ in range(pos + neg)]
+    label = [place < pos for pos, neg in sizes for place in range(pos + neg)]
+    rows = pl.DataFrame({"g": keys, "label": label, "score": range(len(keys))})
+    table = rf.curve(rows, "label", "score", by="g")
+    chart = rf.chart(table, kind="pr")
+    levels = [record["level"] for record in records(chart)]
+    assert levels == [*[pytest.approx((0.4 + 0.402) / 2)] * 3, 0.5]
+    svg = drawn(json.dumps(strict(chart)))
+    assert svg.count('aria-roledescription="rule mark"') == 2
+    assert "prevalence: 0.4 to 0.402" in svg
+
+
 @every_kind
 def test_a_group_whose_area_is_undefined_is_named_and_not_drawn(kind):
     rows = pl.DataFrame(
@@ -358,6 +372,19 @@ def test_more_colors_than_ours_come_from_a_scheme():
         ]["color"]["scale"]
         assert scale.get("scheme") == scheme
         assert len(scale["domain"]) == many
+
+
+@pytest.mark.parametrize(
+    "values",
+    [range(9), [i / 10 for i in range(9)], [date(2024, 1, 1 + i) for i in range(9)]],
+    ids=["whole", "float", "date"],
+)
+def test_many_keys_that_have_an_order_have_colors_that_rise(values):
+    scale = strict(rf.chart(groups_of(list(values))))["layer"][0]["encoding"]["color"]["scale"]
+    light = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in scale["range"]]
+    assert len(set(scale["range"])) == 9
+    assert (scale["range"][0], scale["range"][-1]) == ("#440154", "#44bf70")
+    assert light == sorted(light)
 
 
 def test_rows_in_any_order_make_the_same_chart(by_fold):

@@ -19,8 +19,9 @@ from rocframe.curves.vertices import vertices
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 SCALES = [
-    *((kind, scale) for kind in KINDS for scale in ("linear", "log")),
-    *((kind, "normal_deviate") for kind in ("roc", "det", "gain")),
+    *((kind, "linear") for kind in KINDS),
+    *((kind, "log") for kind in ("roc", "gain", "lift", "lift_chart")),
+    *((kind, "normal_deviate") for kind in ("roc", "det")),
 ]
 ROUNDING = 1e-12
 
@@ -368,8 +369,9 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
         ({"scale": "cubic"}, "scale='cubic': "),
         (
             {"scale": "normal_deviate", "kind": "pr"},
-            "scale='normal_deviate': 'recall' and 'precision' are not two rates",
+            "scale='normal_deviate': Precision-recall charts have no such axes.\n",
         ),
+        ({"scale": "log", "kind": "det"}, "scale='log': no bound is known for two logarithmic"),
         ({"keep": "a"}, "keep='str': it has neither thresholds nor operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: it has neither"),
         ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': it has neither"),

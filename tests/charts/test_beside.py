@@ -1,0 +1,303 @@
+"""What `chart` draws beside curves: hulls, equal costs, marked points, ties, empty panels."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rocframe as rf
+from tests.charts.test_chart import drawn, lines, strict, texts
+
+COSTS = {"fp": 1, "fn": 3}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    label = rng.random(300) < 0.4
+    score = (rng.normal(size=300) + label).round()
+    rows = pl.DataFrame({"model": np.arange(300) % 2, "label": label, "score": score})
+    rows = rows.with_columns(model=pl.col("model").replace_strict({0: "a", 1: "b"}))
+    return rf.curve(rows, "label", "score", by="model")
+
+
+def one(*rows):
+    label, score = zip(*rows, strict=True)
+    return rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
+
+
+def parts(chart, part):
+    """The records of one part, as a strict parser reads them."""
+    every = json.loads(chart.data.values, parse_constant=pytest.fail)
+    return [record for record in every if record.get("part") == part]
+
+
+def svg(chart):
+    return drawn(json.dumps(strict(chart)))
+
+
+def test_a_chart_of_all_options_says_so(table, assert_golden):
+    points = table.roc.at(fpr=0.1)
+    chart = rf.chart(
+        table, hull=True, costs=COSTS, ties=True, mark={"half": 0.5, "low": points}, scale="log"
+    )
+    assert_golden(chart, "roc_with_all_options")
+
+
+def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
+    options = [
+        {"hull": True},
+        {"costs": COSTS},
+        {"prevalence": 0.1},
+        {"ties": True},
+        {"mark": [0.5, 1.0]},
+        {"mark": {"x": 0.5}},
+    ]
+    charts = [rf.chart(table, **option) for option in options]
+    assert lines(charts[0]) == 4
+    assert lines(charts[1]) == 4
+    assert svg(charts[4]).count('fill="#0072B2" stroke="white"') == 2
+    everything = {"hull": True, "costs": COSTS, "ties": True, "mark": {"x": 0.5}}
+    together = rf.chart(table, **everything) + rf.chart(table.roc.average(over="model", grid=5))
+    assert "mark-area" in svg(together)
+    panels = rf.chart(table, facet="model", color=None, **everything)
+    assert lines(panels & rf.chart(table.clear(), **everything) | charts[5]) >= 8
+
+
+def test_side_by_side_each_kind_can_keep_its_areas(table):
+    both = rf.chart(table) | rf.chart(table, kind="pr")
+    auc, ap = rf.area(table)["auc"][0], rf.area(table, kind="pr")["average_precision"][0]
+    shown = texts(both.resolve_scale(color="independent"))
+    assert {f"a (AUC {auc:.3f})", f"a (AP {ap:.3f})"} <= set(shown)
+
+
+@pytest.mark.parametrize("kind", ["roc", "gain"])
+@settings(max_examples=15)
+@given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
+def test_a_hull_has_the_rows_that_no_line_between_two_others_reaches(kind, rows):
+    table = one((True, 5), (False, 5), *rows)
+    (hull,) = parts(rf.chart(table, kind=kind, hull=True), "hull")
+    points = list(zip(table["fp"], table["tp"], strict=True))
+
+    def reached(at):
+        x, y = points[at]
+        return any(
+            (d - b) * (x - a) >= (y - b) * (c - a)
+            for i, (a, b) in enumerate(points[:at])
+            for c, d in points[at + 1 :]
+            if (a, b) != (c, d)
+        )
+
+    wanted = [points[i] for i in range(len(points)) if not reached(i)]
+    assert list(zip(hull["fp"], hull["tp"], strict=True)) == wanted
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.05, 0.9])
+def test_the_ring_is_at_the_row_that_costs_least_and_nothing_is_above_its_line(table, prevalence):
+    chart = rf.chart(table, costs=COSTS, prevalence=prevalence)
+    for name, ring, line in zip(
+        "ab", parts(chart, "touched"), parts(chart, "equal cost"), strict=True
+    ):
+        rows = table.filter(model=name)
+        share = prevalence or float(
+            (rows["tp"] + rows["fn"])[0] / (rows.row(0)[4] + rows.row(0)[5])
+        )
+        cost = (1 - share) * COSTS["fp"] * rows["fpr"] + share * COSTS["fn"] * (1 - rows["tpr"])
+        best = int(cost.arg_min())
+        assert (ring["tp"], ring["fp"]) == ([rows["tp"][best]], [rows["fp"][best]])
+        assert ring["cost"] == pytest.approx(cost[best], rel=1e-6)
+        assert ring["f0"] == line["f0"] == name
+        (x, x2), (y, y2) = line["x"], line["y"]
+        slope = (1 - share) * COSTS["fp"] / (share * COSTS["fn"])
+        assert (y2 - y) / (x2 - x) == pytest.approx(slope, rel=1e-5)
+        assert ((rows["tpr"] - y) - slope * (rows["fpr"] - x)).max() < 1e-6
+        assert {0.0, 1.0} & {x, y}
+        assert {0.0, 1.0} & {x2, y2}
+
+
+def test_a_line_that_only_touches_a_corner_is_a_ring():
+    chart = rf.chart(one((True, 2), (False, 1)), costs={"fp": 1, "fn": 1})
+    assert parts(chart, "equal cost") == []
+    (ring,) = parts(chart, "touched")
+    assert (ring["x"], ring["y"], ring["threshold"], ring["cost"]) == ([0], [1], [2], 0)
+
+
+@pytest.mark.parametrize(("costs", "ends"), [({"fp": 1}, "x"), ({"fn": 1}, "y")], ids=["fp", "fn"])
+def test_where_one_error_is_free_the_line_is_level_or_upright(costs, ends):
+    table = one((True, 3), (False, 2), (True, 1), (False, 0))
+    (line,) = parts(rf.chart(table, costs=costs), "equal cost")
+    assert len(set(line[ends])) == 1
+
+
+@pytest.mark.parametrize("kind", ["roc", "det", "gain", "lift_chart"])
+def test_marked_thresholds_are_rows_of_at(table, kind):
+    asked = [-9.0, -1.0, 0.0, 0.4, 1.0, 1.0, 2.0, 9.0]
+    scale = {"scale": "linear"} if kind == "det" else {}
+    chart = rf.chart(table, kind=kind, mark=asked, **scale)
+    rows = rf.at(table, threshold=asked)
+    for name, record in zip("ab", parts(chart, "mark"), strict=True):
+        wanted = rows.filter(model=name)
+        assert record["tp"] == wanted["tp"].to_list()
+        assert record["fp"] == wanted["fp"].to_list()
+        above = [None if one == float("inf") else one for one in wanted["threshold"]]
+        assert record["threshold"] == above
+    tables = rf.chart(table, kind=kind, mark=rows, **scale)
+    assert parts(tables, "mark") == parts(chart, "mark")
+
+
+def test_points_lie_on_the_curves_of_their_groups(table):
+    points = table.filter(model="b").roc.at(tpr=0.5, interpolate=True)
+    (record,) = parts(rf.chart(table, mark={"half": points}), "mark")
+    assert (record["f0"], record["mark"], record["y"]) == ("b", "half", [0.5])
+    assert record["threshold"] == ["between two"]
+    assert "threshold: between two" in svg(rf.chart(table, mark={"half": points}))
+    assert parts(rf.chart(table, mark=table.roc.at(fpr=[])), "mark") == []
+
+
+def test_points_that_there_are_not_are_not_marked(table):
+    alone = rf.curve(pl.DataFrame({"label": [1], "score": [1]}), "label", "score")
+    assert alone.roc.at(fpr=0.1)["tp"].to_list() == [None]
+    assert parts(rf.chart(alone, mark=alone.roc.at(fpr=0.1)), "mark") == []
+    above = parts(rf.chart(table, mark=99.0), "mark")
+    assert [record["x"] for record in above] == [[0], [0]]
+    assert parts(rf.chart(table, mark=99.0, kind="pr"), "mark") == []
+    assert parts(rf.chart(table, mark=99.0, scale="log"), "mark") == []
+
+
+def test_names_of_marks_have_shapes_in_a_legend(table):
+    chart = rf.chart(table, mark={"model's own": 0.5, "chosen": [1.0]})
+    shape = strict(chart)["layer"][-1]["encoding"]["shape"]
+    assert shape["scale"] == {
+        "domain": ["model's own", "chosen"],
+        "range": ["circle", "square"],
+    }
+    assert {"model's own", "chosen", "a (AUC"} & set(texts(chart)) == {"model's own", "chosen"}
+
+
+@pytest.mark.parametrize("kind", ["roc", "gain"])
+def test_ties_fill_the_area_between_both_orders(table, kind):
+    chart = rf.chart(table, kind=kind, ties=True)
+    for name, record in zip("ab", parts(chart, "tie"), strict=True):
+        rows = table.filter(model=name)
+        filled = 0
+        for box in set(record["box"]):
+            at = [i for i, other in enumerate(record["box"]) if other == box]
+            x, y = np.array(record["x"])[at], np.array(record["y"])[at]
+            filled += abs(sum(a * d - c * b for (a, b), (c, d) in pairwise(zip(x, y, strict=True))))
+        tp, fp = rows["tp"].diff().drop_nulls(), rows["fp"].diff().drop_nulls()
+        pos, neg = rows["tp"][-1], rows["fp"][-1]
+        area = (tp * fp).sum() / (pos * (neg if kind == "roc" else pos + neg))
+        assert filled / 2 == pytest.approx(area, rel=1e-5)
+        assert len(set(record["box"])) == (tp * fp > 0).sum()
+
+
+def test_the_description_has_the_areas_of_both_orders():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [2, 1, 1, 0], "m": ["x"] * 4})
+    area = rf.auc(rows, "label", "score", by="m", ci=None)
+    low, high = area["auc_pessimistic"][0], area["auc_optimistic"][0]
+    assert rf.chart(rf.curve(rows, "label", "score", by="m"), ties=True).description.endswith(
+        f" Depending on the order of ties, ROC areas are x {low:.3f} to {high:.3f}."
+    )
+
+
+def test_ties_that_hide_behind_the_line_are_not_drawn():
+    table = one(*[(i % 2 == 0, i // 2) for i in range(2000)], (True, 9999), (False, 9999))
+    (record,) = parts(rf.chart(table, ties=True), "tie") or [{"box": []}]
+    assert len(record["box"]) == 0
+    assert parts(rf.chart(one((True, 1), (False, 0)), ties=True), "tie") == []
+
+
+@pytest.mark.parametrize("scale", ["log", "normal_deviate"])
+def test_parts_stay_inside_axes_that_have_no_0(table, scale):
+    chart = rf.chart(table, scale=scale, hull=True, costs=COSTS, ties=True, mark=[0.0, 99.0])
+    low, high = strict(chart)["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    if scale == "normal_deviate":
+        low, high = (NormalDist().cdf(end) for end in (low, high))
+    for part in ("hull", "equal cost", "touched", "tie", "mark"):
+        for record in parts(chart, part):
+            assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
+
+
+def test_a_panel_without_a_curve_is_drawn_and_says_why():
+    rows = pl.DataFrame(
+        {"model": ["good"] * 2 + ["bad"] * 2, "label": [1, 0, 0, 0], "score": [2, 1, 2, 1]}
+    )
+    curves = rf.curve(rows, "label", "score", by="model")
+    for color in (None, "model"):
+        shown = texts(rf.chart(curves, facet="model", color=color))
+        assert "AUC undefined" in shown
+        assert sum(text.startswith("bad") for text in shown) == (1 if color is None else 2)
+    assert lines(rf.chart(curves, facet="model")) == 1
+    assert "AUC undefined" not in texts(rf.chart(curves.filter(model="good"), facet="model"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "kind", "having"),
+    [
+        ("hull", True, "det", "'roc', 'gain'"),
+        ("ties", True, "pr", "'roc', 'gain'"),
+        ("costs", COSTS, "gain", "'roc'"),
+        ("prevalence", 0.1, "pr", "'roc'"),
+    ],
+)
+def test_a_kind_that_cannot_show_an_option_is_named(table, option, value, kind, having):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, kind=kind, **{option: value})
+    title = {"det": "Detection error trade-off", "pr": "Precision-recall", "gain": "Gain"}[kind]
+    assert str(caught.value) == (
+        f"{option}={value!r}: {title} charts cannot show it.\n"
+        f"Those of kind={having} can. Leave it out."
+    )
+
+
+def test_averaged_curves_have_no_parts(table):
+    mean = table.roc.average(over="model")
+    for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
+        with pytest.raises(rf.OptionValueError) as caught:
+            mean.roc.chart(**option)
+        assert "(average) have no such option" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("high", "mark='high': it is neither thresholds nor a collected table of points.\nGive"),
+        (float("nan"), "mark=nan: it is neither thresholds nor a collected table of points."),
+        ({}, "mark=[]: there are 0 names, and shapes tell 1 to 6 apart."),
+        ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: there"),
+        ({1: 0.5}, "mark=1: it is no name.\nName points by text."),
+    ],
+    ids=["text", "nan", "empty", "seven", "number"],
+)
+def test_what_cannot_be_marked_is_named(table, mark, said):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, mark=mark)
+    assert str(caught.value).startswith(said)
+
+
+def test_points_of_other_cases_are_refused(table):
+    points = table.roc.at(fpr=0.1)
+    with pytest.raises(rf.MissingColumnError):
+        rf.chart(table, mark=points.drop("model"))
+    with pytest.raises(rf.ColumnTypeError):
+        rf.chart(table, mark=points.with_columns(pl.col("model").cast(pl.Categorical)))
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, mark=points.with_columns(model=pl.lit("c")))
+    assert "none of its groups is one of the curves" in str(caught.value)
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, mark=points.with_columns(pl.col("fn") + 1))
+    assert "a point has tp + fn = " in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["hull", "ties"])
+def test_a_switch_is_true_or_false(table, option):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, **{option: "yes"})
+    assert str(caught.value) == f"{option}='yes': it is neither True nor False.\nGive one."

@@ -1,0 +1,158 @@
+"""`chart(scale=)`: the same curves on axes that spread low rates."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.charts.test_thin import farthest
+
+import rocframe as rf
+from tests.charts.test_chart import lines, records, strict
+
+NORMAL = np.vectorize(NormalDist().inv_cdf)
+PAIRS = [("roc", "normal_deviate")] + [
+    (kind, "log") for kind in ("roc", "det", "gain", "lift", "lift_chart")
+]
+every_pair = pytest.mark.parametrize(("kind", "scale"), PAIRS)
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    label = rng.random(3000) < 0.2
+    score = (rng.normal(size=3000) + 1.5 * label).round(1)
+    rows = pl.DataFrame({"label": label, "score": score})
+    return rf.curve(rows, "label", "score")
+
+
+@every_pair
+def test_a_chart_says_its_scale(table, kind, scale, assert_golden):
+    assert_golden(rf.chart(table, kind=kind, scale=scale), f"{kind}_{scale}")
+
+
+@every_pair
+def test_a_line_bends_between_two_rows_as_the_axes_bend_it(table, kind, scale):
+    (record,) = records(rf.chart(table, kind=kind, scale=scale))
+    spec = strict(rf.chart(table, kind=kind, scale=scale))["layer"][0]["encoding"]
+    domains = [np.array(spec[axis]["scale"]["domain"], float) for axis in "xy"]
+    # Each step of the table in a thousand equal steps of its counts, and the definitions again.
+    at = np.arange(0, table.height - 1 + 1e-9, 1 / 1000)
+    tp, fp = (np.interp(at, np.arange(table.height), table[name]) for name in ("tp", "fp"))
+    pos, neg = tp[-1], fp[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y = {
+            "roc": (fp / neg, tp / pos),
+            "det": (fp / neg, 1 - tp / pos),
+            "gain": ((tp + fp) / (pos + neg), tp / pos),
+            "lift": ((tp + fp) / (pos + neg), tp / (tp + fp) * (pos + neg) / pos),
+            "lift_chart": ((tp + fp) / (pos + neg), tp),
+        }[kind]
+
+    def placed(x, y):
+        shares = []
+        for axis, values, domain in zip("xy", (x, y), domains, strict=True):
+            kept, ends = np.asarray(values, float), domain
+            with np.errstate(divide="ignore"):
+                if spec[axis]["scale"].get("type") == "log":
+                    kept, ends = np.log(kept), np.log(ends)
+                elif scale == "normal_deviate":
+                    kept = NORMAL(np.clip(kept, 1e-12, 1 - 1e-12))
+            shares.append((kept - ends[0]) / (ends[1] - ends[0]))
+        return shares
+
+    x, y = placed(x, y)
+    seen = np.isfinite(x) & np.isfinite(y) & (x >= 0) & (y >= 0) & (x <= 1) & (y <= 1 + 1e-9)
+    assert seen.sum() > 1000
+    drawn = placed(record["x"], record["y"])
+    assert farthest(x[seen][::7], y[seen][::7], *drawn) < 1 / 500
+    assert min(drawn[0]) > -1e-6
+
+
+def test_logarithmic_axes_end_at_a_power_of_ten_below_the_least_rate(table):
+    least = table.filter(pl.col("fpr") > 0)["fpr"].min()
+    axis = strict(rf.chart(table, scale="log"))["layer"][0]["encoding"]["x"]
+    low, high = axis["scale"]["domain"]
+    assert low < least <= 10 * low
+    assert high == 1
+    assert axis["axis"]["values"] == [low * 10**i for i in range(len(axis["axis"]["values"]))]
+
+
+def test_chance_bends_with_the_axes(table):
+    def chance(kind):
+        layer = rf.chart(table, kind=kind, scale="log").layer[1]
+        return [(point["across"], point["up"]) for point in layer.data.values]
+
+    assert all(across == up for across, up in chance("roc"))
+    assert all(across == up for across, up in chance("gain"))
+    assert all(abs(across + up - 1) < 1e-6 for across, up in chance("det"))
+    assert len(chance("det")) > len(chance("roc")) > 40
+
+
+def test_normal_scores_are_straight_on_normal_deviates():
+    spread = NORMAL((np.arange(20_000) + 0.5) / 20_000)
+    rows = pl.DataFrame(
+        {"label": [True] * 20_000 + [False] * 20_000, "score": [*(spread + 1.5), *spread]}
+    )
+    (record,) = records(rf.chart(rf.curve(rows, "label", "score"), scale="normal_deviate"))
+    x, y = (np.array(record[name]) for name in "xy")
+    inner = (x > 0.001) & (y < 0.999)
+    assert np.abs(NORMAL(y[inner]) - NORMAL(x[inner]) - 1.5).max() < 0.05
+
+
+def test_det_can_be_drawn_on_plain_axes(table):
+    (record,) = records(rf.chart(table, kind="det", scale="linear"))
+    assert (record["x"][0], record["y"][0]) == (0, 1)
+    assert (record["x"][-1], record["y"][-1]) == (1, 0)
+
+
+def test_means_lie_on_the_same_axes_as_their_curves():
+    rng = np.random.default_rng(1)
+    label = rng.random(900) < 0.4
+    rows = pl.DataFrame(
+        {"fold": np.arange(900) % 3, "label": label, "score": rng.normal(size=900) + label}
+    )
+    curves = rf.curve(rows, "label", "score", by="fold")
+    mean = curves.roc.average(grid="union").roc.chart(scale="log")
+    assert (
+        lines(curves.roc.chart(scale="log") + mean) == 6
+    )  # three curves, their mean, and chance twice
+    (record,) = records(mean)
+    low = strict(mean)["layer"][0]["encoding"]["x"]["scale"]["domain"][0]
+    assert min(record["x"]) >= low
+    assert {-1, 0} == set(record["bar"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "having"),
+    [
+        ("pr", "log", "'roc', 'det', 'gain', 'lift', 'lift_chart'"),
+        ("pr", "normal_deviate", "'roc', 'det'"),
+        ("gain", "normal_deviate", "'roc', 'det'"),
+    ],
+)
+def test_a_kind_without_such_axes_says_which_have_them(table, kind, scale, having):
+    title = {"pr": "Precision-recall", "gain": "Gain"}[kind]
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(table, kind=kind, scale=scale)
+    assert str(caught.value) == (
+        f"scale={scale!r}: {title} charts have no such axes.\n"
+        f"Those of kind={having} have. Leave it out."
+    )
+
+
+def test_an_unknown_scale_is_named(table):
+    with pytest.raises(rf.UnknownOptionError):
+        rf.chart(table, scale="symlog")
+
+
+def test_metrics_held_at_fixed_values_have_plain_axes():
+    rows = pl.DataFrame(
+        {"fold": [0] * 4 + [1] * 4, "label": [1, 0, 1, 0] * 2, "score": [4, 3, 2, 1] * 2}
+    )
+    curves = rf.curve(rows, "label", "score", by="fold")
+    mean = curves.roc.average(fixed="fpr", metrics="f1", grid=3)
+    with pytest.raises(rf.OptionValueError):
+        mean.roc.chart(scale="log")

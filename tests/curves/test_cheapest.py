@@ -1,0 +1,141 @@
+"""The row of a curve that costs least, against a look at every row in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isnan
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rocframe as rf
+from rocframe.curves.cheapest import cheapest
+from rocframe.curves.table import layout, opened
+
+rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=25)
+prices = st.none() | st.fixed_dictionaries(
+    {"fp": st.integers(0, 9), "fn": st.sampled_from([0.1, 0.3, 1, 7])},
+    optional={"tp": st.sampled_from([-2, -0.5, 0]), "tn": st.sampled_from([-3, 0])},
+)
+shares = st.none() | st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.9])
+
+
+def curves_of(table):
+    columns = layout(table.schema, None, ())
+    return opened(table.select(columns.inputs), columns)
+
+
+def found(table, costs=None, prevalence=None):
+    return cheapest(curves_of(table), costs, prevalence)
+
+
+def expected(row, costs, prevalence):
+    """What a confusion matrix costs on average: each cell's share of the rows times its price."""
+    pos, neg = row["tp"] + row["fn"], row["fp"] + row["tn"]
+    share = Fraction(pos, pos + neg) if prevalence is None else Fraction(str(prevalence))
+    price = {name: Fraction(str(cost)) for name, cost in costs.items()}
+    return sum(
+        price.get(name, 0) * part * Fraction(row[name], whole)
+        for names, part, whole in ((("tp", "fn"), share, pos), (("fp", "tn"), 1 - share, neg))
+        for name in names
+    )
+
+
+@given(rows=rows, costs=prices, prevalence=shares)
+def test_no_row_costs_less_and_none_of_a_higher_threshold_costs_as_little(rows, costs, prevalence):
+    label, score = zip(*rows, strict=True)
+    table = rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
+    best = found(table, costs, prevalence)
+    if len(set(label)) < 2:
+        assert best.row[0] == -1
+        assert isnan(best.cost[0])
+        return
+    costs = costs or {"fp": 1, "fn": 1}
+    paid = [expected(row, costs, prevalence) for row in table.iter_rows(named=True)]
+    assert best.row[0] == paid.index(min(paid))
+    assert best.cost[0] == pytest.approx(float(min(paid)), rel=1e-12, abs=1e-15)
+
+
+@given(rows=rows, costs=prices, prevalence=shares)
+def test_moving_along_the_slope_costs_nothing(rows, costs, prevalence):
+    label, score = zip(*[*rows, (True, 0), (False, 0)], strict=True)
+    table = rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
+    best = found(table, costs, prevalence)
+    share = Fraction(sum(label), len(label)) if prevalence is None else Fraction(str(prevalence))
+    price = {name: Fraction(str(cost)) for name, cost in (costs or {"fp": 1, "fn": 1}).items()}
+    dear = (1 - share) * (price.get("fp", 0) - price.get("tn", 0))
+    good = share * (price.get("fn", 0) - price.get("tp", 0))
+    assert dear * Fraction(best.run[0]) - good * Fraction(best.rise[0]) == pytest.approx(0)
+
+
+def test_a_cost_that_decimals_make_equal_is_equal():
+    # 0.1 three times is 0.3 in decimals, and more than that in floats.
+    table = pl.DataFrame(
+        {
+            "threshold": [float("inf"), 2.0, 1.0],
+            "tp": [0, 3, 4],
+            "fp": [0, 0, 3],
+            "fn": [4, 1, 0],
+            "tn": [4, 4, 1],
+        }
+    )
+    best = found(table, {"fp": 0.1, "fn": 0.3})
+    assert best.row.tolist() == [1]
+    assert best.cost.tolist() == pytest.approx([0.3 / 8])
+
+
+def test_counts_whose_products_no_int64_holds_are_compared_exactly():
+    big = 3 * 10**9
+    table = pl.DataFrame(
+        {
+            "threshold": [float("inf"), 3.0, 2.0, 1.0],
+            "tp": [0, big - 1, big, big],
+            "fp": [0, 0, 1, big],
+            "fn": [big, 1, 0, 0],
+            "tn": [big, big, big - 1, 0],
+        }
+    )
+    assert found(table, {"fp": 1.0000000001, "fn": 1}).row.tolist() == [1]
+    assert found(table, {"fp": 0.9999999999, "fn": 1}).row.tolist() == [2]
+    assert found(table, {"fp": 1.0000000001, "fn": 1}, 0.5).row.tolist() == [1]
+
+
+def test_weights_are_compared_as_floats():
+    predictions = pl.DataFrame(
+        {"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "w": [0.5, 0.25, 2.5, 1.0]}
+    )
+    table = rf.curve(predictions, "label", "score", weight="w")
+    assert found(table).row.tolist() == [3]
+    assert found(table).cost.tolist() == pytest.approx([0.25 / 4.25])
+
+
+def test_one_bad_group_costs_no_other_its_row():
+    predictions = pl.DataFrame(
+        {"g": ["a", "a", "b", "c", "c"], "label": [1, 0, 1, 1, 0], "score": [2, 1, 3, 1, 2]}
+    )
+    best = found(rf.curve(predictions, "label", "score", by="g"))
+    assert best.row.tolist() == [1, -1, 5]
+    np.testing.assert_array_equal(best.cost, [0, np.nan, 0.5])
+    np.testing.assert_array_equal(best.rise, [0.5, np.nan, 0.5])
+
+
+@pytest.mark.parametrize("costs", [{}, {"fp": -1}, {"tp": 2}, {"fp": 1, "tn": 1}], ids=str)
+def test_costs_for_which_nothing_is_an_error_are_named(costs):
+    table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
+    with pytest.raises(rf.OptionValueError) as caught:
+        found(table, costs)
+    assert str(caught.value) == (
+        f"costs={costs!r}: errors do not cost more than correct predictions.\n"
+        'Give, say, {"fp": 1, "fn": 5}; what is not named costs 0.'
+    )
+
+
+@pytest.mark.parametrize("costs", [{"fq": 1}, {"fp": "x"}, [1, 2]], ids=str)
+def test_costs_are_checked_as_those_of_metrics(costs):
+    table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
+    with pytest.raises(rf.RocframeError) as caught:
+        found(table, costs)
+    assert str(caught.value).startswith("costs=")
