@@ -12,8 +12,8 @@ from rocframe.charts.palette import CHANCE as STROKE
 if TYPE_CHECKING:
     from rocframe.charts.plane import Plane
 
-
 ONE = "The dashed line is what chance gives."
+COUNTED = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
 EACH = "Each dashed line is what chance gives at one prevalence."
 CHANCE_SAID = {
     "roc": ONE,

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from rocframe.curves.kinds import KindName
     from rocframe.predictions import By
 
+NO_PICTURE = "chart: a table of contrasts is one test per group, and has no picture"
+COMPARE = "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
+MAKE = (
+    "Make one with .roc.curve(label, score, by=…), and draw that; or draw a table of average, "
+    "band, at, area, auc, auc_test, multiclass_auc, fold_auc, pooling_gap, intervals, compare, "
+    "auc_covariance, power, sample_size or detectable_difference as it was made."
+)
+
 
 def chart(
     table: pl.DataFrame,
@@ -98,6 +106,8 @@ def chart(
 
     found = table_of(table.columns)
     asked = Asked(by=by, kind=kind, color=color, facet=facet, detail=detail)
+    if found.name == "contrast":
+        raise BrokenCurveError.of(NO_PICTURE, COMPARE)
     # A curve table stays one when somebody changes the order of its columns.
     name = found.name if found.name in DRAWINGS else "curve"
     if name == "curve":
@@ -112,5 +122,5 @@ def _check_curve(columns: Sequence[str]) -> None:
         return
     raise BrokenCurveError.of(
         "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
-        "Make one with .roc.curve(label, score, by=…), and draw that.",
+        MAKE,
     )

@@ -74,9 +74,9 @@ def mean_pictured(
     keys, starts, points = _read(table, mean)
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
     plane = plane_of_held(mean.kind, metrics, points) if metrics else _plane(mean, points)
-    kept = _thinned(plane, points, starts, both=len(averaged) == 2)
+    kept = thinned(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
-        {"curve": i} | {name: _listed(points[name][start:end][kept[start:end]]) for name in POINTS}
+        {"curve": i} | {name: listed(points[name][start:end][kept[start:end]]) for name in POINTS}
         for i, (start, end) in enumerate(pairwise(starts))
     ]
     fields = {name: field(place) for place, name in enumerate(mean.by) if records}
@@ -155,7 +155,7 @@ def _plane(mean: Mean, points: Mapping[str, NDArray[np.float64]]) -> Plane:
     return Plane(kind=kind, x=x, y=y)
 
 
-def _thinned(
+def thinned(
     plane: Plane,
     points: dict[str, NDArray[np.float64]],
     starts: NDArray[np.int64],
@@ -175,7 +175,8 @@ def _thinned(
     return kept | (bars > 0)
 
 
-def _listed(values: NDArray[np.float64]) -> list[float | str | None]:
+def listed(values: NDArray[np.float64]) -> list[float | str | None]:
+    """Return numbers as JSON has them: null for what is not known, and for no threshold at all."""
     return [
         None if isnan(value) or value == inf else "-inf" if value == -inf else float(f"{value:.7g}")
         for value in values.tolist()
