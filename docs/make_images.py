@@ -15,6 +15,8 @@ def main() -> None:
     for kind in ("roc", "precision_recall", "det", "lift"):
         chart = rf.curve(votes, "label", "score", by="model", kind=kind).roc.chart()
         chart.save(IMAGES / f"{kind}.png", ppi=100)
+    areas = rf.auc(votes, "label", "score", by="model")
+    areas.roc.chart().save(IMAGES / "auc.png", ppi=100)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,5 @@ class Asked:
                 continue
             wrong = f"charts of a table of this kind ({table}) have no such option"
             there = [one.name for one in fields(self) if one.name in read]
-            raise OptionValueError.of(
-                option.name, value, wrong, f"They have: {', '.join(there)}. Leave it out."
-            )
+            have = f"They have: {', '.join(there)}." if there else "They have none."
+            raise OptionValueError.of(option.name, value, wrong, f"{have} Leave it out.")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rocframe.charts.plane import Plane, Side
 
-
 ONE = "The dashed line is what chance gives."
+COUNTED = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
 EACH = "Each dashed line is what chance gives at one prevalence."
 CHANCE_SAID = {
     "roc": ONE,

@@ -1,4 +1,4 @@
-"""The verb `chart`: curve tables → Altair charts."""
+"""The verb `chart`: tables → Altair charts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from rocframe.curves.scales import Scale
     from rocframe.predictions import By
 
+NO_PICTURE = "chart: a table of contrasts is one test per group, and has no picture"
+COMPARE = "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
+MAKE = (
+    "Make one with .roc.curve(label, score, by=…), and draw that; or draw a table of average, "
+    "band, at, area, auc, auc_test, multiclass_auc, fold_auc, pooling_gap, intervals, compare, "
+    "auc_covariance, power, sample_size or detectable_difference as it was made."
+)
+
 
 def chart(
     table: pl.DataFrame,
@@ -39,12 +47,12 @@ def chart(
     mark: Mark = None,
     ties: bool = False,
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the curve of each group, right for its kind, with the area in the legend.
+    """Draw a table: curves, right for their kind, or what any other table shows.
 
-    Every group has a line of its own, unless its area is undefined: then it is only named. Lines
-    have as few points as keep them within 1/500 of an axis of the whole curve; their end points
-    are exact. A dashed line shows chance: the diagonal, or, for precision-recall, each prevalence;
-    prevalences that differ by less than 1/200 share one.
+    Of a curve table every group has a line of its own, unless its area is undefined: then it is
+    only named. Lines have as few points as keep them within 1/500 of an axis of the whole curve;
+    their end points are exact. A dashed line shows chance: the diagonal, or, for precision-recall,
+    each prevalence; prevalences that differ by less than 1/200 share one.
 
     Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
     its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
@@ -52,18 +60,39 @@ def chart(
     Metrics that were averaged at fixed values of another are a line each; where there are several,
     a group column `metric` tells them apart, which has the color unless another is given.
 
+    Bands too, each about its curve, and operating points, which have a shape for each value, can
+    be laid over curves.
+
+    Other tables have a line for each row, in their order, with a dot and its interval:
+
+    - `auc`, `multiclass_auc`, `area`: the areas; a faint bar is the tie envelope, where there is
+      one, and a dashed line stands at 0.5.
+    - `auc_test`: the areas, each null hypothesis as a dashed line, and the adjusted p-values.
+    - `fold_auc`: the mean of the areas with its interval, and the two other areas as hollow marks.
+    - `pooling_gap`: the way from the mean of the areas to that of all rows, in its two parts.
+    - `intervals`: the metrics; those that do not all lie in [0, 1] have a panel each.
+    - `compare`: the differences, a dashed line at 0, and the adjusted p-values.
+
+    `auc_covariance` becomes a matrix of correlations, with a panel for each group. Plans become
+    lines: the power, or with a power that was asked for the difference, against the number of
+    positives. What is undefined keeps its line and says why, or is named below the title. A table
+    of `contrast` has no picture.
+
     Parameters
     ----------
     table
-        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
-        whatever stands right of them. Groups are whole; rows may be in any order.
+        A table as one of our verbs makes it. A curve table is its group columns, `threshold`,
+        `tp, fp, fn, tn` and whatever stands right of them. Groups are whole; rows may be in any
+        order.
     by
         Group columns, where they are not just the columns left of `threshold`.
     kind
         The kind of curve, where it is not the one whose axes stand right of `tn`.
     color
         Group column with a color for each of its values; None for one color. Unless it is given:
-        `model` if that is a group column, else the first one that `facet` and `detail` leave.
+        `model` if that is a group column, else the first one that `facet` and `detail` leave. In
+        tables with a line per row colors share lines; unless it is given only where something
+        else names the lines, there are at most eight colors, and the table compares no models.
     facet
         Group column with a panel for each of its values.
     detail
@@ -115,7 +144,8 @@ def chart(
     OptionValueError
         If charts of this kind or table do not have an option, or marked points are of other cases.
     RocframeError
-        If the table is no curve table, or a group is not whole, as after a filter on rows.
+        If the table is none of ours, or a group of a curve table is not whole, as after a filter
+        on rows; or if an option is given that charts of this table do not have.
 
     Examples
     --------
@@ -153,6 +183,8 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
         mark=mark,
         ties=ties,
     )
+    if found.name == "contrast":
+        raise BrokenCurveError.of(NO_PICTURE, COMPARE)
     # A curve table stays one when somebody changes the order of its columns.
     name = found.name if found.name in DRAWINGS else "curve"
     if name == "curve":
@@ -167,5 +199,5 @@ def _check_curve(columns: Sequence[str]) -> None:
         return
     raise BrokenCurveError.of(
         "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
-        "Make one with .roc.curve(label, score, by=…), and draw that.",
+        MAKE,
     )

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from rocframe.charts.axes import positions
-from rocframe.charts.chance import chance
+from rocframe.charts.chance import COUNTED, chance
 from rocframe.charts.frame import framed, held, side_of
 from rocframe.charts.held_picture import HELD
 from rocframe.charts.layers import colored
 from rocframe.charts.mean_picture import ENDS, POINTS, mean_pictured
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from rocframe.charts.asked import Asked
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
 THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 RATE = ".4~g"
-CHANCELESS = ("precision_recall", "lift_chart", HELD)  # whose chance depends on the counts
+CHANCELESS = (*COUNTED, HELD)  # whose line of chance depends on the counts
 
 
 def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerChart | alt.FacetChart:
@@ -33,19 +35,11 @@ def mean_chart(table: pl.DataFrame, _found: Table, asked: Asked) -> alt.LayerCha
 
 def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
     """Draw lines, limits and points on top of each other, in panels if there are any."""
-    layers = [_lines(picture), *_limits(picture), _points(picture)]
+    layers = [lines(picture, BOLD), *limits(picture), _points(picture)]
     if picture.plane.kind.name not in CHANCELESS:
         layers.insert(1, chance(picture.plane))
-    side = side_of(picture.panel)
-    chart = alt.LayerChart(layer=layers, data=held(picture.records), width=side, height=side)
-    chart = chart.transform_flatten(list(POINTS)).transform_window(
-        step="row_number()", groupby=["curve"]
-    )
-    if picture.plane.x.deviate:
-        places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
-        chart = chart.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
     return framed(
-        chart,
+        layered(picture, layers),
         title=picture.plane.kind.title,
         subtitle=picture.area,
         description=_described(picture),
@@ -55,17 +49,31 @@ def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
     )
 
 
-def _lines(picture: MeanPicture) -> alt.Chart:
+def layered(picture: MeanPicture, layers: Sequence[alt.Chart]) -> alt.LayerChart:
+    """Lay layers over each other, and give every point of the records a row of its own."""
+    side = side_of(picture.panel)
+    chart = alt.LayerChart(layer=list(layers), data=held(picture.records), width=side, height=side)
+    chart = chart.transform_flatten(list(POINTS)).transform_window(
+        step="row_number()", groupby=["curve"]
+    )
+    if not picture.plane.x.deviate:
+        return chart
+    places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
+    return chart.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
+
+
+def lines(picture: MeanPicture, width: float) -> alt.Chart:
+    """Draw a line for each record."""
     x, y = positions(picture.plane)
     layer: alt.Chart = (
         alt.Chart()
-        .mark_line(strokeWidth=BOLD)
+        .mark_line(strokeWidth=width)
         .encode(x=x, y=y, order="step:Q", detail="curve:N", color=colored(picture))
     )
     return layer
 
 
-def _limits(picture: MeanPicture) -> list[alt.Chart]:
+def limits(picture: MeanPicture) -> list[alt.Chart]:
     """Return a band along one axis, or bars along two."""
     x, y = positions(picture.plane)
     if len(picture.averaged) == 2:

@@ -80,9 +80,9 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
     )
     if plane.endless:
         points, starts = _bent(plane, points, starts)
-    kept = _thinned(plane, points, starts, both=len(averaged) == 2)
+    kept = thinned(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
-        {"curve": i} | {name: _listed(points[name][start:end][kept[start:end]]) for name in POINTS}
+        {"curve": i} | {name: listed(points[name][start:end][kept[start:end]]) for name in POINTS}
         for i, (start, end) in enumerate(pairwise(starts))
     ]
     fields = {name: field(place) for place, name in enumerate(mean.by) if records}
@@ -176,7 +176,7 @@ def _bent(
     )
 
 
-def _thinned(
+def thinned(
     plane: Plane,
     points: dict[str, NDArray[np.float64]],
     starts: NDArray[np.int64],
@@ -197,7 +197,8 @@ def _thinned(
     return kept | (bars > 0)
 
 
-def _listed(values: NDArray[np.float64]) -> list[float | str | None]:
+def listed(values: NDArray[np.float64]) -> list[float | str | None]:
+    """Return numbers as JSON has them: null for what is not known, and for no threshold at all."""
     return [
         None if isnan(value) or value == inf else "-inf" if value == -inf else float(f"{value:.7g}")
         for value in values.tolist()

@@ -31,14 +31,22 @@ def legible(name: str) -> str:
 
 def spelled(values: pl.Series) -> list[str]:
     """Spell out distinct values of any type, each differently."""
-    return _told_apart(list(map(_short, words(values))))
+    return told_apart(list(map(_short, words(values))))
+
+
+def not_drawn(names: Sequence[str], most: int) -> str:
+    """Say what has no place in a chart; nothing where all has."""
+    if not names:
+        return ""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"not drawn: {', '.join(names[:most])}{more}"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 16]}…{text[-15:]}"
 
 
-def _told_apart(texts: Sequence[str]) -> list[str]:
+def told_apart(texts: Sequence[str]) -> list[str]:
     """Add numbers to texts that are the same, such as times that differ by nanoseconds."""
     often, met = Counter(texts), Counter[str]()
     told = []

@@ -486,15 +486,6 @@ def test_a_lazy_frame_is_not_drawn(by_model):
     assert str(caught.value).startswith("chart: this is a LazyFrame")
 
 
-def test_a_table_without_curves_is_named_so(vote):
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.chart(rf.auc(vote, "label", "score", by="model"))
-    assert str(caught.value) == (
-        "chart: this table has no curve, for it has no column 'threshold', 'tp', 'fp', 'fn', "
-        "'tn'.\nMake one with .roc.curve(label, score, by=…), and draw that."
-    )
-
-
 def test_a_curve_that_is_not_whole_is_not_drawn(by_model):
     with pytest.raises(rf.BrokenCurveError):
         rf.chart(by_model.filter(pl.col("tp") > 5))

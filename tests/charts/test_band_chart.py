@@ -1,0 +1,72 @@
+"""`chart` of bands: each curve in its band."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from tests.charts.reading import encodings, marks, records, spec, svg
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
+
+
+def band(table: pl.DataFrame = VOTE, **options: object) -> pl.DataFrame:
+    return rf.band(table, "label", "score", by="model", **options)
+
+
+def test_the_chart_of_bands_says_what_it_said(assert_golden):
+    assert_golden(band().roc.chart(), "band_by_model")
+
+
+def test_a_band_has_the_limits_of_the_table():
+    table = band(grid=[0.1, 0.5])
+    first, second = records(table.roc.chart())
+    assert (first["f0"], second["f0"]) == ("decision_tree", "linear_svm")
+    rows = table.filter(model="decision_tree")
+    for name, column in (("x", "fpr"), ("y", "tpr"), ("y_low", "lower"), ("y_high", "upper")):
+        assert first[name] == rows[column].round_sig_figs(7).to_list()
+
+
+def test_limits_both_ways_are_bars_both_ways():
+    assert marks(band(grid=5).roc.chart()) == ["line", "rule", "area", "point"]
+    both = band(method="threshold").roc.chart()
+    assert marks(both) == ["line", "rule", "rule", "rule", "point"]
+    assert [len(record["x_low"]) > 1 for record in records(both)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("method", "promise"),
+    [
+        ("kolmogorov_smirnov", "0.9 simultaneous band: kolmogorov_smirnov"),
+        ("threshold", "0.9 pointwise band: threshold"),
+    ],
+)
+def test_the_subtitle_and_the_description_say_what_a_band_promises(method, promise):
+    chart = band(method=method, level=0.9).roc.chart()
+    assert chart.title.subtitle == promise
+    assert f"{promise}." in chart.description
+
+
+def test_a_group_without_a_curve_is_named_and_not_drawn():
+    chart = band(NONE, grid=5).roc.chart()
+    assert chart.title.subtitle.endswith("; not drawn: decision_tree")
+    assert chart.description.endswith(" Not drawn: decision_tree.")
+    assert svg(chart).count('aria-roledescription="line mark"') == 1
+
+
+def test_a_band_lies_over_the_curves_on_their_axes():
+    both = rf.curve(VOTE, "label", "score", by="model").roc.chart() + band(grid=5).roc.chart()
+    shown = svg(both)
+    assert shown.count(">False positive rate<") == 1
+    assert shown.count(">model<") == 1
+    assert shown.count('aria-roledescription="line mark"') == 4
+
+
+def test_colors_and_panels_are_chosen_as_for_curves():
+    chart = band(grid=5).roc.chart(facet="model", color=None)
+    assert spec(chart)["facet"]["field"] == "f0"
+    assert encodings(chart, "color")[0] == {"value": "#0072B2"}
+    with pytest.raises(rf.MissingColumnError):
+        band(grid=5).roc.chart(detail="fold")

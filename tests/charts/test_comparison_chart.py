@@ -1,0 +1,52 @@
+"""`chart` of comparisons: the difference of each pair, with its interval and p-value."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from tests.charts.reading import encodings, records, svg
+
+
+@pytest.fixture(scope="module")
+def vote() -> pl.DataFrame:
+    return rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
+
+
+def test_the_chart_of_comparisons_says_what_it_said(vote, assert_golden):
+    table = rf.compare(vote, "label", "score", id="id", by="age")
+    assert_golden(table.roc.chart(), "comparison_by_age")
+
+
+def test_each_pair_has_its_difference_interval_and_p_value(vote):
+    table = rf.compare(vote, "label", "score", id="id")
+    chart = table.roc.chart()
+    drawn = pl.DataFrame(records(chart))
+    assert drawn["row"].to_list() == [
+        "decision_tree − linear_svm",
+        "decision_tree − naive_bayes",
+        "linear_svm − naive_bayes",
+    ]
+    for name, column in (("difference", "difference"), ("low", "lower"), ("high", "upper")):
+        assert drawn[name].to_list() == table[column].round_sig_figs(7).to_list()
+    assert drawn["told"].to_list() == [f"{p:.3f}" for p in table["p_adjusted"]]
+    assert {"datum": 0.0} in encodings(chart, "x")
+    assert all(f">{p:.3f}<" in svg(chart) for p in table["p_adjusted"])
+
+
+def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
+    table = rf.compare(vote, "label", "score", id="id", by="age", baseline="linear_svm")
+    named = table.roc.chart()
+    assert len(encodings(named, "y")[0]["scale"]["domain"]) == 6
+    colored = table.roc.chart(color="age")
+    assert encodings(colored, "y")[0]["scale"]["domain"] == [
+        "linear_svm − decision_tree",
+        "linear_svm − naive_bayes",
+    ]
+
+
+def test_the_axis_names_what_is_compared(vote):
+    partial = rf.compare(vote, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
+    assert encodings(partial, "x")[0]["title"] == "Difference of partial AUC"
+    assert partial.title.text == "Differences of partial AUC"

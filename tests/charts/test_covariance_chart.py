@@ -1,0 +1,51 @@
+"""`chart` of covariances: a matrix of correlations for each group."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import rocframe as rf
+from tests.charts.reading import encodings, marks, records, spec, svg
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
+
+
+def test_the_chart_of_covariances_says_what_it_said(assert_golden):
+    table = rf.auc_covariance(VOTE, "label", "score", id="id", by="age")
+    assert_golden(table.roc.chart(), "covariance_by_age")
+
+
+def test_each_cell_has_the_correlation_of_its_models():
+    table = rf.auc_covariance(VOTE, "label", "score", id="id")
+    chart = table.roc.chart()
+    drawn = pl.DataFrame(records(chart))
+    assert drawn["a"].to_list() == table["model_a"].to_list()
+    assert drawn["b"].to_list() == table["model_b"].to_list()
+    assert drawn["text"].to_list() == [f"{value:.2f}" for value in table["correlation"]]
+    value = table.filter(model_a="decision_tree", model_b="linear_svm")["correlation"][0]
+    assert f"decision_tree and linear_svm: {value:.3f}" in chart.description
+    assert "linear_svm and decision_tree" not in chart.description
+
+
+def test_each_group_has_a_panel():
+    chart = rf.auc_covariance(VOTE, "label", "score", id="id", by=["age"]).roc.chart()
+    assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
+
+
+def test_an_undefined_correlation_has_a_cell_of_its_own():
+    table = rf.auc_covariance(VOTE, "label", {"a": "score", "b": pl.lit(0.5)})
+    chart = table.roc.chart()
+    assert [record["text"] for record in records(chart)] == ["1.00", "null", "null", "null"]
+    assert svg(chart).count('fill="#e0e0e0"') == 3
+
+
+def test_many_models_have_small_cells_and_all_their_names():
+    models = [f"m{i:02}" for i in range(40)]
+    pairs = pl.DataFrame({"model_a": models}).join(pl.DataFrame({"model_b": models}), how="cross")
+    table = pairs.with_columns(
+        n_pos=1, n_neg=1, auc_a=0.5, auc_b=0.5, covariance=0.1, correlation=0.5, note=None
+    )
+    chart = table.roc.chart()
+    assert marks(chart) == ["rect", "rect"]
+    assert len(encodings(chart, "x")[0]["scale"]["domain"]) == 40
+    assert all(svg(chart).count(f">{model}<") == 2 for model in models)

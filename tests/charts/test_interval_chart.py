@@ -1,0 +1,168 @@
+"""`chart` of areas and tests: a dot and its interval for each group."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from tests.charts.reading import encodings, marks, records, spec, svg
+
+
+@pytest.fixture(scope="module")
+def vote() -> pl.DataFrame:
+    # One model without positives.
+    none = pl.col("label") & (pl.col("model") != "linear_svm")
+    return rf.datasets.vote().with_columns(label=none)
+
+
+@pytest.fixture(scope="module")
+def areas(vote) -> pl.DataFrame:
+    return rf.auc(vote, "label", "score", by="model")
+
+
+def test_the_chart_of_areas_says_what_it_said(areas, assert_golden):
+    assert_golden(areas.roc.chart(), "auc_by_model")
+
+
+def test_the_chart_of_areas_over_folds_says_what_it_said(vote, assert_golden):
+    table = rf.fold_auc(vote, "label", "score", by=["model", "age"])
+    assert_golden(table.roc.chart(), "fold_auc_by_model_and_age")
+
+
+def test_the_dots_and_intervals_are_those_of_the_table(areas):
+    drawn = pl.DataFrame(records(areas.roc.chart()), infer_schema_length=None)
+    assert drawn["row"].to_list() == areas["model"].to_list()
+    for name, column in (("auc", "auc"), ("low", "lower"), ("high", "upper")):
+        expected = areas[column].round_sig_figs(7).to_list()
+        assert drawn[name].to_list() == expected
+
+
+def test_an_undefined_group_keeps_its_line_and_says_why(areas):
+    chart = areas.roc.chart()
+    assert [record["why"] for record in records(chart)] == [
+        "no positives" if model == "linear_svm" else None for model in areas["model"]
+    ]
+    shown = svg(chart)
+    assert shown.count(">no positives<") == 1
+    assert ">linear_svm<" in shown
+    assert "linear_svm: no positives;" in chart.description
+
+
+def test_a_description_has_the_most_important_numbers(areas):
+    row = areas.row(0, named=True)
+    text = f"{row['model']}: {row['auc']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})"
+    assert text in areas.roc.chart().description
+    many = pl.concat([areas.with_columns(model=pl.lit(str(i))) for i in range(3)])
+    assert many.roc.chart().description.endswith(". And 8 more.")
+
+
+def test_the_subtitle_says_what_the_intervals_are(areas):
+    assert areas.roc.chart().title.subtitle == "0.95 intervals: logit_delong"
+
+
+def test_the_axis_has_a_line_at_a_half(areas):
+    chart = areas.roc.chart()
+    assert {"datum": 0.5} in encodings(chart, "x")
+    assert encodings(chart, "x")[0]["scale"]["domain"][0] == 0.5
+    partial = rf.auc(rf.datasets.vote(), "label", "score", by="model", fpr=(0, 0.1))
+    assert {"datum": 0.5} not in encodings(partial.roc.chart(), "x")
+
+
+def test_ties_make_a_faint_bar_and_without_ties_there_is_none(vote):
+    tied = rf.auc(vote.with_columns(pl.col("score").round(1)), "label", "score", by="model")
+    apart = rf.auc(vote.filter(model="logistic_regression"), "label", "score", by="model")
+    apart = apart.with_columns(auc_pessimistic="auc", auc_optimistic="auc")
+    assert marks(tied.roc.chart()).count("rule") == 3
+    assert marks(apart.roc.chart()).count("rule") == 2
+
+
+def test_without_intervals_there_are_dots(vote):
+    chart = rf.area(rf.curve(vote, "label", "score", by="model")).roc.chart()
+    assert marks(chart) == ["point", "rule", "text"]
+    assert svg(chart).count('aria-roledescription="point"') == 5
+    without = rf.auc(vote, "label", "score", by="model", ci=None).roc.chart()
+    assert all(record["low"] is None for record in records(without))
+
+
+def test_the_model_has_the_colors_and_other_keys_the_lines(vote):
+    table = rf.auc(vote, "label", "score", by=["age", "model"], ci=None)
+    chart = table.roc.chart()
+    assert encodings(chart, "y")[0]["scale"]["domain"] == ["18-34", "35-54", "55+"]
+    assert encodings(chart, "color")[0]["scale"]["domain"] == sorted(vote["model"].unique())
+    plain = table.roc.chart(color=None)
+    assert encodings(plain, "y")[0]["scale"]["domain"][:2] == [
+        "18-34 · decision_tree",
+        "18-34 · linear_svm",
+    ]
+    assert encodings(plain, "y")[0]["title"] == "age · model"
+    assert encodings(plain, "yOffset") == []
+
+
+def test_panels_have_the_values_of_a_group(vote):
+    table = rf.auc(vote, "label", "score", by=["age", "model"], ci=None)
+    chart = table.roc.chart(facet="age")
+    assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
+    assert len(encodings(chart, "y")[0]["scale"]["domain"]) == 6
+    with pytest.raises(rf.MissingColumnError) as caught:
+        table.roc.chart(facet="modle")
+    assert str(caught.value).startswith("facet='modle': the frame has no such column.")
+
+
+def test_lines_stand_in_the_order_of_the_table(areas):
+    for table in (areas, areas.sort("auc", nulls_last=True), areas.reverse()):
+        domain = encodings(table.roc.chart(), "y")[0]["scale"]["domain"]
+        assert domain == table["model"].to_list()
+
+
+def test_tests_have_a_line_at_each_null_hypothesis_and_their_p_values(vote):
+    table = pl.concat(
+        rf.auc_test(vote, "label", "score", by="model", null=null).filter(
+            pl.col("model").is_in(models)
+        )
+        for null, models in ((0.5, ["linear_svm", "decision_tree"]), (0.8, ["random_forest"]))
+    )
+    chart = table.roc.chart()
+    first, undefined, third = records(chart)
+    assert (first["told"], undefined["told"]) == ("< 0.001", "")
+    assert third["told"] == f"{table['p_adjusted'][2]:.3f}"
+    shown = svg(chart)
+    assert shown.count("stroke-dasharray") == 2
+    assert ">adjusted p<" in shown
+    assert f"{third['row']}: {third['auc']:.3f}, adjusted p = {third['told']}" in chart.description
+
+
+def test_three_numbers_over_folds_have_three_marks(vote):
+    chart = rf.fold_auc(vote, "label", "score", by="model").roc.chart()
+    assert encodings(chart, "shape")[0]["scale"]["domain"] == [
+        "mean_auc",
+        "pooled_auc",
+        "auc_of_mean",
+    ]
+    shown = svg(chart)
+    assert all(f">{name}<" in shown for name in ("mean_auc", "pooled_auc", "auc_of_mean"))
+
+
+def test_averages_over_classes_have_a_line_each():
+    table = pl.DataFrame(
+        {"label": [*"pqr"] * 4, "p": range(12), "q": range(12, 0, -1), "r": [3, 1] * 6}
+    )
+    areas = rf.multiclass_auc(
+        table, "label", ["p", "q", "r"], average=["macro", "hand_till"], ci=None
+    )
+    chart = areas.roc.chart()
+    assert encodings(chart, "y")[0]["scale"]["domain"] == ["macro", "hand_till"]
+    assert [record["auc"] for record in records(chart)] == areas["auc"].round_sig_figs(7).to_list()
+
+
+def test_thousands_of_rows_are_all_drawn_on_thin_lines():
+    rows = pl.DataFrame({"g": range(1000), "auc": [i / 1000 for i in range(1000)]})
+    chart = rows.roc.chart()
+    assert spec(chart)["height"] == 4000
+    assert len(records(chart)) == 1000
+    assert svg(chart).count('aria-roledescription="point"') == 1000
+
+
+def test_one_row_without_groups_has_a_line():
+    (record,) = records(pl.DataFrame({"auc": [0.75]}).roc.chart())
+    assert (record["row"], record["auc"]) == ("all rows", 0.75)

@@ -1,0 +1,57 @@
+"""`chart` of metrics: a line for each, or a panel where their ranges differ."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import rocframe as rf
+from tests.charts.reading import encodings, records, spec, svg
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+
+
+def metrics(*names: str, **options: object) -> pl.DataFrame:
+    return rf.intervals(VOTE, "label", "score", metrics=names, ci=None, **options)
+
+
+def test_metrics_of_one_range_share_an_axis():
+    chart = metrics("tpr", "precision", fpr=[0.1, 0.2], by="model").roc.chart()
+    assert encodings(chart, "y")[0]["scale"]["domain"] == [
+        "tpr at fpr 0.1",
+        "tpr at fpr 0.2",
+        "precision at fpr 0.1",
+        "precision at fpr 0.2",
+    ]
+    assert encodings(chart, "color")[0]["scale"]["domain"] == ["decision_tree", "linear_svm"]
+
+
+def test_metrics_of_several_ranges_have_panels_with_axes_of_their_own(assert_golden):
+    chart = metrics("tpr", "lift", fpr=0.1, by="model").roc.chart()
+    assert_golden(chart, "intervals_in_panels")
+    assert spec(chart)["facet"]["sort"] == ["tpr at fpr 0.1", "lift at fpr 0.1"]
+    assert spec(chart)["resolve"] == {"scale": {"x": "independent"}}
+    assert encodings(chart, "y")[0]["scale"]["domain"] == ["decision_tree", "linear_svm"]
+
+
+def test_panels_of_metrics_stand_within_those_of_a_group():
+    chart = metrics("tpr", "lift", fpr=0.1, by=["model", "age"]).roc.chart(facet="age")
+    assert spec(chart)["facet"]["sort"][:3] == [
+        "18-34 · tpr at fpr 0.1",
+        "18-34 · lift at fpr 0.1",
+        "35-54 · tpr at fpr 0.1",
+    ]
+
+
+def test_one_metric_names_the_axis_and_has_no_panels():
+    chart = metrics("lift", fpr=0.1, by="model").roc.chart()
+    assert encodings(chart, "x")[0]["title"] == "lift at fpr 0.1"
+    assert "facet" not in spec(chart)
+
+
+def test_an_infinite_metric_is_said_and_not_drawn():
+    table = metrics("lr_pos", threshold=2.0, by="model").with_columns(
+        estimate=pl.Series([float("inf"), 2.5])
+    )
+    chart = table.roc.chart()
+    assert [record["why"] for record in records(chart)] == ["decision_tree: inf", None]
+    assert svg(chart).count('aria-roledescription="point"') == 1

@@ -1,0 +1,69 @@
+"""`chart` of plans: power, or the difference that is found, against the number of rows."""
+
+from __future__ import annotations
+
+import pytest
+
+import rocframe as rf
+from tests.charts.reading import encodings, records, svg
+
+
+def axes(chart) -> tuple[str, str]:
+    return tuple(encodings(chart, axis)[0]["field"] for axis in "xy")
+
+
+def lines(chart) -> int:
+    return svg(chart).count('aria-roledescription="line mark"')
+
+
+def test_the_chart_of_power_says_what_it_said(assert_golden):
+    table = rf.power(auc=[0.6, 0.7], n_pos=[10, 20, 50], n_neg=100)
+    assert_golden(table.roc.chart(), "power")
+
+
+def test_power_has_a_line_for_each_area_against_the_number_of_positives():
+    table = rf.power(auc=[0.6, 0.7], n_pos=[10, 20, 50], n_neg=100)
+    chart = table.roc.chart()
+    assert axes(chart) == ("n_pos", "power")
+    assert lines(chart) == 2
+    assert encodings(chart, "color")[0]["scale"]["domain"] == ["0.6", "0.7"]
+    assert [record["power"] for record in records(chart)] == pytest.approx(
+        table["power"].to_list(), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"auc": [0.6, 0.7], "n_pos": 20, "n_neg": 30}, ("difference", "power")),
+        ({"auc": 0.6, "n_pos": 20, "n_neg": [30, 60]}, ("n_neg", "power")),
+        ({"auc": 0.6, "n_pos": 20, "n_neg": 30}, ("n_pos", "power")),
+    ],
+)
+def test_what_varies_is_the_axis(options, expected):
+    assert axes(rf.power(**options).roc.chart()) == expected
+
+
+def test_the_difference_that_so_many_rows_find_has_a_line_for_each_power():
+    table = rf.sample_size(auc=[0.6, 0.7, 0.8], power=[0.8, 0.9])
+    chart = table.roc.chart()
+    assert axes(chart) == ("n_pos", "difference")
+    assert lines(chart) == 2
+    assert chart.title.subtitle == "power 0.8 and 0.9"
+    found = rf.detectable_difference(n_pos=[20, 50], n_neg=[40, 80], null=0.5).roc.chart()
+    assert axes(found) == ("n_pos", "difference")
+    assert encodings(found, "color")[0]["legend"]["title"] == "n_neg"
+
+
+def test_a_plan_that_nothing_fulfils_is_named_and_not_drawn():
+    chart = rf.sample_size(auc=[0.5, 0.6]).roc.chart()
+    assert chart.title.subtitle == "power 0.8; not drawn: auc 0.5"
+    assert svg(chart).count('aria-roledescription="point"') == 1
+    assert chart.description.endswith(" Not drawn: auc 0.5.")
+
+
+def test_numbers_of_rows_that_are_far_apart_are_on_a_logarithmic_axis():
+    far = rf.power(auc=0.6, n_pos=[10, 100, 1000], n_neg=100).roc.chart()
+    near = rf.power(auc=0.6, n_pos=[10, 20], n_neg=100).roc.chart()
+    scales = [encodings(chart, "x")[0]["scale"]["type"] for chart in (far, near)]
+    assert scales == ["log", "linear"]

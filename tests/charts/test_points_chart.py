@@ -1,0 +1,98 @@
+"""`chart` of operating points: a mark for each on the plane of its kind."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.curves.kinds import KINDS
+from tests.charts.reading import encodings, marks, records, svg
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
+CURVES = rf.curve(VOTE, "label", "score", by="model")
+
+
+def drawn(chart) -> int:
+    return svg(chart).count('aria-roledescription="point"')
+
+
+def test_the_chart_of_points_says_what_it_said(assert_golden):
+    assert_golden(rf.at(CURVES, tpr=[0.8, 0.9]).roc.chart(), "points_by_model")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_are_those_of_the_table_for_every_kind(kind):
+    points = rf.at(CURVES, fpr=[0.1, 0.3])
+    curves = rf.curve(VOTE, "label", "score", by="model", kind=kind)
+    shape = KINDS[kind]
+    expected = rf.at(curves, fpr=[0.1, 0.3])
+    chart = points.roc.chart(kind=kind)
+    for name, axis in (("x", shape.x), ("y", shape.y)):
+        actual = [record[name] for record in records(chart)]
+        assert actual == expected[axis].cast(pl.Float64).round_sig_figs(7).to_list()
+    assert drawn(chart) == 4
+
+
+def test_the_kind_is_that_of_the_table():
+    curves = rf.curve(VOTE, "label", "score", by="model", kind="gain")
+    chart = rf.at(curves, alert_rate=0.2).roc.chart()
+    assert chart.title.text == "Gain: operating points"
+
+
+def test_points_between_rows_are_drawn_where_they_are():
+    points = rf.at(CURVES, fpr=0.123, interpolate=True)
+    assert [record["x"] for record in records(points.roc.chart())] == [0.123, 0.123]
+
+
+def test_points_lie_over_the_curves_on_their_axes():
+    both = CURVES.roc.chart() + rf.at(CURVES, tpr=[0.8, 0.9]).roc.chart()
+    shown = svg(both)
+    assert shown.count(">True positive rate<") == 1
+    assert shown.count(">model<") == 1
+    assert "decision_tree (AUC 0." in shown
+    assert ">tpr 0.8<" in shown
+
+
+def test_what_was_asked_for_has_a_shape_as_long_as_there_are_shapes():
+    two = rf.at(CURVES, fpr=[0.1, 0.3]).roc.chart()
+    assert encodings(two, "shape")[0]["scale"]["domain"] == ["fpr 0.1", "fpr 0.3"]
+    many = rf.at(CURVES, fpr=[i / 20 for i in range(1, 12)]).roc.chart()
+    assert encodings(many, "shape") == [{"value": "circle"}]
+
+
+def test_a_point_that_is_not_there_is_named_and_not_drawn():
+    points = rf.at(rf.curve(NONE, "label", "score", by="model"), tpr=0.8)
+    chart = points.roc.chart()
+    assert drawn(chart) == 1
+    assert chart.title.subtitle == "not drawn: decision_tree · tpr 0.8"
+    assert chart.description.endswith(" Not drawn: decision_tree · tpr 0.8.")
+
+
+def test_a_point_that_is_infinitely_far_is_named_and_not_drawn():
+    chart = rf.at(CURVES, fpr=0).roc.chart(kind="det")
+    assert drawn(chart) == 0
+    assert chart.title.subtitle == ("not drawn: decision_tree · fpr 0, linear_svm · fpr 0")
+
+
+def test_metrics_of_any_name_stand_in_the_tooltip():
+    odd = (pl.col("tp") - pl.col("fp")).alias("a.b\\")
+    curves = rf.curve(VOTE, "label", "score", by="model", metrics=["f1", odd])
+    points = rf.at(curves, fpr=0.1)
+    chart = points.roc.chart()
+    titles = {line["title"]: line["field"] for line in encodings(chart, "tooltip")[0]}
+    assert records(chart)[0][titles["f1"]] == pytest.approx(points["f1"][0], rel=1e-6)
+    assert records(chart)[0][titles["a.b\\\\"]] == points["a.b\\"][0]
+    assert marks(chart) == ["point", "rule"]
+
+
+def test_group_columns_can_be_given():
+    points = rf.at(CURVES, fpr=0.1).select(
+        "model", "at", "value", pl.exclude("model", "at", "value")
+    )
+    chart = points.with_columns(k=pl.lit("z")).roc.chart(by=["model", "k"])
+    assert records(chart)[0]["f1"] == "z"
+    with pytest.raises(rf.MissingColumnError) as caught:
+        points.roc.chart(by="modle")
+    assert str(caught.value).startswith("by='modle': the frame has no such column.")

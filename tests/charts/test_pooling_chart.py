@@ -1,0 +1,45 @@
+"""`chart` of what pooling changes: from each mean to its pooled area."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import rocframe as rf
+from tests.charts.reading import records, spec, svg
+
+VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
+
+
+def test_the_chart_of_gaps_says_what_it_said(assert_golden):
+    table = rf.pooling_gap(VOTE, "label", "score", by="model")
+    assert_golden(table.roc.chart(), "pooling_gap_by_model")
+
+
+def test_the_way_goes_from_the_mean_over_pairs_within_folds_to_all_pairs():
+    table = rf.pooling_gap(VOTE, "label", "score", by="model")
+    chart = table.roc.chart()
+    drawn = pl.DataFrame(records(chart))
+    for name in ("mean_auc", "within_auc", "pooled_auc"):
+        assert drawn[name].to_list() == table[name].round_sig_figs(7).to_list()
+    within, between, *_ = spec(chart)["layer"]
+    ends = [
+        (layer["encoding"]["x"]["field"], layer["encoding"]["x2"]["field"])
+        for layer in (within, between)
+    ]
+    assert ends == [("mean_auc", "within_auc"), ("within_auc", "pooled_auc")]
+    row = table.row(0, named=True)
+    assert (
+        f"mean AUC {row['mean_auc']:.3f}, pooled AUC {row['pooled_auc']:.3f}" in chart.description
+    )
+
+
+def test_an_undefined_group_keeps_its_line_and_says_why():
+    shown = svg(rf.pooling_gap(NONE, "label", "score", by="model").roc.chart())
+    assert shown.count(">no positives<") == 1
+    assert ">decision_tree<" in shown
+
+
+def test_a_key_can_have_panels():
+    chart = rf.pooling_gap(VOTE, "label", "score", by=["model", "age"]).roc.chart(facet="age")
+    assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
