@@ -73,7 +73,7 @@ def pictured(
     names = layout(table.schema, by, ()).by
     shape = kind_of(table.columns, kind)
     channels = assigned(names, table.columns, color=color, facet=facet, detail=detail)
-    curves = _read(table, names)
+    curves = read(table, names)
     areas = areas_of(curves, shape)
     path = path_of(curves, shape, areas)
     plane = plane_of(shape, path)
@@ -99,7 +99,7 @@ def pictured(
     return replace(picture, captions=picture.told.captions(areas, shape))
 
 
-def _read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
+def read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the columns that make a curve, and no other."""
     narrow = table.select(column(name) for name in (*by, *WALK))
     columns = layout(narrow.schema, by, ())
