@@ -33,6 +33,7 @@ from rocframe.errors import (
     LogError,
     MassError,
     MissingColumnError,
+    MissingExtraError,
     MissingValuesError,
     OptionValueError,
     PairingError,
@@ -49,6 +50,9 @@ from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on fram
 from rocframe.planning.detectable_difference import detectable_difference
 from rocframe.planning.power import power
 from rocframe.planning.sample_size import sample_size
+from rocframe.report.bundle import chart_bundle
+from rocframe.report.fragment import chart_fragment
+from rocframe.report.save import save_chart
 from rocframe.storage import about, read, scan, write
 
 __version__ = "0.1.0"
@@ -62,6 +66,7 @@ __all__ = [
     "LogError",
     "MassError",
     "MissingColumnError",
+    "MissingExtraError",
     "MissingValuesError",
     "OptionValueError",
     "PairingError",
@@ -81,6 +86,8 @@ __all__ = [
     "average",
     "band",
     "chart",
+    "chart_bundle",
+    "chart_fragment",
     "compare",
     "contrast",
     "curve",
@@ -95,6 +102,7 @@ __all__ = [
     "power",
     "read",
     "sample_size",
+    "save_chart",
     "scan",
     "write",
 ]
