@@ -1,7 +1,8 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area, average ──▶ chart, Parquet
-              └───▶ auc, auc_test, band, compare
+              ├───▶ auc, auc_test, band, compare
+              └───▶ report
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -52,6 +53,7 @@ from rocframe.planning.power import power
 from rocframe.planning.sample_size import sample_size
 from rocframe.report.bundle import chart_bundle
 from rocframe.report.fragment import chart_fragment
+from rocframe.report.report import report
 from rocframe.report.save import save_chart
 from rocframe.storage import about, read, scan, write
 
@@ -101,6 +103,7 @@ __all__ = [
     "pooling_gap",
     "power",
     "read",
+    "report",
     "sample_size",
     "save_chart",
     "scan",

@@ -25,6 +25,7 @@ from rocframe.comparisons.contrast import contrast
 from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 from rocframe.metrics.intervals import intervals
+from rocframe.report.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,3 +86,4 @@ class RocFrame:
     fold_auc = verb(fold_auc)
     pooling_gap = verb(pooling_gap)
     chart = verb(chart)
+    report = verb(report)

@@ -29,6 +29,7 @@ VERBS = [
     "one_vs_one",
     "one_vs_rest",
     "pooling_gap",
+    "report",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 

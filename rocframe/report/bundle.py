@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 DRAW = Path(__file__).with_name("fragment.js")
 
 
+@cache
+def embedder() -> str:
+    """Define `rocframe.embed`, and nothing else, unless another copy has done so."""
+    code = vl_convert("chart_bundle").javascript_bundle("window.rocframe={embed:vegaEmbed};")
+    # In a string of the script, these would end or hide it.
+    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    return f"if(!window.rocframe)(()=>{{{code}}})();"
+
+
 def chart_bundle() -> str:
     """Return the script that draws the charts of a page, as HTML.
 
@@ -41,16 +50,7 @@ def chart_bundle() -> str:
     >>> rf.chart_bundle()[:8]
     '<script>'
     """
-    return f"<script>{_defined()}\n{DRAW.read_text(encoding='utf-8').strip()}</script>"
-
-
-@cache
-def _defined() -> str:
-    """Define `rocframe.embed`, and nothing else, unless another copy has done so."""
-    code = vl_convert("chart_bundle").javascript_bundle("window.rocframe={embed:vegaEmbed};")
-    # In a string of the script, these would end or hide it.
-    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
-    return f"if(!window.rocframe)(()=>{{{code}}})();"
+    return f"<script>{embedder()}\n{DRAW.read_text(encoding='utf-8').strip()}</script>"
 
 
 def vl_convert(wanted: str) -> ModuleType:

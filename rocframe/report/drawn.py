@@ -58,14 +58,12 @@ def of_groups(curves: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     return curves.join(groups.select(on), on=on, how="semi", nulls_equal=True)
 
 
-def told(areas: pl.DataFrame, drawn: pl.DataFrame, file: str) -> str:
-    """Say which curves are drawn, where that is not all of them."""
-    if drawn.height == areas.height:
+def told(areas: pl.DataFrame, drawn: int, file: str | None) -> str:
+    """Say how many curves are drawn, where that is not all of them."""
+    if drawn == areas.height:
         return ""
-    return (
-        f"{counted(drawn.height, 'curve')} of {areas.height:,} are drawn: those with the most "
-        f"rows. {file} has them all."
-    )
+    said = f"{counted(drawn, 'curve')} of {areas.height:,} are drawn: those with the most rows."
+    return f"{said} {file} has them all." if file else said
 
 
 def colored(keys: Sequence[str]) -> str:

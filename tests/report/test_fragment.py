@@ -158,7 +158,7 @@ def test_the_bundle_ends_no_script_and_has_no_name_but_one():
 def test_without_the_extra_the_bundle_says_how_to_get_it_and_a_fragment_needs_none(monkeypatch):
     from rocframe.report import bundle
 
-    bundle._defined.cache_clear()
+    bundle.embedder.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert rf.chart_fragment(chart(), bundle=False)
     with pytest.raises(rf.MissingExtraError) as caught:
