@@ -7,19 +7,23 @@
   // Letters keep their size on any screen: the plane of a chart is made to fit, not its picture.
   function fitted(box) {
     const spec = JSON.parse(box.querySelector("script").textContent);
-    const room = box.clientWidth, beside = 64, widest = 440;
+    const many = box.closest(".many"), room = box.clientWidth;
+    const beside = 64, widest = many ? 300 : 460;
     if (spec.width > 0 && spec.width === spec.height) {
       spec.width = spec.height = Math.max(160, Math.min(room - beside, widest));
     } else if (spec.width > 0) {
       spec.width = Math.max(200, room);
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
-    for (const layer of spec.layer ?? [spec]) {
-      if (layer.encoding?.color?.legend) layer.encoding.color.legend.labelLimit = room - 48;
-    }
-    // What stands beside the chart already stands in it no more.
-    if (spec.title?.text && box.parentElement.classList.contains("one")) spec.title.limit = room - 16;
+    // Above the charts of one kind stands what kind it is.
+    if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
+    limit(spec, room - 40);
     return spec;
+  }
+
+  function limit(spec, room) {
+    if (spec.encoding?.color?.legend) spec.encoding.color.legend.labelLimit = room;
+    for (const layer of spec.layer ?? []) limit(layer, room);
   }
 
   function draw(box) {

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocframe.report.bundle import embedder
-from rocframe.report.drawn import told
+from rocframe.report.drawn import Drawn, told
 from rocframe.report.facts import facts, left_out, summary
-from rocframe.report.figures import Drawn, Figure, curve_figures, table_figure
+from rocframe.report.figures import Figure, caption_of, curve_figures, table_figure
 from rocframe.report.listed import listed_areas, listed_comparison, listed_folds
 from rocframe.report.paint import PAGE, sheets
 from rocframe.report.spec import as_json
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("page.html")
 SCRIPT = Path(__file__).with_name("page.js")
-INTERVALS = "Dots are areas, lines their intervals; the dashed line is what chance gives."
-DIFFERENCES = "Differences of areas, with their intervals; at the dashed line there is none."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +44,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Charts under one title."""
+    """Charts of one kind, and how to read them."""
 
     title: str
+    caption: str
     figures: list[Figure]
 
 
@@ -70,15 +69,13 @@ def page(report: Report) -> str:
         summary=summary(areas, about),
         sheets={name: Markup(text) for name, text in sheets().items()},
         areas=listed_areas(areas, more, areas_file),
-        areas_figure=table_figure(areas, INTERVALS),
+        areas_figure=table_figure(areas),
         over=report.averaged,
         folds=None if more.folds is None else listed_folds(more.folds),
-        few=told(areas, drawn.height, curves_file),
+        few=told(drawn, curves_file),
         sections=_sections(report, drawn),
         comparison=None if more.comparison is None else listed_comparison(more.comparison),
-        comparison_figure=(
-            None if more.comparison is None else table_figure(more.comparison, DIFFERENCES)
-        ),
+        comparison_figure=(None if more.comparison is None else table_figure(more.comparison)),
         remarks=left_out(areas, about, more.remarks),
         facts=facts(areas, about, versions),
         files=about["files"],
@@ -95,6 +92,7 @@ def _sections(report: Report, drawn: Drawn) -> list[Section]:
     return [
         Section(
             title=kind_named(kind).title,
+            caption=caption_of(kind, averaged=kind in report.more.means),
             figures=curve_figures(report.tables.curves, report.more.means.get(kind), kind, drawn),
         )
         for kind in report.kinds
