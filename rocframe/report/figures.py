@@ -112,7 +112,19 @@ def _thin(mean: pl.DataFrame) -> pl.DataFrame:
 
 
 def _figure(picture: alt.TopLevelMixin, name: str | None, drawn: Drawn) -> Figure:
-    return Figure(spec=alike(painted(spec_of(picture, ours=True)), drawn.colors), name=name)
+    spec = alike(painted(spec_of(picture, ours=True)), drawn.colors)
+    _share_legend(spec, [])
+    return Figure(spec=spec, name=name)
+
+
+def _share_legend(spec: dict[str, Any], first: list[str]) -> None:
+    """Give all layers the captions of the first: Vega-Lite has but one legend for them."""
+    color = spec.get("encoding", {}).get("color", {})
+    if "labelExpr" in (color.get("legend") or {}):
+        first.append(color["legend"]["labelExpr"])
+        color["legend"]["labelExpr"] = first[0]
+    for layer in spec.get("layer", []):
+        _share_legend(layer, first)
 
 
 def table_figure(table: pl.DataFrame) -> Figure | None:

@@ -15,15 +15,15 @@
       spec.width = Math.max(200, room);
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
-    // Above the charts of one kind stands what kind it is.
-    if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
-    limit(spec, room - 40);
+    adapt(spec, room - 40, many);
     return spec;
   }
 
-  function limit(spec, room) {
+  // Above many charts of one kind stands what kind it is.
+  function adapt(spec, room, many) {
     if (spec.encoding?.color?.legend) spec.encoding.color.legend.labelLimit = room;
-    for (const layer of spec.layer ?? []) limit(layer, room);
+    if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
+    for (const layer of spec.layer ?? []) adapt(layer, room, many);
   }
 
   function draw(box) {
