@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty] [--pages]`.
 
 Each line says how long the best of some runs took, and how many times as long as one
 single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench import pages
 from bench.cases import every
 from bench.data import predictions
 from bench.uncertainty import every as every_uncertainty
@@ -47,7 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--uncertainty", action="store_true", help="measure intervals and tests alone"
     )
+    parser.add_argument("--pages", action="store_true", help="measure pages alone")
     options = parser.parse_args(arguments)
+    if options.pages:
+        pages.main()
+        return
     if options.uncertainty:
         uncertainty(options.repeat)
         return
@@ -76,6 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
         for groups in (1, 1_000):
             memory(what, options.rows, groups)
     imports(options.repeat)
+    print()
+    pages.main()
 
 
 def uncertainty(repeat: int) -> None:

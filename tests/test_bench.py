@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import uncertainty
+from bench import pages, uncertainty
 from bench.cases import every
 
 
@@ -22,6 +22,13 @@ def test_every_benchmark_of_intervals_and_tests_runs():
     assert len(measured) == len({one.what + one.table for one in measured})
     for one in measured:
         assert one.work().height > 0
+
+
+def test_every_page_that_is_measured_is_written(tmp_path):
+    pytest.importorskip("vl_convert")
+    assert len(pages.every()) == 3
+    pages.sixty(tmp_path / "few.html", charts=12)
+    assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 
 
 def test_the_peers_find_the_same_areas():

@@ -60,9 +60,9 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     data = f'<script type="application/json">{as_json(spec)}</script>'
     box = (
         f'<div class="rocframe-chart" role="img" aria-label="{escape(_line(said_of(spec)))}">'
-        f'{data}<div style="width:100%"></div></div>'
+        f'{data}<div style="width:100%"></div></div>{DRAWN}'
     )
-    return f"{chart_bundle()}\n{box}" if bundle else f"{box}{DRAWN}"
+    return f"{chart_bundle()}\n{box}" if bundle else box
 
 
 def _line(text: str) -> str:

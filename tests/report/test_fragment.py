@@ -62,10 +62,11 @@ def test_with_its_bundle_a_fragment_needs_nothing_else():
     whole = rf.chart_fragment(chart())
     assert whole.startswith(rf.chart_bundle() + "\n<div ")
     read = Reader(whole)
-    assert [tag for tag, _ in read.tags] == ["script", "div", "script", "div"]
+    assert [tag for tag, _ in read.tags] == ["script", "div", "script", "div", "script"]
     assert [attrs for tag, attrs in read.tags if tag == "script"] == [
         {},
         {"type": "application/json"},
+        {},
     ]
     assert "src=" not in "".join(part for part in whole.splitlines() if part.startswith("<div"))
 
