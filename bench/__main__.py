@@ -1,4 +1,6 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [--uncertainty|--drawing]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [one part alone]`.
+
+The parts are `--uncertainty`, `--drawing` and `--pages`.
 
 Each line says how long the best of some runs took, and how many times as long as one
 single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from bench import pages
 from bench.cases import every
 from bench.data import predictions
 from bench.drawing import CURVES, POINTS, SIZE
@@ -51,9 +54,13 @@ def main(arguments: list[str] | None = None) -> None:
         "--uncertainty", action="store_true", help="measure intervals and tests alone"
     )
     parser.add_argument("--drawing", action="store_true", help="measure charts alone")
+    parser.add_argument("--pages", action="store_true", help="measure pages alone")
     options = parser.parse_args(arguments)
     if options.drawing:
         drawing(options.repeat)
+        return
+    if options.pages:
+        pages.main()
         return
     if options.uncertainty:
         uncertainty(options.repeat)
@@ -85,6 +92,8 @@ def main(arguments: list[str] | None = None) -> None:
         for groups in (1, 1_000):
             memory(what, options.rows, groups)
     imports(options.repeat)
+    print()
+    pages.main()
 
 
 def uncertainty(repeat: int) -> None:

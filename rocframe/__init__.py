@@ -1,7 +1,8 @@
 """Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
 
     predictions ──▶ curve ──▶ at, area, average ──▶ chart, Parquet
-              └───▶ auc, auc_test, band, compare
+              ├───▶ auc, auc_test, band, compare
+              └───▶ report
 
 Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
 Altair and pyarrow are loaded by the first call that needs them.
@@ -36,6 +37,7 @@ from rocframe.errors import (
     LogError,
     MassError,
     MissingColumnError,
+    MissingExtraError,
     MissingValuesError,
     OptionValueError,
     PairingError,
@@ -52,6 +54,10 @@ from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on fram
 from rocframe.planning.detectable_difference import detectable_difference
 from rocframe.planning.power import power
 from rocframe.planning.sample_size import sample_size
+from rocframe.report.bundle import chart_bundle
+from rocframe.report.fragment import chart_fragment
+from rocframe.report.report import report
+from rocframe.report.save import save_chart
 from rocframe.storage import about, read, scan, write
 
 __version__ = "0.1.0"
@@ -65,6 +71,7 @@ __all__ = [
     "LogError",
     "MassError",
     "MissingColumnError",
+    "MissingExtraError",
     "MissingValuesError",
     "OptionValueError",
     "PairingError",
@@ -84,6 +91,8 @@ __all__ = [
     "average",
     "band",
     "chart",
+    "chart_bundle",
+    "chart_fragment",
     "compare",
     "contrast",
     "curve",
@@ -98,7 +107,9 @@ __all__ = [
     "pooling_gap",
     "power",
     "read",
+    "report",
     "sample_size",
+    "save_chart",
     "scan",
     "simplify",
     "volume",

@@ -9,20 +9,25 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from rocframe.errors import RocframeError
 from rocframe.frames import PLAN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cyclopts import App
 
     from rocframe.command.evaluate import Outcome
+    from rocframe.command.options import Options
+    from rocframe.command.progress import Progress
+    from rocframe.command.task import Task
 
 FINE, WRONG, STOPPED = 0, 2, 130
 
 # Messages speak of arguments, as Python has them; here they are options, or plain paths.
-OPTIONS = "label|score|by|positive|weight|count|missing|kind|ci|level|path"
+OPTIONS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|path"
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({OPTIONS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
@@ -36,14 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from cyclopts import CycloptsError
 
+    given = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # some terminals have few letters
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = application()(sys.argv[1:] if arguments is None else arguments)
+        code = application()(given)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _refuse(f"{str(error).strip()}\nSee rocframe evaluate --help.")
+        return _refuse(f"{str(error).strip()}\nSee rocframe {_named(given)}--help.")
     except RocframeError as error:
         return _refuse(as_options(str(error).split(PLAN)[0]))
     except KeyboardInterrupt:
@@ -54,6 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     return code if isinstance(code, int) else FINE
+
+
+def _named(given: Sequence[str]) -> str:
+    """Return which command was meant, if that can be told."""
+    return f"{given[0]} " if given and given[0] in {"evaluate", "report"} else ""
 
 
 def as_options(message: str) -> str:
@@ -76,6 +87,7 @@ def application() -> "App":
     from cyclopts import App, Parameter
 
     import rocframe as rf
+    from rocframe.command.options import Options
 
     app = App(
         name="rocframe",
@@ -89,32 +101,12 @@ def application() -> "App":
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    column, flag = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 
     @app.command
     def evaluate(
         *log: Annotated[str, Parameter(required=True)],
-        label: Annotated[str, column],
-        score: Annotated[list[str], column],
+        options: Options,
         out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
-        by: Annotated[list[str] | None, column] = None,
-        positive: Annotated[
-            str | None, Parameter(metavar="VALUE", allow_leading_hyphen=True)
-        ] = None,
-        weight: Annotated[str | None, column] = None,
-        count: Annotated[str | None, column] = None,
-        no_count: Annotated[bool, flag] = False,
-        missing: Literal["raise", "drop", "worst"] = "raise",
-        kind: Annotated[
-            list[Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]]
-            | None,
-            Parameter(metavar="KIND"),
-        ] = None,
-        ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong",
-        level: Annotated[float, Parameter(metavar="SHARE")] = 0.95,
-        title: Annotated[str | None, Parameter(metavar="TEXT")] = None,
-        skip_unreadable: Annotated[bool, flag] = False,
-        quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False,
     ) -> int:
         """Evaluate prediction logs: areas, curves, and a page with charts.
 
@@ -126,66 +118,53 @@ def application() -> "App":
         log
             Files, globs and folders: Parquet, Arrow IPC or CSV, a row per prediction. Folders
             called key=value are columns.
-        label
-            The truth: Boolean, or 0 and 1, or anything with --positive.
-        score
-            Higher means more positive. Say it again to compare columns as models.
         out
             Where the files go; made if it is not there.
-        by
-            A group column: a curve per group. Say it again for more.
-        positive
-            The label that is the positive class.
-        weight
-            How much a row counts.
-        count
-            How many identical rows a row stands for.
-        no_count
-            The column count of the log is nothing of the kind.
-        missing
-            Rows whose label, score or weight is missing: an error, left out and counted, or
-            (scores only) counted against the model.
-        kind
-            Curves on the page; roc and precision_recall if nothing is said. The first gives the
-            axes of the table, the others are columns of it.
-        ci
-            How the interval of an area is worked out.
-        level
-            The level of the interval.
-        title
-            The title of the page.
-        skip_unreadable
-            Leave out files that are empty, cut short or damaged, and say so.
-        quiet
-            Print nothing but errors.
         """
-        from rocframe.command.evaluate import Task, evaluate
-        from rocframe.command.progress import Progress
+        from rocframe.command.evaluate import evaluate
 
-        if no_count and count is not None:
-            return _refuse("--count and --no-count exclude each other.")
-        task = Task(
-            logs=log,
-            label=label,
-            scores=score,
-            by=by or (),
-            positive=positive,
-            weight=weight,
-            count=None if no_count else ... if count is None else count,
-            missing=missing,
-            kinds=kind or ("roc", "precision_recall"),
-            ci=None if ci == "none" else ci,
-            level=level,
-            out=out.expanduser(),
-            title=title,
-            skip_unreadable=skip_unreadable,
-        )
-        with Progress(quiet=quiet) as progress:
-            outcome = evaluate(task, progress)
-        _report(outcome, quiet=quiet)
-        return FINE
+        return _done(evaluate, log, options, out)
+
+    @app.command
+    def report(
+        *log: Annotated[str, Parameter(required=True)],
+        options: Options,
+        out: Annotated[Path, Parameter(metavar="FILE", alias="-o")],
+    ) -> int:
+        """Write one page about prediction logs: areas, curves, and what they rest on.
+
+        The page is one HTML file that needs no network. Prints the area under each ROC curve.
+
+        Parameters
+        ----------
+        log
+            Files, globs and folders: Parquet, Arrow IPC or CSV, a row per prediction. Folders
+            called key=value are columns.
+        out
+            The page, in a folder that is there.
+        """
+        from rocframe.command.report import report
+
+        return _done(report, log, options, out)
 
     return app
+
+
+def _done(
+    work: "Callable[[Task, Path, Progress], Outcome]",
+    logs: Sequence[str],
+    options: "Options",
+    out: Path,
+) -> int:
+    """Do what a command does, and say what came of it."""
+    from rocframe.command.progress import Progress
+
+    if options.no_count and options.count is not None:
+        return _refuse("--count and --no-count exclude each other.")
+    with Progress(quiet=options.quiet) as progress:
+        outcome = work(options.task(logs), out.expanduser(), progress)
+    _report(outcome, quiet=options.quiet)
+    return FINE
 
 
 def _report(outcome: "Outcome", *, quiet: bool) -> None:

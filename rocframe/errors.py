@@ -16,7 +16,8 @@ RocframeError
 ├── BrokenCurveError       a table that is not a whole curve table
 ├── LazyFrameError         a lazy frame where a collected table is needed
 ├── LogError               a prediction log that cannot be read
-└── StorageError           a table that cannot be stored or read back
+├── StorageError           a table, chart or page that cannot be stored or read back
+└── MissingExtraError      a library that an extra of the package brings is not installed
 
 The text of each says `argument=value`: what is wrong; what there is; what to do.
 """
@@ -40,6 +41,7 @@ __all__ = [
     "LogError",
     "MassError",
     "MissingColumnError",
+    "MissingExtraError",
     "MissingValuesError",
     "OptionValueError",
     "PairingError",
@@ -383,9 +385,21 @@ class LogError(RocframeError, OSError):
 
 
 class StorageError(RocframeError, OSError):
-    """A table that cannot be stored or read back."""
+    """A table, chart or page that cannot be stored or read back."""
 
     @classmethod
     def of(cls, path: object, wrong: str, todo: str) -> StorageError:
         """Name the path, what is wrong, and what to do."""
         return cls(f"path={str(path)!r}: {wrong}.\n{todo}")
+
+
+class MissingExtraError(RocframeError, ImportError):
+    """A library that an extra of the package brings is not installed."""
+
+    @classmethod
+    def of(cls, wanted: str, library: str, extra: str) -> MissingExtraError:
+        """Name what needs the library, and the extra that has it."""
+        return cls(
+            f"{wanted}: {library} is not installed, and nothing else can do this.\n"
+            f'It comes with an extra: pip install "rocframe[{extra}]".'
+        )

@@ -28,6 +28,7 @@ from rocframe.curves.at import at
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import simplify
 from rocframe.metrics.intervals import intervals
+from rocframe.report.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,3 +92,4 @@ class RocFrame:
     pooling_gap = verb(pooling_gap)
     chart = verb(chart)
     dashboard = verb(dashboard)
+    report = verb(report)

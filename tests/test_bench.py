@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import drawing, uncertainty
+from bench import drawing, pages, uncertainty
 from bench.cases import every
 
 
@@ -27,6 +27,13 @@ def test_every_benchmark_of_intervals_and_tests_runs():
 
 def test_every_benchmark_of_drawing_runs():
     assert [one.work() is not None for one in drawing.every(100)] == [True] * 3
+
+
+def test_every_page_that_is_measured_is_written(tmp_path):
+    pytest.importorskip("vl_convert")
+    assert len(pages.every()) == 3
+    pages.sixty(tmp_path / "few.html", charts=12)
+    assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 
 
 def test_the_peers_find_the_same_areas():

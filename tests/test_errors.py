@@ -31,6 +31,7 @@ BASES = {
     rf.LazyFrameError: TypeError,
     rf.LogError: OSError,
     rf.StorageError: OSError,
+    rf.MissingExtraError: ImportError,
 }
 every_error = pytest.mark.parametrize("error", BASES, ids=lambda error: error.__name__)
 
@@ -233,6 +234,13 @@ TEXTS = {
     "an unwritable table": (
         rf.StorageError.of("a.csv", "it is neither Parquet nor Arrow", "Name it a.parquet."),
         "path='a.csv': it is neither Parquet nor Arrow.\nName it a.parquet.",
+    ),
+    "a library of an extra": (
+        rf.MissingExtraError.of("save_chart", "vl-convert", "report"),
+        (
+            "save_chart: vl-convert is not installed, and nothing else can do this.\n"
+            'It comes with an extra: pip install "rocframe[report]".'
+        ),
     ),
 }
 every_text = pytest.mark.parametrize(("error", "text"), TEXTS.values(), ids=TEXTS)

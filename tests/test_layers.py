@@ -50,9 +50,9 @@ ROOMS = [
     "tables",
     "storage",
     "charts",
+    "report",
     "namespace",
     "logs",
-    "report",
     "command",
     "cli",
 ]

@@ -30,6 +30,7 @@ VERBS = [
     "one_vs_one",
     "one_vs_rest",
     "pooling_gap",
+    "report",
     "simplify",
     "volume",
 ]

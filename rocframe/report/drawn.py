@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.charts.names import legible, spelled
 from rocframe.frames import column
 from rocframe.report.words import counted, keys_of
 from rocframe.vocabulary import MODEL
@@ -16,6 +18,78 @@ if TYPE_CHECKING:
 # More colors than that are not told apart, and more lines hide each other.
 MOST_COLORS = 12
 MOST_CURVES = 60
+MOST_PANELS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Which curves, or means of curves, a page draws: of so many, in which panels and colors."""
+
+    averaged: str | None
+    color: str | None
+    panel: str | None
+    whole: int
+    groups: tuple[tuple[str | None, pl.DataFrame], ...]
+
+    @classmethod
+    def of(cls, areas: pl.DataFrame, averaged: str | None) -> Drawn:
+        """Choose them: a panel for each value of the second key, as far as there is room."""
+        units = areas if averaged is None else _merged(areas, averaged)
+        keys = keys_of(units)
+        color = colored(keys) if keys else None
+        panel = next((name for name in keys if name != color), None)
+        return cls(
+            averaged=averaged,
+            color=color,
+            panel=panel,
+            whole=units.height,
+            groups=((None, drawn_groups(units)),) if panel is None else _panels(units, panel),
+        )
+
+    @property
+    def height(self) -> int:
+        """How many are drawn."""
+        return sum(part.height for _, part in self.groups)
+
+    @property
+    def colors(self) -> list[str]:
+        """The values that have a color, in all panels the same one."""
+        if self.color is None or not self.groups:
+            return []
+        values = [part.get_column(self.color) for _, part in self.groups]
+        return spelled(pl.concat(values).unique().sort())
+
+
+def _merged(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
+    """Return a row for each mean, as if it were a curve."""
+    keys = [column(key) for key in keys_of(areas) if key != averaged]
+    rows = [pl.col(name).sum() for name in ("n_pos", "n_neg")]
+    merged = [*rows, pl.col("auc").max()]
+    return areas.group_by(keys, maintain_order=True).agg(merged) if keys else areas.select(merged)
+
+
+def _panels(units: pl.DataFrame, panel: str) -> tuple[tuple[str, pl.DataFrame], ...]:
+    """Choose the values with the most rows, and of each the groups that there is room for."""
+    rows = units.select(
+        column(panel).alias("panel"),
+        (pl.col("n_pos") + pl.col("n_neg")).alias("rows"),
+        pl.col("auc").is_not_null().alias("known"),
+    )
+    largest = (
+        rows.filter("known")
+        .group_by("panel")
+        .agg(pl.col("rows").sum())
+        .sort("rows", "panel", descending=[True, False])
+        .head(MOST_PANELS)
+        .get_column("panel")
+        .sort()
+    )
+    parts = (
+        drawn_groups(units.filter(column(panel).eq_missing(pl.lit(value))))
+        for value in (largest.slice(place, 1) for place in range(len(largest)))
+    )
+    names = (f"{legible(panel)} = {value}" for value in spelled(largest))
+    return tuple(zip(names, parts, strict=True))
 
 
 def drawn_groups(areas: pl.DataFrame) -> pl.DataFrame:
@@ -49,23 +123,13 @@ def drawn_groups(areas: pl.DataFrame) -> pl.DataFrame:
     return areas[chosen.get_column("place").sort()]
 
 
-def of_groups(curves: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the curves of some groups."""
-    keys = keys_of(groups)
-    if not keys:
-        return curves
-    on = [column(key) for key in keys]
-    return curves.join(groups.select(on), on=on, how="semi", nulls_equal=True)
-
-
-def told(areas: pl.DataFrame, drawn: pl.DataFrame, file: str) -> str:
-    """Say which curves are drawn, where that is not all of them."""
-    if drawn.height == areas.height:
+def told(drawn: Drawn, file: str | None) -> str:
+    """Say how many curves are drawn, where that is not all of them."""
+    if drawn.height == drawn.whole:
         return ""
-    return (
-        f"{counted(drawn.height, 'curve')} of {areas.height:,} are drawn: those with the most "
-        f"rows. {file} has them all."
-    )
+    what = counted(drawn.height, "curve" if drawn.averaged is None else "mean")
+    said = f"{what} of {drawn.whole:,} are drawn: those with the most rows."
+    return f"{said} {file} has them all." if file else said
 
 
 def colored(keys: Sequence[str]) -> str:

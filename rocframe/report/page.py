@@ -1,126 +1,113 @@
-"""Areas and curves → one HTML page that needs no network."""
+"""Tables and charts → one HTML page that needs no network."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.chart import chart
-from rocframe.report.drawn import drawn_groups, of_groups, told
+from rocframe.report.bundle import embedder
+from rocframe.report.drawn import Drawn, told
 from rocframe.report.facts import facts, left_out, summary
-from rocframe.report.words import counted, interval, keys_of, level_of, number
-from rocframe.spelling import visible, words
+from rocframe.report.figures import Figure, caption_of, curve_figures, table_figure
+from rocframe.report.listed import listed_areas, listed_comparison, listed_folds
+from rocframe.report.paint import PAGE, sheets
+from rocframe.report.spec import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
-
     from rocframe.curves.kinds import KindName
+    from rocframe.report.tables import More, Tables
 
 TEMPLATE = Path(__file__).with_name("page.html")
-MOST_ROWS = 500
+SCRIPT = Path(__file__).with_name("page.js")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What a page shows, and where it comes from.
 
-    `about` is what `evaluate` says of its tables, and `tables` the files that hold all of it.
+    `about` says what was evaluated and how, and `files` which files hold the areas and curves
+    that the page has no room for, if there are any.
     """
 
     title: str
-    areas: pl.DataFrame
-    curves: pl.DataFrame
+    tables: Tables
+    more: More
     kinds: Sequence[KindName]
+    averaged: str | None
     about: Mapping[str, Any]
-    tables: tuple[str, str]
+    files: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Charts of one kind, and how to read them."""
+
+    title: str
+    caption: str
+    figures: list[Figure]
 
 
 def page(report: Report) -> str:
-    """Write the page: areas, charts, what was left out, and where it comes from."""
+    """Write the page: tables, charts, what was left out, and where it comes from."""
     # Altair brings jinja2.
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    import rocframe as rf
-
-    curves_file, areas_file = report.tables
-    areas, drawn = report.areas, drawn_groups(report.areas)
-    top = areas.head(MOST_ROWS)
-    curves = of_groups(report.curves, drawn)
-    specs = {kind: chart(curves, kind=kind).to_dict() for kind in report.kinds}
-    fewer = areas.height - top.height
+    areas, more, about = report.tables.areas, report.more, report.about
+    curves_file, areas_file = report.files or (None, None)
+    drawn = Drawn.of(areas, report.averaged)
+    versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["json"] = lambda spec: Markup(as_json(spec))
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         title=report.title,
-        version=rf.__version__,
-        summary=summary(areas, report.about),
-        keys=list(map(visible, keys_of(areas))),
-        level=level_of(areas),
-        missing=bool(areas.get_column("n_missing").sum()),
-        notes=areas.get_column("note").null_count() < areas.height,
-        rows=_rows(top),
-        more_rows=f"{counted(fewer, 'more row')} in {areas_file}." if fewer else "",
-        few=told(areas, drawn, curves_file),
-        charts=[
-            {
-                "spec": Markup(as_json(spec)),
-                "alternative": spec["description"],
-                "caption": CAPTIONS[kind],
-            }
-            for kind, spec in specs.items()
-        ],
-        remarks=left_out(areas, report.about),
-        facts=facts(areas, report.about, rf.__version__),
-        files=report.about["files"],
-        bundle=Markup(_bundle()),
+        version=versions["rocframe"],
+        summary=summary(areas, about),
+        sheets={name: Markup(text) for name, text in sheets().items()},
+        areas=listed_areas(areas, more, areas_file),
+        areas_figure=table_figure(areas),
+        over=report.averaged,
+        folds=None if more.folds is None else listed_folds(more.folds),
+        few=told(drawn, curves_file),
+        sections=_sections(report, drawn),
+        comparison=None if more.comparison is None else listed_comparison(more.comparison),
+        comparison_figure=(None if more.comparison is None else table_figure(more.comparison)),
+        remarks=left_out(areas, about, more.remarks),
+        facts=facts(areas, about, versions),
+        files=about["files"],
+        config=Markup(json.dumps({**PAGE.config(), "background": None})),
+        bundle=Markup(embedder()),
+        script=Markup(SCRIPT.read_text(encoding="utf-8").strip()),
     )
 
 
-CAPTIONS = {
-    "roc": "Up and left is better. The dashed diagonal is what chance gives.",
-    "precision_recall": "Up and right is better. The dashed line is what chance gives: the share "
-    "of positives.",
-    "det": "Down and left is better. Both axes are stretched to normal deviates.",
-    "gain": "The share of positives found by the highest-scored share of all rows.",
-    "lift": "How many times as many positives as chance finds among the highest-scored rows.",
-    "lift_chart": "How many positives the highest-scored share of all rows holds.",
-}
+def _sections(report: Report, drawn: Drawn) -> list[Section]:
+    """Draw the curves of each kind."""
+    from rocframe.curves.kinds import kind_named
 
-
-def as_json(spec: Mapping[str, Any]) -> str:
-    """Write JSON that no HTML parser takes for anything else, whatever names are in it."""
-    text = json.dumps(spec, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _rows(areas: pl.DataFrame) -> list[dict[str, Any]]:
-    names = [words(areas.get_column(key)) for key in keys_of(areas)]
     return [
-        {
-            "names": [column[place] for column in names],
-            "auc": number(row["auc"]),
-            "interval": interval(row["lower"], row["upper"]),
-            "note": row["note"],
-            **{name: f"{row[name]:,}" for name in ("n_pos", "n_neg", "n_missing")},
-        }
-        for place, row in enumerate(
-            areas.select("auc", "lower", "upper", "note", "n_pos", "n_neg", "n_missing").to_dicts()
+        Section(
+            title=kind_named(kind).title,
+            caption=caption_of(kind, averaged=kind in report.more.means),
+            figures=curve_figures(report.tables.curves, report.more.means.get(kind), kind, drawn),
         )
+        for kind in report.kinds
     ]
 
 
-@cache
-def _bundle() -> str:
-    """Return Vega-Embed and all it needs, as one script."""
-    import vl_convert
+def _versions() -> dict[str, str]:
+    import altair as alt
+    import polars as pl
 
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # In a string of the script, these would end or hide it.
-    return bundle.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    import rocframe as rf
+
+    return {
+        "rocframe": rf.__version__,
+        "polars": pl.__version__,
+        "altair": alt.__version__,
+        "Vega-Lite": alt.SCHEMA_VERSION.removeprefix("v"),
+    }

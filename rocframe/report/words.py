@@ -12,12 +12,19 @@ if TYPE_CHECKING:
 
 def number(value: float | None) -> str | None:
     """Spell out an area."""
-    return None if value is None else f"{value:.4f}"
+    return None if value is None else f"{value:.4f}".replace("-", "−")
 
 
 def interval(lower: float | None, upper: float | None) -> str | None:
     """Spell out an interval, or that there is none."""
-    return None if lower is None or upper is None else f"{lower:.4f} to {upper:.4f}"
+    if lower is None or upper is None:
+        return None
+    return f"{number(lower)} to {number(upper)}"
+
+
+def probability(value: float | None) -> str | None:
+    """Spell out a p-value."""
+    return None if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

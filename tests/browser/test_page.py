@@ -1,4 +1,4 @@
-"""The page of `rocframe evaluate`, opened from disk in a browser that has no network."""
+"""Pages and fragments, opened from disk in a browser that has no network."""
 
 from __future__ import annotations
 
@@ -86,12 +86,99 @@ def nasty(tmp_path_factory):
     return folder / "charts.html"
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    path = tmp_path_factory.mktemp("many") / "report.html"
+    rf.report(rf.datasets.vote(), "label", "score", path=path, by=["model", "fold"], id="id")
+    return path
+
+
+def test_the_numbers_of_a_report_are_those_of_the_tables(opened, many):
+    page, events = opened(many)
+    assert events == []
+    vote = rf.datasets.vote()
+    areas = rf.auc(vote, "label", "score", by=["model", "fold"])
+    rows = page.locator("[aria-labelledby=each] tbody tr").evaluate_all(
+        "all => all.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+    assert [row[:4] for row in rows] == [
+        [one["model"], str(one["fold"]), f"{one['auc']:.4f}",
+         f"{one['lower']:.4f} to {one['upper']:.4f}"]
+        for one in areas.to_dicts()
+    ]  # fmt: skip
+    pairs = rf.compare(vote, "label", "score", id="id")
+    rows = page.locator("[aria-labelledby=comparison] tbody tr").evaluate_all(
+        "all => all.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+    assert [row[:3] for row in rows] == [
+        [one["model_a"], one["model_b"], f"{one['difference']:.4f}".replace("-", "\u2212")]
+        for one in pairs.to_dicts()
+    ]
+    assert page.locator(".charts.many svg.marks").count() == 14
+    legend = page.locator(".charts.many").first.locator("svg.marks").nth(1)
+    assert "mean AUC" in legend.text_content()
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_chart_is_saved_in_colors_that_need_no_page(opened, vote, kind):
+    page, events = opened(vote, color_scheme="dark")
+    with page.expect_download() as download:
+        page.locator(f"[data-save={kind}]").first.click()
+    saved = Path(download.value.path()).read_bytes()
+    if kind == "svg":
+        assert b"var(" not in saved
+        assert b"#07469b" in saved
+    else:
+        assert saved.startswith(b"\x89PNG")
+    assert [event for event in events if event[0] in {"error", "console", "dialog"}] == []
+
+
+FRAGMENTS = """<!doctype html><meta charset=utf-8><title>Mine</title>
+<p>before</p>{first}<p>between</p>{second}{first}{bundle}{second}<p>after</p>
+<script>
+const drawn = () => document.querySelectorAll(".rocframe-chart[data-drawn=yes]").length;
+const wait = () => drawn() === 4 ? document.body.dataset.drawn = "yes" : setTimeout(wait, 20);
+wait();
+</script>"""
+
+
+@pytest.mark.parametrize("bundled", [True, False])
+def test_fragments_stand_in_any_page_any_number_of_times(opened, tmp_path, bundled):
+    rows = pl.DataFrame({"model": NASTY, "label": [1, 0] * 3, "score": [0.1, 0.2] * 3})
+    curves = rf.curve(rows, "label", "score", by="model")
+    other = rf.curve(rf.datasets.vote(), "label", "score", by="model")
+    parts = {
+        "first": rf.chart_fragment(curves.roc.chart(), bundle=bundled),
+        "second": rf.chart_fragment(other.roc.chart(facet="model"), bundle=bundled),
+        "bundle": "" if bundled else rf.chart_bundle(),
+    }
+    path = tmp_path / "mine.html"
+    path.write_text(FRAGMENTS.format(**parts), encoding="utf-8")
+    page, events = opened(path)
+    assert events == []
+    assert page.locator(".rocframe-chart svg.marks").count() == 4
+    assert page.evaluate("[typeof vegaEmbed, typeof vega, typeof rocframe]") == [
+        *("undefined", "undefined", "object"),
+    ]
+
+
+def test_a_saved_chart_is_a_page_that_draws_it(opened, tmp_path):
+    path = tmp_path / "chart.html"
+    rf.save_chart(rf.curve(rf.datasets.vote(), "label", "score").roc.chart(), path)
+    text = path.read_text(encoding="utf-8")
+    script = "setTimeout(() => { document.body.dataset.drawn = 1 }, 500)"
+    path.write_text(f"{text}<script>{script}</script>", encoding="utf-8")
+    page, events = opened(path)
+    assert events == []
+    assert page.locator("svg.marks .mark-line path").count() >= 1
+
+
 def test_both_charts_are_drawn_and_nothing_is_asked_for(opened, vote):
     page, events = opened(vote)
     assert events == []
-    assert page.locator(".sheet svg.marks").count() == 2
+    assert page.locator(".charts svg.marks").count() == 2
     for number in range(2):
-        chart = page.locator(".sheet svg.marks").nth(number)
+        chart = page.locator(".charts svg.marks").nth(number)
         lines = chart.locator(".mark-line path").count()
         assert lines == 6
         assert chart.bounding_box()["width"] > 300
@@ -99,7 +186,8 @@ def test_both_charts_are_drawn_and_nothing_is_asked_for(opened, vote):
 
 def test_a_tooltip_names_the_model_and_the_threshold(opened, vote):
     page, _ = opened(vote)
-    box = page.locator(".sheet svg.marks").first.bounding_box()
+    page.locator(".charts svg.marks").first.scroll_into_view_if_needed()
+    box = page.locator(".charts svg.marks").first.bounding_box()
     for step in range(100):
         page.mouse.move(box["x"] + 60 + 2 * step, box["y"] + 180)
         if page.locator("#vg-tooltip-element.visible").count():
@@ -116,7 +204,7 @@ def test_nasty_names_are_only_names(opened, nasty):
     assert page.locator("img").count() == 0
     first = page.locator("tbody th").all_inner_texts()
     assert sorted(first) == sorted(NASTY)
-    assert page.locator(".sheet .mark-line path").count() == 12
+    assert page.locator(".charts .mark-line path").count() == 12
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1200])
@@ -124,19 +212,19 @@ def test_nothing_is_wider_than_the_screen(opened, nasty, width):
     page, _ = opened(nasty, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for number in range(2):
-        sheet = page.locator(".sheet").nth(number)
-        assert sheet.evaluate("box => box.scrollWidth <= box.clientWidth")
+        box = page.locator(".charts .chart").nth(number)
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 def test_charts_fit_again_when_the_window_changes(opened, vote):
     page, events = opened(vote, viewport={"width": 1200, "height": 800})
-    wide = page.locator(".sheet svg.marks").first.bounding_box()["width"]
+    wide = page.locator(".charts svg.marks").first.bounding_box()["width"]
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_function(
-        f"document.querySelector('.sheet svg.marks').getBoundingClientRect().width < {wide} - 50"
+        f"document.querySelector('.charts svg.marks').getBoundingClientRect().width < {wide} - 50"
     )
     assert events == []
-    assert page.locator(".sheet svg.marks").count() == 2
+    assert page.locator(".charts svg.marks").count() == 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -149,8 +237,32 @@ def test_text_stands_out_from_its_background(opened, vote, scheme):
     assert contrast(paper, ink) > 7
     quiet = page.evaluate("getComputedStyle(document.querySelector('.quiet')).color")
     assert contrast(paper, quiet) > 4.5
-    sheet = page.evaluate("getComputedStyle(document.querySelector('.sheet')).backgroundColor")
-    assert sheet == "rgb(255, 255, 255)"
+    lines = page.locator(".charts .mark-line path")
+    colors = lines.evaluate_all("all => all.map(one => getComputedStyle(one).stroke)")
+    assert len(set(colors)) == 6
+    assert min(contrast(paper, color) for color in colors) >= 3
+    words = page.locator(".charts svg.marks text")
+    for fill in set(words.evaluate_all("all => all.map(one => getComputedStyle(one).fill)")):
+        assert contrast(paper, fill) > 4.5
+
+
+def test_charts_follow_the_paper_and_are_printed_on_white(opened, vote):
+    page, _ = opened(vote, color_scheme="dark")
+    line = page.locator(".charts .mark-line path").first
+    text = page.locator(".charts svg.marks text").first
+    seen = {}
+    for name, media in {
+        "dark": {"color_scheme": "dark"},
+        "light": {"color_scheme": "light"},
+        "paper": {"media": "print", "color_scheme": "dark"},
+    }.items():
+        page.emulate_media(**media)
+        seen[name] = (
+            line.evaluate("one => getComputedStyle(one).stroke"),
+            text.evaluate("one => getComputedStyle(one).fill"),
+        )
+    assert seen["dark"][0] != seen["light"][0]
+    assert seen["paper"] == seen["light"]
 
 
 def contrast(one: str, other: str) -> float:
@@ -169,7 +281,23 @@ def test_a_printed_page_has_all_of_it(opened, vote):
     page, _ = opened(vote, viewport={"width": 700, "height": 1000})
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
-    assert page.locator(".vega-embed summary").first.is_hidden()
+    assert page.locator("nav").is_hidden()
+    assert page.locator(".save").first.is_hidden()
+    assert page.locator(".charts svg.marks").count() == 2
+    assert page.pdf(format="A4").startswith(b"%PDF-")
+
+
+def test_a_page_that_is_printed_at_once_has_its_charts(browser, many):
+    context = browser.new_context(viewport={"width": 700, "height": 500})
+    page = context.new_page()
+    # Nothing is drawn but what is in sight, until the browser says that it prints.
+    page.add_init_script("window.setTimeout = () => 0;")
+    page.goto(many.resolve().as_uri())
+    total = page.locator(".charts .chart").count()
+    assert page.locator(".charts svg.marks").count() < total
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".charts svg.marks").count() == total
+    context.close()
 
 
 def test_without_javascript_the_numbers_are_there(browser, vote):

@@ -3,7 +3,8 @@ from __future__ import annotations
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from rocframe.report.drawn import MOST_COLORS, MOST_CURVES, drawn_groups, of_groups, told
+from rocframe.report.drawn import MOST_COLORS, MOST_CURVES, MOST_PANELS, Drawn, drawn_groups, told
+from rocframe.report.figures import _of
 
 
 def areas(**keys):
@@ -17,14 +18,14 @@ def areas(**keys):
 def test_few_curves_are_all_drawn():
     for table in (areas(), areas(model=["a", None, "c"])):
         assert_frame_equal(drawn_groups(table), table)
-        assert told(table, drawn_groups(table), "curves.parquet") == ""
+        assert told(Drawn.of(table, None), "curves.parquet") == ""
 
 
 def test_of_many_groups_those_with_the_most_rows_are_drawn_in_their_order():
     table = areas(segment=range(100))
     drawn = drawn_groups(table)
     assert_frame_equal(drawn, table.tail(MOST_COLORS))
-    assert told(table, drawn, "curves.parquet") == (
+    assert told(Drawn.of(table, None), "curves.parquet") == (
         "12 curves of 100 are drawn: those with the most rows. curves.parquet has them all."
     )
 
@@ -52,4 +53,26 @@ def test_the_curves_of_groups_are_found_by_all_their_keys():
     keys = {"a": [1, 1, None], "b": [None, 2.0, float("nan")]}
     curves = pl.DataFrame({**keys, "threshold": [1.0, 2.0, 3.0]})
     for row in range(3):
-        assert_frame_equal(of_groups(curves, areas(**keys)[row]), curves[row])
+        assert_frame_equal(_of(curves, areas(**keys)[row]), curves[row])
+
+
+def test_a_second_key_has_panels_those_with_the_most_rows():
+    table = areas(model=["a", "b"] * 20, day=[None, *sorted([*range(19)] * 2), 19])
+    drawn = Drawn.of(table, None)
+    assert (drawn.color, drawn.panel, drawn.whole) == ("model", "day", 40)
+    assert len(drawn.groups) == MOST_PANELS
+    assert drawn.groups[-1][0] == "day = 19"
+    assert drawn.groups[0][0] == "day = 8"
+    assert drawn.colors == ["a", "b"]
+    assert told(drawn, None) == ("23 curves of 40 are drawn: those with the most rows.")
+
+
+def test_folds_of_a_mean_are_no_groups_of_their_own():
+    table = areas(model=["a", "a", "b", None], fold=[1, 2, 1, 1])
+    drawn = Drawn.of(table, "fold")
+    ((name, groups),) = drawn.groups
+    assert (name, drawn.color, drawn.panel, drawn.whole) == (None, "model", None, 3)
+    expected = {"model": ["a", "b", None], "n_pos": [1, 2, 3], "n_neg": [2, 1, 1], "auc": [0.5] * 3}
+    assert_frame_equal(groups, pl.DataFrame(expected))
+    ((_, whole),) = Drawn.of(areas(fold=[1, 2]), "fold").groups
+    assert whole.rows() == [(1, 2, 0.5)]

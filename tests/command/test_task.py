@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rocframe.command.evaluate import matched
+from rocframe.command.task import matched
 
 
 @pytest.mark.parametrize(

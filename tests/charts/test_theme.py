@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from itertools import combinations
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pytest
+
+import rocframe as rf
+from rocframe.charts.theme import DARK, LIGHT, dark, light
+
+TREE = Path(__file__).parents[2]
+every_paint = pytest.mark.parametrize("paint", [LIGHT, DARK], ids=["light", "dark"])
+
+# Machado, Oliveira and Fernandes, severity 1.0: what linear RGB becomes to those who lack cones.
+VISION = {
+    "all cones": np.eye(3),
+    "no long cones": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no medium cones": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no short cones": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+TO_LMS = [
+    [0.4122214708, 0.5363325363, 0.0514459929],
+    [0.2119034982, 0.6806995451, 0.1073969566],
+    [0.0883024619, 0.2817188376, 0.6299787005],
+]
+TO_LAB = [
+    [0.2104542553, 0.7936177850, -0.0040720468],
+    [1.9779984951, -2.4285922050, 0.4505937099],
+    [0.0259040371, 0.7827717662, -0.8086757660],
+]
+
+
+def linear(color):
+    """Read `#rrggbb` as light."""
+    parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one, other):
+    low, high = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def seen(color, vision):
+    """Where a color is in Oklab, for somebody's eyes."""
+    light = np.clip(np.array(VISION[vision]) @ linear(color), 0, 1)
+    return np.array(TO_LAB) @ np.cbrt(np.array(TO_LMS) @ light)
+
+
+@every_paint
+def test_every_line_stands_out_from_its_paper(paint):
+    assert min(contrast(color, paint.paper) for color in paint.colors) >= 3
+    assert contrast(paint.ink, paint.paper) > 7
+    assert contrast(paint.quiet, paint.paper) > 4.5
+
+
+@every_paint
+@pytest.mark.parametrize("vision", VISION)
+def test_eight_colors_are_told_apart_by_any_eyes(paint, vision):
+    places = [seen(color, vision) for color in paint.colors[:8]]
+    # The closest two of Okabe and Ito's eight are .064 apart to those without long cones.
+    assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 0.1
+    assert len(set(paint.colors)) == 12
+
+
+@pytest.mark.parametrize("theme", [light, dark])
+def test_a_theme_is_a_config_that_altair_takes(theme):
+    chart = alt.Chart(alt.InlineData(values=[{"a": 1}])).mark_point().encode(x="a:Q")
+    alt.theme.register("tried", enable=False)(theme)
+    with alt.theme.enable("tried"):
+        spec = chart.to_dict()
+    alt.theme.unregister("tried")
+    assert spec["config"] == theme()["config"]
+    assert alt.Chart.from_dict(spec).to_dict(validate=True)["config"]["range"] == {
+        "category": list(theme()["config"]["range"]["category"])
+    }
+
+
+@pytest.mark.parametrize("name", ["rocframe", "rocframe_dark"])
+def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
+    project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ((group, points),) = project["entry-points"].items()
+    installed = tmp_path / "themes-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
+    lines = [f"{name} = {target}" for name, target in points.items()]
+    (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+    code = (
+        "import altair as alt, rocframe.charts.theme as ours\n"
+        f"assert {name!r} in alt.theme.names() and alt.theme.active == 'default'\n"
+        f"with alt.theme.enable({name!r}):\n"
+        "    print(alt.theme.get()()['config']['background'])\n"
+        "print(alt.theme.active)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(TREE)])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    paper = {"rocframe": LIGHT, "rocframe_dark": DARK}[name].paper
+    assert done.stdout.split() == [paper, "default"]
+
+
+def test_drawing_a_chart_enables_no_theme():
+    rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.chart()
+    assert alt.theme.active == "default"

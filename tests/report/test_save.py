@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+import struct
+import sys
+
+import altair as alt
+import polars as pl
+import pytest
+
+import rocframe as rf
+
+pytest.importorskip("vl_convert")
+
+NASTY = "</title></script><script>alert(1)</script>"
+CHART = (
+    alt.Chart(pl.DataFrame({"a": [1.0, float("inf")], "b": [NASTY, "c"]}))
+    .mark_point()
+    .encode(x="a:Q", y="b:N")
+    .properties(title=NASTY)
+)
+STARTS = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
+
+
+@pytest.mark.parametrize(("suffix", "start"), STARTS.items(), ids=STARTS)
+def test_a_chart_is_saved_in_the_format_of_the_suffix(tmp_path, suffix, start):
+    for path in (tmp_path / f"chart{suffix}", tmp_path / f"chart{suffix.upper()}"):
+        rf.save_chart(CHART, str(path))
+        assert path.read_bytes().startswith(start)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_specification_is_strict_json(tmp_path):
+    rf.save_chart(CHART, tmp_path / "chart.json")
+    spec = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"), parse_constant=int)
+    (rows,) = spec["datasets"].values()
+    assert rows == [{"a": 1.0, "b": NASTY}, {"a": None, "b": "c"}]
+
+
+def test_a_page_has_the_fragment_and_no_markup_of_the_charts(tmp_path):
+    rf.save_chart(CHART, tmp_path / "chart.html")
+    page = (tmp_path / "chart.html").read_text(encoding="utf-8")
+    assert rf.chart_fragment(CHART) in page
+    assert "<script>alert" not in page
+    assert page.count("<title>") == page.count("</title>") == 1
+
+
+def test_pictures_are_as_large_as_was_asked(tmp_path):
+    def size(**options):
+        rf.save_chart(CHART, tmp_path / "chart.png", **options)
+        return struct.unpack(">II", (tmp_path / "chart.png").read_bytes()[16:24])
+
+    width, height = size()
+    assert size(scale=2) == (2 * width, 2 * height)
+    assert size(ppi=144) == (2 * width, 2 * height)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "text"),
+    [
+        (
+            "chart.svg",
+            {"scale": 2},
+            "scale=2: .svg has no such option.\nIt is for '.png', '.pdf'. Leave it out.",
+        ),
+        (
+            "chart.pdf",
+            {"ppi": 300},
+            "ppi=300: .pdf has no such option.\nIt is for '.png'. Leave it out.",
+        ),
+        (
+            "chart.png",
+            {"scale": 0},
+            "scale=0: it is no positive number.\nGive one, say scale=2, or leave it out.",
+        ),
+        (
+            "chart.png",
+            {"ppi": "300"},
+            "ppi='300': it is no positive number.\nGive one, say ppi=2, or leave it out.",
+        ),
+    ],
+)
+def test_options_that_a_format_lacks_are_refused(tmp_path, name, options, text):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.save_chart(CHART, tmp_path / name, **options)
+    assert str(caught.value) == text
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["", ".jpg", ".vg"])
+def test_an_unknown_suffix_is_refused(tmp_path, suffix):
+    with pytest.raises(rf.StorageError) as caught:
+        rf.save_chart(CHART, tmp_path / f"chart{suffix}")
+    assert str(caught.value).endswith(
+        f"no format of charts has the suffix {suffix!r}.\n"
+        "There are: '.json', '.html', '.svg', '.png', '.pdf'."
+    )
+
+
+def test_what_was_there_stays_where_a_chart_cannot_be_drawn(tmp_path):
+    path = tmp_path / "chart.svg"
+    path.write_text("before")
+    broken = CHART.copy()
+    broken.mark = "no mark"
+    with pytest.raises(Exception, match="no mark"):
+        rf.save_chart(broken, path)
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["chart.svg"]
+    with pytest.raises(rf.StorageError, match="no folder"):
+        rf.save_chart(CHART, tmp_path / "none" / "chart.svg")
+
+
+@pytest.mark.parametrize("suffix", STARTS)
+def test_without_the_extra_only_specifications_are_written(tmp_path, monkeypatch, suffix):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    rf.save_chart(CHART, tmp_path / "chart.json")
+    with pytest.raises(rf.MissingExtraError) as caught:
+        rf.save_chart(CHART, tmp_path / f"chart{suffix}")
+    assert str(caught.value) == (
+        "save_chart: vl-convert is not installed, and nothing else can do this.\n"
+        'It comes with an extra: pip install "rocframe[report]".'
+    )
+    assert [one.name for one in tmp_path.iterdir()] == ["chart.json"]
