@@ -16,6 +16,7 @@ from rocframe.averages.pooling_gap import pooling_gap
 from rocframe.bands.band import band
 from rocframe.chance.auc_test import auc_test
 from rocframe.charts.chart import chart
+from rocframe.charts.dashboard import dashboard
 from rocframe.classes.multiclass_auc import multiclass_auc
 from rocframe.classes.one_vs_one import one_vs_one
 from rocframe.classes.one_vs_rest import one_vs_rest
@@ -89,3 +90,4 @@ class RocFrame:
     fold_auc = verb(fold_auc)
     pooling_gap = verb(pooling_gap)
     chart = verb(chart)
+    dashboard = verb(dashboard)

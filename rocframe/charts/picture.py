@@ -75,7 +75,7 @@ def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
     channels = assigned(
         names, table.columns, color=asked.color, facet=asked.facet, detail=asked.detail
     )
-    curves = _read(table, names)
+    curves = read(table, names)
     areas = areas_of(curves, shape)
     path = path_of(curves, shape, areas)
     plane = plane_of(shape, path, asked.scale)
@@ -146,7 +146,7 @@ def _level(records: list[dict[str, Any]], plane: Plane) -> None:
         record["level"] = level
 
 
-def _read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
+def read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the columns that make a curve, and no other."""
     narrow = table.select(column(name) for name in (*by, *WALK))
     columns = layout(narrow.schema, by, ())

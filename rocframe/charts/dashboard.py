@@ -1,0 +1,138 @@
+"""The verb `dashboard`: curve tables → one chart that a threshold moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isfinite
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.errors import LazyFrameError, OptionValueError
+from rocframe.options import as_number, check_choice, share
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    import altair as alt
+
+    from rocframe.predictions import By
+
+
+def dashboard(
+    curves: pl.DataFrame,
+    /,
+    *,
+    by: By = None,
+    color: str | EllipsisType | None = ...,
+    threshold: float | None = None,
+    prevalence: float | None = None,
+    costs: Mapping[str, float] | None = None,
+) -> alt.VConcatChart:
+    """Draw curves, scores and confusion matrices of each group, all at one threshold to be moved.
+
+    ROC, precision-recall and gain, how the scores of both classes are spread, the event rate by
+    score, the confusion matrix, and a row of numbers for each curve. A slider moves the threshold,
+    and so does the pointer on a curve or on a bin of scores. Each curve shows its own row there,
+    the one with the smallest threshold that is at least the chosen one, as `at` finds it. Right of
+    the highest score nothing is called positive.
+
+    Two more sliders set how common positives are, and what a false positive costs. Precision,
+    accuracy, alert rate, expected cost, net benefit, event rate and the line of equal expected cost
+    follow; counts stay those of the data. A click in the legend shows some curves alone; spread,
+    matrix and line of equal cost are those of the first curve that is shown.
+
+    Parameters
+    ----------
+    curves
+        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
+        whatever stands right of them. Groups are whole; rows may be in any order.
+    by
+        Group columns, where they are not just the columns left of `threshold`.
+    color
+        Group column with a color for each of its values, and with the legend that chooses among
+        them; None for one color. Unless it is given: `model` if that is a group column, else the
+        first one.
+    threshold
+        Where it starts: at 0.5 unless it is given, or in the middle of the scores where these are
+        not all between 0 and 1.
+    prevalence
+        Where the share of positives starts; None for that of the data, of each curve its own.
+    costs
+        What errors cost, as in `curve`: {"fp": 1, "fn": 5}, each 1 unless it is named. The slider
+        changes the first and leaves the other.
+
+    Returns
+    -------
+    altair.VConcatChart
+        A plain Altair chart, about 1,050 pixels wide. The browser works everything out from the
+        rows of the curves: all of them, or, of long curves, about 240 and more of each, which the
+        title says. What is shown is exact; between two such rows it is that of the upper one. Bins
+        of scores count all rows. Net benefit is at the threshold of the row, and without a value
+        where that is not in [0, 1). Curves without positives or negatives are only named.
+
+    Raises
+    ------
+    LazyFrameError
+        If `curves` is a LazyFrame.
+    MissingColumnError
+        If a column that an argument names is not there.
+    OptionValueError
+        If a number is outside its range, or the table has more than 12 curves.
+    RocframeError
+        If the table is no curve table, a group is not whole, as after a filter on rows, or the
+        curves were made at given thresholds and end above the lowest score.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> board = curves.roc.dashboard(threshold=0.4, costs={"fp": 1, "fn": 5})
+    >>> type(board).__name__
+    'VConcatChart'
+    >>> board.title.text
+    'Evaluation by threshold'
+    """
+    if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
+        raise LazyFrameError.of("dashboard")
+    if prevalence is not None:
+        wrong = "the share of positives is a number between 0 and 1"
+        todo = "Give one, or None for that of the data."
+        prevalence = share("prevalence", prevalence, wrong, todo)
+    start = None if threshold is None else as_number(threshold)
+    if threshold is not None and (start is None or not isfinite(start)):
+        todo = "Give, say, threshold=0.5, or None for one in the middle."
+        raise OptionValueError.of("threshold", threshold, "it is no finite number", todo)
+    fp, fn = _costs(costs)
+    # numpy and Altair load with the first chart, not with the package.
+    from rocframe.charts.linked import linked_chart
+    from rocframe.charts.linked_controls import Start
+    from rocframe.charts.linked_data import linked
+
+    shown = linked(curves, by=by, color=color)
+    return linked_chart(
+        shown,
+        Start(
+            threshold=shown.slider.start if start is None else start,
+            prevalence=prevalence,
+            fp=fp,
+            fn=fn,
+        ),
+    )
+
+
+def _costs(costs: object) -> tuple[float, float]:
+    """Return what a false positive and a false negative cost."""
+    if costs is None:
+        return 1.0, 1.0
+    if not isinstance(costs, Mapping):
+        wrong = "it does not say what costs how much"
+        raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+    for name, cost in costs.items():
+        check_choice("costs", name, ("fp", "fn"))
+        number = as_number(cost)
+        if number is None or not 0 < number < inf:
+            wrong = f"{name!r} costs no finite number above 0"
+            raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+    return float(costs.get("fp", 1)), float(costs.get("fn", 1))

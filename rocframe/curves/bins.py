@@ -1,0 +1,135 @@
+"""Whole curves → how many positives and negatives have scores in each of some bins.
+
+The counts of a bin are differences of those at its edges, from all rows of a curve.
+
+References
+----------
+J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+
+BINS = 20  # about
+NICE = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
+
+COLUMNS = {
+    "curve": pl.Int64,
+    "bin": pl.Int64,
+    "left": pl.Float64,
+    "right": pl.Float64,
+    "below": pl.Boolean,
+    "above": pl.Boolean,
+}
+
+
+def score_bins(curves: Curves) -> pl.DataFrame:
+    """Count the rows of each class in bins of their scores, of each curve with its own bins.
+
+    `curve` is the place of the group. A bin holds `left <= score < right`. The first one also
+    holds all lower scores and the last one all that are higher, infinite ones too: `below` and
+    `above` say where there are any. Without a finite score there is one bin, from 0 to 1.
+    """
+    threshold, tp, fp = (curves.walk[name] for name in ("threshold", "tp", "fp"))
+    parts = []
+    for curve, (start, end) in enumerate(zip(curves.starts[:-1], curves.starts[1:], strict=True)):
+        falling = threshold[start:end]
+        inner = edges(falling, tp[start:end], fp[start:end])
+        # What lies beyond the outer edges is in the outer bins: up to the row above all, which
+        # may have unscored negatives already, and down to the last one.
+        rows = np.searchsorted(-falling, -inner, side="right") - 1
+        rows[0], rows[-1] = end - start - 1, 0
+        scored = falling[1:]
+        last = np.arange(len(inner) - 1) == len(inner) - 2
+        first = np.arange(len(inner) - 1) == 0
+        columns = {
+            "curve": np.full(len(inner) - 1, curve),
+            "bin": np.arange(len(inner) - 1),
+            "left": inner[:-1],
+            "right": inner[1:],
+            "below": first & bool(np.any(scored < inner[0])),
+            # The right edge of the last bin is in it.
+            "above": last & bool(np.any(scored > inner[-1])),
+            "pos": -np.diff(tp[start:end][rows]),
+            "neg": -np.diff(fp[start:end][rows]),
+        }
+        parts.append(pl.DataFrame(columns))
+    kinds = {
+        name: pl.Float64 if counts.dtype.kind == "f" else pl.Int64
+        for name, counts in (("pos", tp), ("neg", fp))
+    }
+    schema = COLUMNS | kinds
+    return pl.concat(
+        [pl.DataFrame(schema=schema)]
+        + [part.select(pl.col(name).cast(kind) for name, kind in schema.items()) for part in parts]
+    )
+
+
+def edges(
+    threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return round edges of about 20 bins: from 0 to 1 where all scores are.
+
+    Elsewhere they go from the lowest to the highest score, but leave out what lies beyond Tukey's
+    outer fences of both classes, three interquartile ranges from the quartiles.
+    """
+    finite = np.isfinite(threshold)
+    scores = threshold[finite]
+    if not len(scores) or (scores[-1] >= 0 and scores[0] <= 1):
+        bins = BINS if len(scores) else 1
+        return np.arange(bins + 1) / bins
+    low, high = float(scores[-1]), float(scores[0])
+    before = int(np.argmax(finite)) - 1
+    fences = [_fences(scores, counts[finite] - counts[before]) for counts in (tp, fp)]
+    known = [fence for fence in fences if fence is not None]
+    if known:
+        lows, highs = zip(*known, strict=True)
+        low, high = max(low, min(lows)), min(high, max(highs))
+    return _round(low, high)
+
+
+def _fences(scores: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return Tukey's outer fences of the scores of a class; None without quartiles apart."""
+    if not counts[-1] > 0:
+        return None
+    upper, lower = (float(scores[np.searchsorted(counts, counts[-1] * q)]) for q in (0.25, 0.75))
+    if upper == lower:
+        return float(scores[-1]), float(scores[0])
+    reach = 3 * (upper - lower)
+    return lower - reach, upper + reach
+
+
+def _round(low: float, high: float) -> NDArray[np.float64]:
+    """Return multiples of a round number around two values."""
+    width = high / BINS - low / BINS
+    if not width > 0:
+        width = max(abs(low), 1.0) / 10
+    step = nice(width)
+    first, last = (Decimal(repr(end)) / step for end in (low, high))
+    start = floor(first)
+    stop = max(ceil(last), start + 1)
+    # Of integers and a decimal step: 0.3 is 0.3, and not 3 times 0.1.
+    multiples = [float(place * step) for place in range(start, stop + 1)]
+    even = np.array(multiples) if all(map(isfinite, multiples)) else np.array([low, high])
+    # Of scores that differ in their last digits only, multiples may be the same number.
+    distinct = np.unique(even)
+    if len(distinct) < len(even):
+        distinct = np.unique(np.linspace(low, high, 3))
+    return distinct if len(distinct) > 1 else np.array([low, np.nextafter(low, np.inf)])
+
+
+def nice(width: float) -> Decimal:
+    """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below a width."""
+    power = Decimal(10) ** floor(log10(width))
+    return next((times * power for times in NICE if times * power >= Decimal(repr(width))), 10 * power)
