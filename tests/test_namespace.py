@@ -23,6 +23,7 @@ VERBS = [
     "compare",
     "contrast",
     "curve",
+    "dashboard",
     "fold_auc",
     "intervals",
     "multiclass_auc",

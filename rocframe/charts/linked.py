@@ -14,6 +14,8 @@ from rocframe.charts.linked_numbers import matrix_panel, numbers_panel, texts
 from rocframe.charts.linked_scores import event_panel, spread_panel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rocframe.charts.linked_data import Linked
 
 ABREAST = 3
@@ -29,10 +31,13 @@ def linked_chart(linked: Linked, start: Start) -> alt.VConcatChart:
         matrix_panel(linked),
     ]
     grid = alt.ConcatChart(concat=panels, columns=ABREAST, spacing=26)
+    # All at once: Altair copies a chart for each transform that is added to it.
     chart: Any = alt.VConcatChart(
-        vconcat=[grid, numbers_panel(linked, start)], data=held(linked.records), spacing=22
+        vconcat=[grid, numbers_panel(linked, start)],
+        data=held(linked.records),
+        transform=_worked_out(linked, start),
+        spacing=22,
     )
-    chart = _worked_out(chart, linked, start)
     names = [view.name for view in _views(chart)]
     made: alt.VConcatChart = chart.properties(
         title=alt.Title(
@@ -54,21 +59,24 @@ def linked_chart(linked: Linked, start: Start) -> alt.VConcatChart:
     return made
 
 
-def _worked_out(chart: Any, linked: Linked, start: Start) -> Any:
+def _worked_out(linked: Linked, start: Start) -> list[Any]:
     """Give every point a row, and every row its rates and texts."""
-    chart = chart.transform_flatten(POINTS).transform_window(step="row_number()", groupby=["curve"])
-    for name, value in ends(linked.slider).items():
-        chart = chart.transform_calculate(**{name: value})
-    chart = chart.transform_window(
-        lo="lead(hi)",
-        tp_next="lead(tp)",
-        fp_next="lead(fp)",
-        groupby=["curve"],
-        sort=[alt.SortField("step")],
-    )
-    for name, value in (rates(start) | texts(linked)).items():
-        chart = chart.transform_calculate(**{name: value})
-    return chart
+    number = [{"op": "row_number", "as": "step"}]
+    ahead = [
+        {"op": "lead", "field": field, "as": name}
+        for field, name in (("hi", "lo"), ("tp", "tp_next"), ("fp", "fp_next"))
+    ]
+    return [
+        {"flatten": POINTS},
+        {"window": number, "groupby": ["curve"]},
+        *_calculated(ends(linked.slider)),
+        {"window": ahead, "groupby": ["curve"], "sort": [{"field": "step"}]},
+        *_calculated(rates(start) | texts(linked)),
+    ]
+
+
+def _calculated(fields: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"calculate": value, "as": name} for name, value in fields.items()]
 
 
 def _views(chart: Any) -> list[Any]:

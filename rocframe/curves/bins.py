@@ -132,4 +132,6 @@ def _round(low: float, high: float) -> NDArray[np.float64]:
 def nice(width: float) -> Decimal:
     """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below a width."""
     power = Decimal(10) ** floor(log10(width))
-    return next((times * power for times in NICE if times * power >= Decimal(repr(width))), 10 * power)
+    return next(
+        (times * power for times in NICE if times * power >= Decimal(repr(width))), 10 * power
+    )

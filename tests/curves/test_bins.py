@@ -83,7 +83,7 @@ def test_without_a_finite_score_there_is_one_bin(score):
         ([0.5, 1.0000001], (0.5, 1.05), 0.05),
         ([5.0], (5.0, 5.5), 0.5),
         ([-120.0, 80.0], (-120.0, 80.0), 10.0),
-        ([1e308, -1e308], (-1.1e308, 1.1e308), 1e307),
+        ([1e308, -1e308], (-1e308, 1e308), 1e307),
     ],
 )
 def test_other_scores_have_round_edges_around_them(scores, ends, width):

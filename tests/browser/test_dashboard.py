@@ -1,0 +1,148 @@
+"""A dashboard, opened from disk in a browser without a network: its threshold, moved both ways."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.report.page import _bundle, as_json
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = Path("/usr/bin/chromium")
+COUNTS = ("tp", "fp", "fn", "tn")
+MODELS = ["linear_svm", "naive_bayes"]
+VALUE = "view.signal('rf_threshold_angle')"
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def curves():
+    few = rf.datasets.vote().filter(pl.col("model").is_in(MODELS))
+    return rf.curve(few, "label", "score", by="model", metrics=["precision", "expected_cost"],
+                    costs={"fp": 1, "fn": 1})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(curves, tmp_path_factory):
+    path = tmp_path_factory.mktemp("board") / "board.html"
+    path.write_text(
+        "<meta charset=utf-8><div id=board></div>"
+        f"<script>{_bundle()}</script><script>vegaEmbed('#board', "
+        f"{as_json(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
+        ".then(made => {window.view = made.view})</script>",
+        encoding="utf-8",
+    )
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
+        )
+        context = browser.new_context(viewport={"width": 1200, "height": 1100})
+        context.set_offline(True)
+        page, events = context.new_page(), []
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.on("request", lambda request: events.append(request.url))
+        page.goto(path.resolve().as_uri())
+        page.wait_for_function("window.view")
+        yield page
+        assert events == [path.resolve().as_uri()]
+        browser.close()
+
+
+def written(page):
+    """The numbers that the page shows, by model and name."""
+    page.evaluate("view.runAsync().then(() => null)")
+    said = page.locator("svg text[aria-label*=': ']").evaluate_all(
+        "every => every.map(one => one.getAttribute('aria-label'))"
+    )
+    found = {model: {} for model in MODELS}
+    for text in said:
+        model, _, rest = text.partition(": ")
+        name, _, number = rest.partition(" ")
+        if model in found:
+            found[model][name] = number
+    return found
+
+
+def check(page, curves, threshold):
+    """Compare the page with what `at` finds."""
+    shown = written(page)
+    for row in rf.at(curves, threshold=threshold).to_dicts():
+        numbers = shown[row["model"]]
+        assert [numbers[name] for name in COUNTS] == [f"{row[name]:,}" for name in COUNTS]
+        for name in ("threshold", "fpr", "tpr", "expected_cost"):
+            assert float(numbers[name].replace("−", "-")) == pytest.approx(row[name], abs=6e-4)
+    first = rf.at(curves, threshold=threshold).row(0, named=True)
+    for name in COUNTS:
+        assert page.locator(f"svg text[aria-label='{name} {first[name]}']").count() == 1
+
+
+def slide(page, name, value):
+    slider = page.locator(f"input[name={name}]")
+    slider.evaluate(
+        "(input, value) => {input.value = value; input.dispatchEvent(new Event('input'))}", value
+    )
+
+
+@pytest.mark.parametrize("threshold", ["0.5", "0.105", "-1.2"])
+def test_the_slider_moves_every_number(page, curves, threshold):
+    slide(page, "rf_threshold_angle", threshold)
+    assert page.evaluate(VALUE) == float(threshold)
+    check(page, curves, float(threshold))
+
+
+@pytest.mark.parametrize("panel", ["roc", "precision_recall", "gain"])
+def test_the_pointer_on_a_curve_moves_every_number_and_the_slider(page, curves, panel):
+    slide(page, "rf_threshold_angle", "1.2")
+    box = page.locator(f"g[class*='{panel}_lines'] path").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    page.wait_for_function(f"{VALUE} !== 1.2")
+    threshold = page.evaluate(VALUE)
+    assert threshold in curves["threshold"].to_list()
+    check(page, curves, threshold)
+    slider = page.locator("input[name=rf_threshold_angle]").input_value()
+    assert float(slider) == pytest.approx(threshold, abs=0.0051)
+
+
+def test_the_pointer_on_a_bin_sets_its_left_edge(page, curves):
+    slide(page, "rf_threshold_angle", "1.2")
+    box = page.locator("g[class*='spread_bins'] path").nth(5).bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+    page.wait_for_function(f"{VALUE} !== 1.2")
+    assert page.evaluate(VALUE) == pytest.approx(round(page.evaluate(VALUE), 1))
+    check(page, curves, page.evaluate(VALUE))
+
+
+def test_prevalence_and_costs_change_what_depends_on_them_and_0_is_the_way_back(page):
+    slide(page, "rf_threshold_angle", "0.3")
+    before = written(page)["naive_bayes"]
+    slide(page, "rf_prevalence", "0.1")
+    slide(page, "rf_costs", "2")
+    after = written(page)["naive_bayes"]
+    tpr, fpr = (float(before[name]) for name in ("tpr", "fpr"))
+    assert [after[name] for name in (*COUNTS, "tpr", "fpr")] == [
+        before[name] for name in (*COUNTS, "tpr", "fpr")
+    ]
+    precision = 0.1 * tpr / (0.1 * tpr + 0.9 * fpr)
+    assert float(after["precision"]) == pytest.approx(precision, abs=2e-3)
+    cost = 0.1 * (1 - tpr) + 0.9 * fpr * 4
+    assert float(after["expected_cost"]) == pytest.approx(cost, abs=4e-3)
+    slide(page, "rf_prevalence", "0")
+    slide(page, "rf_costs", "0")
+    assert written(page)["naive_bayes"] == before
+
+
+def test_the_legend_shows_one_curve_alone(page, curves):
+    slide(page, "rf_threshold_angle", "0.3")
+    page.locator("svg text", has_text="naive_bayes (AUC").first.click()
+    page.evaluate("view.runAsync().then(() => null)")
+    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
+    for name in COUNTS:
+        page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")

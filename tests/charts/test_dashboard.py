@@ -1,0 +1,288 @@
+"""What a dashboard shows before anything is moved, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from xml.etree import ElementTree as ET
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+
+import rocframe as rf
+from rocframe.charts.linked_rows import ROWS
+
+NUMBERS = [
+    *("threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "precision", "accuracy", "alert_rate"),
+    *("expected_cost", "net_benefit"),
+]
+RATES = NUMBERS[5:]
+
+
+def strict(chart):
+    """The spec as a strict parser reads it."""
+
+    def refuse(constant):
+        pytest.fail(f"{constant} is not JSON")
+
+    return json.loads(chart.to_json(), parse_constant=refuse)
+
+
+drawn = cache(vl_convert.vegalite_to_svg)
+
+
+def labels(chart):
+    """What the parts of the rendered chart are called."""
+    svg = ET.fromstring(drawn(json.dumps(strict(chart))))
+    return [node.get("aria-label") for node in svg.iter() if node.get("aria-label")]
+
+
+def texts(chart):
+    """All the text that the rendered chart shows."""
+    svg = ET.fromstring(drawn(json.dumps(strict(chart))))
+    return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def numbers(chart):
+    """The numbers that the rendered chart writes of each curve, as text."""
+    found = {}
+    for label in labels(chart):
+        name, _, rest = label.rpartition(": ")
+        number, _, text = rest.partition(" ")
+        if name and number in NUMBERS:
+            found.setdefault(name, {})[number] = text
+    return found
+
+
+def records(chart):
+    return json.loads(chart.data.values, parse_constant=pytest.fail)
+
+
+@pytest.fixture(scope="module")
+def vote():
+    return rf.datasets.vote()
+
+
+@pytest.fixture(scope="module")
+def by_model(vote):
+    return rf.curve(vote, "label", "score", by="model")
+
+
+def test_a_dashboard_by_model_says_what_it_said(by_model, assert_golden):
+    assert_golden(rf.dashboard(by_model, threshold=0.5), "dashboard_by_model")
+
+
+def test_a_dashboard_without_groups_says_what_it_said(vote, assert_golden):
+    bayes = vote.filter(pl.col("model") == "naive_bayes")
+    curves = rf.curve(bayes, "label", "score")
+    assert_golden(
+        rf.dashboard(curves, prevalence=0.1, costs={"fp": 1, "fn": 5}), "dashboard_without_groups"
+    )
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.2, 0.0, 1.0, -0.7, 7.5])
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+def test_its_numbers_are_those_of_at(vote, threshold, prevalence):
+    costs = {"fp": 2, "fn": 5}
+    few = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]))
+    curves = rf.curve(
+        few, "label", "score", by="model", metrics=RATES[2:], prevalence=prevalence, costs=costs
+    )
+    board = rf.dashboard(curves, threshold=threshold, prevalence=prevalence, costs=costs)
+    assert board.title.subtitle is alt.Undefined  # not a row is left out
+    shown = numbers(board)
+    for row in rf.at(curves, threshold=threshold).to_dicts():
+        for name in NUMBERS:
+            text, value = shown[row["model"]][name].replace("−", "-"), row[name]
+            if value is None:
+                assert text == "–"
+            elif name in {"tp", "fp", "fn", "tn"}:
+                assert text == f"{value:,}"
+            else:
+                assert float(text) == pytest.approx(value, abs=6e-4, rel=1e-6), name
+    assert len(shown) == 2
+
+
+def test_the_matrix_is_that_of_the_first_curve(by_model):
+    row = rf.at(by_model, threshold=0.5).row(0, named=True)
+    shown = labels(rf.dashboard(by_model, threshold=0.5))
+    for cell in ("tp", "fp", "fn", "tn"):
+        assert f"{cell} {row[cell]}" in shown
+
+
+def test_bins_count_all_rows_and_the_curves_keep_few():
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"score": rng.random(50_000), "label": rng.random(50_000) < 0.3})
+    curves = rf.curve(rows, "label", "score")
+    board = rf.dashboard(curves)
+    kept = [one for one in records(board)[0]["threshold"] if one is not None]
+    assert len(set(kept)) <= ROWS
+    assert board.title.subtitle == [
+        f"{curves.height - len(set(kept)) - 1:,} thresholds between those shown are left out"
+    ]
+    bins = json.loads(board.vconcat[0].concat[3].data.values)
+    assert [one["bin_pos"] + one["bin_neg"] for one in bins] == (
+        rows["score"].hist(bins=[place / 20 for place in range(21)])["count"].to_list()
+    )
+    # Each row that is kept is a row of the table.
+    shown = pl.DataFrame(
+        {name: records(board)[0][name] for name in ("threshold", "tp", "fp")}, strict=False
+    ).filter(pl.col("tp") % 1 == 0, pl.col("fp") % 1 == 0, pl.col("threshold").is_not_null())
+    same = shown.cast({"tp": pl.Int64, "fp": pl.Int64}).join(
+        curves, on=["threshold", "tp", "fp"], how="semi"
+    )
+    assert same["threshold"].n_unique() == len(set(kept))
+
+
+def test_twelve_long_curves_are_small():
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {"g": np.repeat(range(12), 5000), "score": rng.normal(size=60_000)}
+    ).with_columns(label=pl.Series(rng.random(60_000) < 0.3))
+    board = rf.dashboard(rf.curve(rows, "label", "score", by="g"))
+    assert len(board.to_json(indent=None)) < 300_000
+
+
+def test_more_than_twelve_curves_are_refused_and_none_is_left_out():
+    rows = pl.DataFrame({"g": list(range(13)) * 2, "label": [0] * 13 + [1] * 13}).with_columns(
+        score=0.5
+    )
+    curves = rf.curve(rows, "label", "score", by="g")
+    with pytest.raises(rf.OptionValueError) as caught:
+        curves.roc.dashboard()
+    assert str(caught.value) == (
+        "by=['g']: these are 13 curves, and a dashboard shows at most 12.\n"
+        "Filter whole groups first, or draw all of them with .roc.chart()."
+    )
+    assert len(records(rf.dashboard(curves.filter(pl.col("g") < 12)))) == 12
+
+
+def test_curves_of_one_class_are_named_and_not_drawn():
+    rows = pl.DataFrame({"m": list("aab"), "label": [1, 0, 1], "score": [0.9, 0.1, 0.5]})
+    board = rf.dashboard(rf.curve(rows, "label", "score", by="m"))
+    assert board.title.subtitle == ["One class is missing, so not drawn: b"]
+    assert [record["label"] for record in records(board)] == ["a"]
+    assert "b (AUC undefined)" in texts(board)
+
+
+@pytest.mark.parametrize("rows", [0, 1], ids=["no rows", "one class"])
+def test_a_table_with_nothing_to_draw_has_empty_axes(rows):
+    table = pl.DataFrame({"m": ["a"], "label": [True], "score": [0.5]}).head(rows)
+    board = rf.dashboard(rf.curve(table, "label", "score", by="m"))
+    assert records(board) == []
+    assert {"ROC", "Precision-recall", "Gain", "Confusion matrix"} <= set(texts(board))
+
+
+def test_infinite_scores_are_shown_as_at_finds_them():
+    inf = float("inf")
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [inf, 0.5, 0.25, -inf]})
+    curves = rf.curve(rows, "label", "score")
+    for threshold in (0.3, 2, -5):
+        row = rf.at(curves, threshold=threshold).row(0, named=True)
+        shown = numbers(rf.dashboard(curves, threshold=threshold))["all rows"]
+        assert [shown[name] for name in ("tp", "fp", "fn", "tn")] == [
+            str(row[name]) for name in ("tp", "fp", "fn", "tn")
+        ]
+        assert shown["threshold"] == f"{row['threshold']:g}"
+    bins = json.loads(rf.dashboard(curves).vconcat[0].concat[3].data.values)
+    assert (bins[0]["scores"], bins[-1]["scores"]) == ("below 0.05", "from 0.95")
+
+
+def test_weighted_counts_are_written_with_their_fractions():
+    rows = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4], "w": [1.5, 0.25, 2.0]})
+    board = rf.dashboard(rf.curve(rows, "label", "score", weight="w"), threshold=0.9)
+    shown = numbers(board)["all rows"]
+    assert [shown[name] for name in ("tp", "fp", "fn", "tn")] == ["1.5", "0", "2", "0.25"]
+
+
+def test_the_threshold_starts_in_the_middle_of_what_the_slider_reaches(by_model):
+    slider = next(one for one in strict(rf.dashboard(by_model))["params"] if "value" in one)
+    assert slider["value"] == [{"angle": -0.7}]
+    assert (slider["bind"]["min"], slider["bind"]["max"]) == (-2.6, 1.2)
+    whole = pl.DataFrame({"label": [1, 0], "score": [1.0, 0.0]})
+    board = rf.dashboard(rf.curve(whole, "label", "score"))
+    slider = next(one for one in strict(board)["params"] if "value" in one)
+    # One step above the highest score, so that nothing can be called positive.
+    assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 0.5}], 1.001)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": float("inf")}, "threshold=inf: it is no finite number."),
+        ({"threshold": "0.5x"}, "threshold='0.5x': it is no finite number."),
+        ({"prevalence": 0}, "prevalence=0: the share of positives is a number between 0 and 1."),
+        ({"costs": 5}, "costs=5: it does not say what costs how much."),
+        ({"costs": {"fp": 0}}, "costs={'fp': 0}: 'fp' costs no finite number above 0."),
+        ({"costs": {"tp": 1}}, "costs='tp': "),
+        ({"color": "fold"}, "color='fold': the frame has no such column."),
+        ({"color": "tp"}, "color='tp': it is no group column of the table."),
+        ({"by": "fold"}, "by='fold': the frame has no such column."),
+    ],
+    ids=["infinite", "text", "prevalence", "costs", "free", "gain", "color", "count", "by"],
+)
+def test_an_option_out_of_range_is_named(by_model, options, message):
+    with pytest.raises(rf.RocframeError) as caught:
+        rf.dashboard(by_model, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_lazy_frame_is_refused(by_model):
+    with pytest.raises(rf.LazyFrameError) as caught:
+        rf.dashboard(by_model.lazy())
+    assert str(caught.value) == (
+        "dashboard: this is a LazyFrame, and a picture needs the numbers.\n"
+        "Collect it first: curves.collect().roc.dashboard()."
+    )
+
+
+def test_a_table_that_is_no_curve_is_refused(vote):
+    with pytest.raises(rf.BrokenCurveError, match=r"^this is no curve table: it has no column"):
+        rf.dashboard(rf.auc(vote, "label", "score", by="model"))
+
+
+def test_curves_at_given_thresholds_are_refused(vote):
+    curves = rf.curve(vote, "label", "score", by="model", thresholds=[0.5])
+    with pytest.raises(rf.BrokenCurveError, match=r"Make them without thresholds="):
+        rf.dashboard(curves)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>", "angle", "f0"],
+)
+def test_names_and_values_are_text_and_nothing_else(name):
+    rows = pl.DataFrame(
+        {name: [name, name, "b", "b"], "label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]}
+    )
+    board = rf.dashboard(rf.curve(rows, "label", "score", by=name))
+    assert len(numbers(board)) == 2
+    encoded = json.dumps([strict(board)["vconcat"], strict(board)["transform"]])
+    assert f'"field": {json.dumps(name)}' not in encoded.replace('"field": "f0"', "").replace(
+        '"field": "angle"', ""
+    )
+
+
+def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
+    few = vote.filter(pl.col("fold") < 3, pl.col("model").is_in(["linear_svm", "naive_bayes"]))
+    board = rf.dashboard(rf.curve(few, "label", "score", by=["model", "fold"]), color="fold")
+    assert list(numbers(board)) == [
+        f"{model}, {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)
+    ]
+    assert "fold (click for one, shift-click for more)" in texts(board)
+
+
+def test_it_stands_beside_other_charts(by_model):
+    both = rf.dashboard(by_model) | rf.chart(by_model)
+    assert "Evaluation by threshold" in texts(both)
+    assert len(numbers(both)) == 6
+
+
+def test_saved_pages_and_pictures_are_those_of_altair(by_model, tmp_path):
+    board = rf.dashboard(by_model)
+    for name in ("board.html", "board.png", "board.json"):
+        board.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 10_000
