@@ -136,11 +136,7 @@ READ_PREDICTIONS = [
     *COMPARE,
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
-<<<<<<< HEAD
-READ_CURVES = ["at", "area", "average", "chart", "simplify"]
-=======
-READ_CURVES = ["at", "area", "average", "chart", "dashboard"]
->>>>>>> 843005b (Test the dashboard, in the browser too, and document it)
+READ_CURVES = ["at", "area", "average", "chart", "dashboard", "simplify"]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])
