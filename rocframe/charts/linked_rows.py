@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.charts.thin import corners, landmarks, spaced
+from rocframe.charts.spaced import spaced
+from rocframe.curves.thin import corners, landmarks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,8 @@ ROWS = 2880  # of all curves together; curves that have no more than their part 
 CORNERS = 80  # of each of two lines
 TOLERANCE = 1 / 1000  # of an axis, as far as CORNERS are enough
 BETWEEN = 60  # points of a curve that are no rows
+# Of a class: rows between which no count passes one of them are looked at no closer.
+SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 NEAR = 1 / 200  # rows that are this close need no points between them
 
 
@@ -30,7 +33,7 @@ def kept_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
         return np.arange(start, end)
     tp, fp = (curves.walk[name][start:end] for name in ("tp", "fp"))
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    rows = landmarks(tp, fp, pos, neg)
+    rows = landmarks(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
     kept = _corners(across, up) | _corners(up, tp[rows] / called)
