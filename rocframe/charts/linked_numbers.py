@@ -89,7 +89,7 @@ def matrix_panel(linked: Linked) -> alt.LayerChart:
         text="count_text:N", **said
     )
     share = cells.mark_text(fontSize=12, dy=14, color="#333333").encode(
-        text="share_text:N", x=x, y=y
+        text="share_text:N", x=x, y=y, description="share_text:N"
     )
     layers = [shade, count.properties(name="matrix"), share]
     if len(linked.records) > 1:
@@ -149,7 +149,12 @@ def numbers_panel(linked: Linked, start: Start) -> alt.LayerChart:
     )
     layers = [written]
     if linked.groups:
-        name = {"text": "name:N", "y": y, "opacity": faint_unless_shown(linked, 0.25)}
+        name = {
+            "text": "name:N",
+            "description": "label:N",
+            "y": y,
+            "opacity": faint_unless_shown(linked, 0.25),
+        }
         layers += [
             rows.mark_point(filled=True, shape="square", size=70, opacity=1).encode(
                 x=alt.value(6), y=y, color=colored(linked), tooltip=[]

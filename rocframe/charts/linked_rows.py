@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.charts.spaced import spaced
-from rocframe.curves.display import Display
-from rocframe.curves.kinds import KINDS
 from rocframe.curves.thin import corners, landmarks
 
 if TYPE_CHECKING:
@@ -20,7 +18,8 @@ ROWS = 2880  # of all curves together; curves that have no more than their part 
 CORNERS = 80  # of each of two lines
 TOLERANCE = 1 / 1000  # of an axis, as far as CORNERS are enough
 BETWEEN = 60  # points of a curve that are no rows
-STEP = 1 / 2000  # of an axis, that rows are left unseen for
+# Of a class: rows between which no count passes one of them are looked at no closer.
+SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 NEAR = 1 / 200  # rows that are this close need no points between them
 
 
@@ -34,21 +33,7 @@ def kept_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
         return np.arange(start, end)
     tp, fp = (curves.walk[name][start:end] for name in ("tp", "fp"))
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    one = np.ones(1)
-    shown = [
-        Display(
-            kind=KINDS[kind],
-            scale="linear",
-            pos=np.array([pos]),
-            neg=np.array([neg]),
-            low=one,
-            top=one,
-        )
-        for kind in ("roc", "precision_recall")
-    ]
-    rows = landmarks(
-        int(end - start), lambda: [level for way in shown for level in way.levels(0, tp, fp, STEP)]
-    )
+    rows = landmarks(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
     kept = _corners(across, up) | _corners(up, tp[rows] / called)
