@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.quoting import counted, listed, shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -55,26 +57,6 @@ __all__ = [
 
 
 MANY = 10  # more distinct fractions than this are no labels
-LONGEST = 100  # characters of a value that a message repeats
-
-
-def listed(names: Iterable[object], *, most: int = 10) -> str:
-    """Spell out what there is, the first ten of it."""
-    every = [repr(name) for name in names]
-    rest = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + rest
-
-
-def shown(value: object) -> str:
-    """Spell out a value in one line: expressions as they are written, long ones cut short."""
-    plain = str(value) if isinstance(value, pl.Expr) else repr(value)
-    line = " ".join(plain.split()) if "\n" in plain else plain
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
-def counted(rows: int) -> str:
-    """Spell out how many rows."""
-    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 # Errors take one message: polars rebuilds those raised while it resolves a plan from

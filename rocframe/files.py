@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
-from rocframe.errors import RocframeError, StorageError, listed
+from rocframe.errors import RocframeError, StorageError
+from rocframe.quoting import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

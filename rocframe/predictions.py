@@ -25,9 +25,9 @@ from rocframe.errors import (
     OptionValueError,
     RepeatedNameError,
     UnknownOptionError,
-    listed,
 )
 from rocframe.frames import column, private_names
+from rocframe.quoting import listed
 from rocframe.vocabulary import MODEL, as_names, check_groups, keys_schema
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__in
 
 # Upstream first: a room imports itself and rooms above it.
 ROOMS = [
+    "quoting",
     "errors",
     "vocabulary",
     "options",

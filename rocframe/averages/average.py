@@ -10,8 +10,9 @@ from rocframe.averages.over import as_over
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_schema, pooled_schema
 from rocframe.curves.table import layout, opened
-from rocframe.errors import MissingColumnError, OptionValueError, listed
+from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
+from rocframe.quoting import listed
 from rocframe.vocabulary import THRESHOLD, WALK, check_groups
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rocframe.errors import OptionValueError, UnknownOptionError, listed
+from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.options import check_choice
+from rocframe.quoting import listed
 
 if TYPE_CHECKING:
     from rocframe.predictions import Column

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError, listed
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.quoting import listed
 from rocframe.vocabulary import MODEL, as_names
 
 if TYPE_CHECKING:

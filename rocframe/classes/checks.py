@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.cases import as_floats
-from rocframe.errors import LabelError, OptionValueError, PairingError, counted, shown
+from rocframe.errors import LabelError, OptionValueError, PairingError
+from rocframe.quoting import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

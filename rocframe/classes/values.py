@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.errors import OptionValueError, RepeatedNameError, listed
+from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.quoting import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.errors import PairingError, counted
+from rocframe.errors import PairingError
+from rocframe.quoting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

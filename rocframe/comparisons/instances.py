@@ -10,7 +10,8 @@ import polars as pl
 
 from rocframe.cases import State, read
 from rocframe.comparisons.pairing import as_columns
-from rocframe.errors import PairingError, counted
+from rocframe.errors import PairingError
+from rocframe.quoting import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

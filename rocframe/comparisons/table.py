@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.errors import OptionValueError, listed
+from rocframe.errors import OptionValueError
 from rocframe.inference.adjust import adjusted, check_adjust
 from rocframe.options import check_choice
+from rocframe.quoting import listed
 from rocframe.vocabulary import comparison_schema
 
 if TYPE_CHECKING:

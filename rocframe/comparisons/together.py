@@ -13,8 +13,9 @@ from rocframe.comparisons.covariance import chi_squared, correlations, covarianc
 from rocframe.comparisons.instances import read_instances
 from rocframe.comparisons.pairs import pair_notes
 from rocframe.counting.arrange import Groups
-from rocframe.errors import OptionValueError, listed
+from rocframe.errors import OptionValueError
 from rocframe.inference.adjust import adjusted
+from rocframe.quoting import listed
 from rocframe.vocabulary import contrast_schema, covariance_schema
 
 if TYPE_CHECKING:

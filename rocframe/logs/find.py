@@ -7,8 +7,9 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rocframe.errors import LogError, listed
+from rocframe.errors import LogError
 from rocframe.files import FORMATS, Format
+from rocframe.quoting import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.errors import LogError, listed
+from rocframe.errors import LogError
 from rocframe.files import UNREADABLE, fault, reason
 from rocframe.frames import collected, column
 from rocframe.logs.find import SUFFIXES, LogFormat
 from rocframe.logs.types import common_type
+from rocframe.quoting import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocframe.errors import OptionValueError, StorageError, listed
+from rocframe.errors import OptionValueError, StorageError
 from rocframe.files import check_target, replaced
+from rocframe.quoting import listed
 from rocframe.report.bundle import vl_convert
 from rocframe.report.fragment import chart_fragment
 from rocframe.report.spec import said_of, spec_of
