@@ -26,8 +26,8 @@ NO_PICTURE = "chart: a table of contrasts is one test per group, and has no pict
 COMPARE = "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
 MAKE = (
     "Make one with .roc.curve(label, score, by=…), and draw that; or draw a table of average, "
-    "band, at, area, auc, auc_test, multiclass_auc, fold_auc, pooling_gap, intervals, compare, "
-    "auc_covariance, power, sample_size or detectable_difference as it was made."
+    "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
+    "compare, auc_covariance, power, sample_size or detectable_difference as it was made."
 )
 
 
@@ -65,8 +65,8 @@ def chart(
 
     Other tables have a line for each row, in their order, with a dot and its interval:
 
-    - `auc`, `multiclass_auc`, `area`: the areas; a faint bar is the tie envelope, where there is
-      one, and a dashed line stands at 0.5.
+    - `auc`, `multiclass_auc`, `volume`, `area`: the areas; a faint bar is the tie envelope, where
+      there is one, and a dashed line is what chance gives.
     - `auc_test`: the areas, each null hypothesis as a dashed line, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval, and the two other areas as hollow marks.
     - `pooling_gap`: the way from the mean of the areas to that of all rows, in its two parts.

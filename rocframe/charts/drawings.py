@@ -43,7 +43,7 @@ DRAWINGS: dict[str, Drawing] = {
     ),
     "average": Drawing(draw=mean_chart, reads=(*CHANNELS, "scale")),
     **dict.fromkeys(
-        ("auc", "partial_auc", "auc_test", "multiclass_auc", "fold_auc", "area"),
+        ("auc", "partial_auc", "auc_test", "multiclass_auc", "volume", "fold_auc", "area"),
         Drawing(draw=interval_chart, reads=("color", "facet")),
     ),
     "comparison": Drawing(draw=comparison_chart, reads=("color", "facet")),

@@ -65,6 +65,12 @@ DRAWN = {
         references=(0.5,),
         part="average",
     ),
+    "volume": Drawn(
+        title="Volume under the ROC surface",
+        axis="Volume",
+        marks=("volume",),
+        references=(1 / 6,),  # of three classes that nothing tells apart
+    ),
     "fold_auc": Drawn(
         title="Area over folds",
         axis="AUC",
