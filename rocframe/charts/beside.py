@@ -11,7 +11,7 @@ from rocframe.charts.equal_cost import EQUAL_COST, TOUCHED
 from rocframe.charts.frame import PANEL
 from rocframe.charts.layers import RATE, THRESHOLD, colored, only, told
 from rocframe.charts.marks import MARK
-from rocframe.charts.palette import NOTE
+from rocframe.charts.palette import NOTE, PAPER, QUIET
 from rocframe.charts.parts import EMPTY, HULL
 from rocframe.charts.tied import TIE
 
@@ -61,7 +61,7 @@ def _touched(picture: Picture) -> alt.Chart:
     cost = alt.Tooltip("cost:Q", title="expected cost", format=RATE)
     ring: dict[str, Any] = {
         "filled": False,
-        "fill": "white",
+        "fill": PAPER,
         "stroke": alt.Undefined,
         "strokeWidth": 2,
     }
@@ -73,7 +73,7 @@ def _marks(picture: Picture) -> alt.Chart:
     if names == [None]:
         return _dots(picture, MARK, told(picture), size=90)
     shapes = alt.Scale(domain=picture.marks, range=list(SHAPES[: len(picture.marks)]))
-    legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor="#666666")
+    legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor=QUIET)
     layer: alt.Chart = _dots(
         picture, MARK, [alt.Tooltip("mark:N"), *told(picture)], size=90
     ).encode(shape=alt.Shape("mark:N", scale=shapes, legend=legend))
@@ -84,7 +84,7 @@ def _dots(
     picture: Picture, part: str, tooltip: list[alt.Tooltip], *, size: int, **style: Any
 ) -> alt.Chart:
     x, y = positions(picture.plane)
-    look: dict[str, Any] = {"filled": True, "stroke": "white", "strokeWidth": 1.5, **style}
+    look: dict[str, Any] = {"filled": True, "stroke": PAPER, "strokeWidth": 1.5, **style}
     layer: alt.Chart = (
         only(part)
         .mark_point(size=size, opacity=1, **look)

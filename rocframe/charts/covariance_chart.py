@@ -10,6 +10,7 @@ import polars as pl
 from rocframe.charts.frame import framed, held
 from rocframe.charts.groups import Group
 from rocframe.charts.numbers import plain, said
+from rocframe.charts.palette import INK, PAPER
 from rocframe.charts.rows import JOINT, ROW, own_columns, rows_of
 from rocframe.charts.tooltips import keys_told, told
 
@@ -79,7 +80,7 @@ def _cells(models: Group, rows: Rows, columns: Sequence[str]) -> alt.Chart:
     scheme = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(GROUND))
     layer: alt.Chart = (
         alt.Chart()
-        .mark_rect(stroke="white")
+        .mark_rect(stroke=PAPER)
         .encode(
             x=alt.X("b:N", title="model_b", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
             y=alt.Y("a:N", title="model_a", scale=scale, axis=alt.Axis(**axes)),
@@ -92,7 +93,7 @@ def _cells(models: Group, rows: Rows, columns: Sequence[str]) -> alt.Chart:
 
 def _unknown() -> alt.Chart:
     """Return the ground of cells that have no number."""
-    ground = alt.Chart().mark_rect(stroke="white", color=UNKNOWN)
+    ground = alt.Chart().mark_rect(stroke=PAPER, color=UNKNOWN)
     layer: alt.Chart = ground.transform_filter("!isValid(datum.correlation)").encode(
         x="b:N", y="a:N"
     )
@@ -108,7 +109,7 @@ def _numbers() -> alt.Chart:
             x="b:N",
             y="a:N",
             text="text:N",
-            color=dark.then(alt.value("white")).otherwise(alt.value("#222222")),
+            color=dark.then(alt.value(PAPER)).otherwise(alt.value(INK)),
         )
     )
     return layer

@@ -13,7 +13,7 @@ import altair as alt
 
 from rocframe.charts.frame import framed, held, side_of
 from rocframe.charts.numbers import domain_of, finite
-from rocframe.charts.palette import CHANCE, COLORS, GRID, color_scale
+from rocframe.charts.palette import CHANCE, COLORS, GRID, QUIET, color_scale
 from rocframe.charts.rows import ROW
 from rocframe.charts.tooltips import columns_told, keys_told
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LINE, PLACE, LEAST, GAP = 22, 12, 4, 10
 TALLEST = 1000  # the height from which places shrink
 HOLLOW = 1.8  # times as large as a dot
-FONT, MUTED = 10, "#6b6b6b"
+FONT = 10
 COLUMN = 70  # for numbers to the right of the dots
 SHAPES = ("circle", "diamond", "square", "triangle-up")
 ESTIMATE, LOW, HIGH, WHY, TOLD = "estimate", "low", "high", "why", "told"
@@ -231,7 +231,7 @@ def undefined(dots: Dots) -> alt.Chart:
     """Say in the place of a dot why there is none."""
     layer: alt.Chart = (
         alt.Chart()
-        .mark_text(align="left", fontStyle="italic", fontSize=_font(dots), color=MUTED)
+        .mark_text(align="left", fontStyle="italic", fontSize=_font(dots), color=QUIET)
         .transform_filter(f"isValid(datum.{WHY})")
         .encode(x=alt.value(6), text=f"{WHY}:N", tooltip=tooltip_of(dots), **line_of(dots))
     )

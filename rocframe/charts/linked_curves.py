@@ -10,13 +10,12 @@ import altair as alt
 from rocframe.charts.layers import captioned
 from rocframe.charts.linked_controls import ANGLE, faint_unless_shown, shown_only
 from rocframe.charts.linked_measures import HERE, REAL
-from rocframe.charts.palette import CHANCE, COLORS, GRID, color_scale
+from rocframe.charts.palette import CHANCE, COLORS, GRID, PAPER, QUIET, color_scale
 
 if TYPE_CHECKING:
     from rocframe.charts.linked_data import Linked
 
 SIDE = 250
-QUIET = "#666666"
 ROOM = 1000  # pixels for the legend
 LETTER = 6.6  # pixels
 
@@ -83,7 +82,7 @@ def curve_panel(linked: Linked, panel: Panel) -> alt.LayerChart:
     )
     here = shown_only(
         alt.Chart()
-        .mark_point(filled=True, size=110, opacity=1, stroke="white", strokeWidth=1.5)
+        .mark_point(filled=True, size=110, opacity=1, stroke=PAPER, strokeWidth=1.5)
         .transform_filter(HERE)
         .encode(x=x, y=y, color=color),
         linked,
@@ -166,7 +165,7 @@ def _iso(linked: Linked) -> alt.Chart:
             at_left="datum.tpr - datum.slope * datum.fpr",
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
         )
-        .mark_rule(color="#555555", strokeWidth=1.2, clip=True)
+        .mark_rule(color=QUIET, strokeWidth=1.2, clip=True)
         .encode(x="left:Q", x2="right:Q", y="at_left:Q", y2="at_right:Q")
     )
     return line

@@ -11,7 +11,7 @@ from rocframe.charts.linked_controls import CHOSEN, COSTS, PREVALENCE, faint_unl
 from rocframe.charts.linked_curves import LETTER, SIDE, colored, focused, titled
 from rocframe.charts.linked_measures import HERE
 from rocframe.charts.linked_scores import HEIGHT, whose
-from rocframe.charts.palette import GRID
+from rocframe.charts.palette import GRID, INK, PAPER
 from rocframe.vocabulary import CONFUSION
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def matrix_panel(linked: Linked) -> alt.LayerChart:
         sort=["Positive", "Negative"],
         axis=alt.Axis(labelAngle=-90, labelAlign="center", domain=False, ticks=False),
     )
-    shade = cells.mark_rect(stroke="white", strokeWidth=3).encode(
+    shade = cells.mark_rect(stroke=PAPER, strokeWidth=3).encode(
         x=x,
         y=y,
         color=colored(linked),
@@ -85,10 +85,10 @@ def matrix_panel(linked: Linked) -> alt.LayerChart:
     )
     said = {"x": x, "y": y, "description": "cell_said:N"}
     cells = cells.transform_calculate(cell_said="datum.cell + ' ' + datum.count_text")
-    count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color="#111111").encode(
+    count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=INK).encode(
         text="count_text:N", **said
     )
-    share = cells.mark_text(fontSize=12, dy=14, color="#333333").encode(
+    share = cells.mark_text(fontSize=12, dy=14, color=INK).encode(
         text="share_text:N", x=x, y=y, description="share_text:N"
     )
     layers = [shade, count.properties(name="matrix"), share]
@@ -121,7 +121,7 @@ def numbers_panel(linked: Linked, start: Start) -> alt.LayerChart:
             number=f"replace(datum.field, {dumps('_text')}, '')",
             said="datum.label + ': ' + datum.number + ' ' + datum.text",
         )
-        .mark_text(align="right", dx=WIDTH / 2 - 2, fontSize=12, color="#222222")
+        .mark_text(align="right", dx=WIDTH / 2 - 2, fontSize=12, color=INK)
         .encode(
             x=alt.X(
                 "number:N",
@@ -159,7 +159,7 @@ def numbers_panel(linked: Linked, start: Start) -> alt.LayerChart:
             rows.mark_point(filled=True, shape="square", size=70, opacity=1).encode(
                 x=alt.value(6), y=y, color=colored(linked), tooltip=[]
             ),
-            rows.mark_text(align="left", fontSize=12, limit=left, color="#222222").encode(
+            rows.mark_text(align="left", fontSize=12, limit=left, color=INK).encode(
                 x=alt.value(18), tooltip="label:N", **name
             ),
         ]

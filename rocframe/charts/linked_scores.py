@@ -8,14 +8,15 @@ import altair as alt
 
 from rocframe.charts.frame import held
 from rocframe.charts.linked_controls import CHOSEN, PREVALENCE, shown_only
-from rocframe.charts.linked_curves import QUIET, SIDE, colored, focused, titled, unit
-from rocframe.charts.palette import CHANCE, GRID
+from rocframe.charts.linked_curves import SIDE, colored, focused, titled, unit
+from rocframe.charts.palette import CHANCE, GRID, INK, PAPER, QUIET
 
 if TYPE_CHECKING:
     from rocframe.charts.linked_data import Linked
 
 HEIGHT = 170
-POSITIVE, NEGATIVE = "#444444", "#b4b4b4"
+POSITIVES = {"color": INK, "opacity": 0.85}
+NEGATIVES = {"color": QUIET, "opacity": 0.6}
 
 # Of one curve there is one threshold to draw, at the end of the axis if it lies beyond.
 CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
@@ -31,18 +32,18 @@ def spread_panel(linked: Linked) -> alt.LayerChart:
     y: dict[str, Any] = {"title": "Negatives | positives, share", "axis": share}
     said = _said(linked)
     bars = [
-        bins.mark_rect(color=color, stroke="white", strokeWidth=0.5).encode(
+        bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5).encode(
             x=x, x2="right:Q", y=alt.Y(f"{field}:Q", **y), y2=alt.datum(0), tooltip=said
         )
-        for field, color in (("up", POSITIVE), ("down", NEGATIVE))
+        for field, color in (("up", POSITIVES), ("down", NEGATIVES))
     ]
     bars = [
         bar.properties(name=f"spread_{side}")
         for bar, side in zip(bars, ("positives", "negatives"), strict=True)
     ]
     one = _threshold_of(focused(alt.Chart(), linked))
-    veil = one.mark_rect(color="white", opacity=0.6).encode(x="first:Q", x2="clamped:Q", tooltip=[])
-    rule = one.mark_rule(color="#000000", strokeWidth=1.5).encode(x="clamped:Q")
+    veil = one.mark_rect(color=PAPER, opacity=0.6).encode(x="first:Q", x2="clamped:Q", tooltip=[])
+    rule = one.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
     title = titled("Scores of each class", "faded: called negative")
     # The veil lets no pointer through to the bars: they lie on top, unseen.
     hit = focused(alt.Chart(), linked).mark_rect(opacity=0)
@@ -79,7 +80,7 @@ def event_panel(linked: Linked) -> alt.LayerChart:
     )
     points = points.properties(name="events_points")
     every = shown_only(alt.Chart(), linked)
-    rule = _threshold_of(every).mark_rule(color="#000000", strokeWidth=1.5).encode(x="clamped:Q")
+    rule = _threshold_of(every).mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
     # The axis reaches as far as the bins do, and not only to the middle of the last one.
     reach = bins.mark_rule(opacity=0).encode(x=alt.X("left:Q", **across), x2="right:Q", y=y)
     layers = [reach, line, rule, points]

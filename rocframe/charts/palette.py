@@ -1,37 +1,23 @@
-"""Colors and strokes that all charts share.
-
-References
-----------
-M. Okabe, K. Ito (2008), "Color universal design: how to make figures and presentations that are
-friendly to colorblind people".
-"""
+"""Colors and strokes that all charts share, those of the theme `rocframe`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
+
+from rocframe.charts.theme import LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Okabe and Ito's eight in an order that starts with the strongest; their yellow is too faint for
-# a line on white, so a wine red takes its place.
-COLORS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#882255",
-    "#333333",
-)
+COLORS = LIGHT.colors
+TOLD_APART = 8  # of them, by any eyes
 # Of the viridis map as much as can be seen on white: equal steps look equal, also in gray.
 RISING = ("#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70")
-GRID = "#e6e6e6"
-CHANCE: dict[str, Any] = {"color": "#8a8a8a", "strokeDash": [4, 4], "strokeWidth": 1}
-NOTE: dict[str, Any] = {"color": "#6b6b6b", "fontSize": 12}
+PAPER, INK, QUIET, GRID = LIGHT.paper, LIGHT.ink, LIGHT.quiet, LIGHT.grid
+CHANCE: dict[str, Any] = {"color": QUIET, "strokeDash": [4, 4], "strokeWidth": 1}
+NOTE: dict[str, Any] = {"color": QUIET, "fontSize": 12}
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
@@ -39,12 +25,11 @@ def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
 
     Many values that have an order, such as days, have colors that rise with them.
     """
+    if ordered and len(domain) > TOLD_APART:
+        return alt.Scale(domain=list(domain), range=_rising(len(domain)))
     if len(domain) <= len(COLORS):
         return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
-    if ordered:
-        return alt.Scale(domain=list(domain), range=_rising(len(domain)))
-    scheme: Literal["tableau10", "tableau20"] = "tableau10" if len(domain) <= 10 else "tableau20"
-    return alt.Scale(domain=list(domain), scheme=scheme)
+    return alt.Scale(domain=list(domain), scheme="tableau20")
 
 
 def _rising(many: int) -> list[str]:

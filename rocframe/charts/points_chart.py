@@ -16,7 +16,7 @@ from rocframe.charts.frame import framed, held, side_of
 from rocframe.charts.groups import Group
 from rocframe.charts.names import field, legible, not_drawn
 from rocframe.charts.numbers import plain, said
-from rocframe.charts.palette import COLORS, color_scale
+from rocframe.charts.palette import COLORS, PAPER, color_scale
 from rocframe.charts.plane import Plane, spanned
 from rocframe.charts.rows import JOINT
 from rocframe.charts.tooltips import keys_told, told
@@ -171,7 +171,7 @@ def _marks(points: Points) -> alt.Chart:
         shape = alt.Shape(f"{PLACE}:N", scale=scale, legend=alt.Legend(title="at", labelLimit=0))
     layer: alt.Chart = (
         alt.Chart()
-        .mark_point(filled=True, size=SIZE, opacity=1, stroke="white", strokeWidth=1)
+        .mark_point(filled=True, size=SIZE, opacity=1, stroke=PAPER, strokeWidth=1)
         .transform_filter("isValid(datum.x) && isValid(datum.y)")
         .encode(x=x, y=y, color=color, shape=shape, tooltip=shown)
     )

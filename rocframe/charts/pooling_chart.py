@@ -8,7 +8,7 @@ import altair as alt
 
 from rocframe.charts.dots import WHY, Dots, framed_dots, line_of, place_on, tooltip_of, undefined
 from rocframe.charts.numbers import plain, said, why
-from rocframe.charts.palette import COLORS
+from rocframe.charts.palette import COLORS, INK
 from rocframe.charts.rows import own_columns, rows_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _end(dots: Dots, name: str) -> alt.Chart:
     scale = alt.Scale(domain=list(ENDS), range=list(ENDS.values()))
     layer: alt.Chart = (
         alt.Chart()
-        .mark_point(size=dots.size, filled=True, opacity=1, color="#333333")
+        .mark_point(size=dots.size, filled=True, opacity=1, color=INK)
         .transform_calculate(mark=f"'{name}'")
         .encode(
             x=place_on(dots, name),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocframe.charts.channels import assigned
 from rocframe.charts.groups import Group
 from rocframe.charts.names import field, told_apart
-from rocframe.charts.palette import COLORS
+from rocframe.charts.palette import TOLD_APART
 from rocframe.vocabulary import MODEL
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _best_color(
     """Return the group that colors tell apart; none where names on lines do it better."""
     keys = [name for name in left if name in fields.values()]
     chosen = fields[MODEL] if fields.get(MODEL) in keys else next(iter(keys), None)
-    few = chosen is not None and 1 < len(groups[chosen].values) <= len(COLORS)
+    few = chosen is not None and 1 < len(groups[chosen].values) <= TOLD_APART
     return chosen if few and len(left) > 1 else None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.palette import CHANCE, COLORS, GRID
 from rocframe.charts.theme import DARK, LIGHT, Paint
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ PAGE = Paint(
 )
 # What charts say themselves, and would keep.
 OURS = {
-    **{color.lower(): PAGE.colors[i] for i, color in enumerate(COLORS)},
-    GRID: PAGE.grid,
-    CHANCE["color"]: PAGE.quiet,
+    **{getattr(LIGHT, ours): getattr(PAGE, ours) for ours in NAMES},
+    **dict(zip(LIGHT.colors, PAGE.colors, strict=True)),
 }
 # Where strings are no colors, but values of groups, whatever these are called.
 DATA = {"data", "datasets", "domain", "sort", "title", "description"}
@@ -55,15 +53,10 @@ def painted(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _painted(value: Any) -> Any:
     if isinstance(value, dict):
-        # A scheme of Vega's was chosen where our colors did not suffice: the page has more.
-        return {
-            key: part if key in DATA else _painted(part)
-            for key, part in value.items()
-            if not (key == "scheme" and "domain" in value and len(value["domain"]) <= MOST)
-        }
+        return {key: part if key in DATA else _painted(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_painted(part) for part in value]
-    return OURS.get(value.lower(), value) if isinstance(value, str) else value
+    return OURS.get(value, value) if isinstance(value, str) else value
 
 
 MOST = len(LIGHT.colors)

@@ -67,6 +67,6 @@ def test_a_band_lies_over_the_curves_on_their_axes():
 def test_colors_and_panels_are_chosen_as_for_curves():
     chart = band(grid=5).roc.chart(facet="model", color=None)
     assert spec(chart)["facet"]["field"] == "f0"
-    assert encodings(chart, "color")[0] == {"value": "#0072B2"}
+    assert encodings(chart, "color")[0] == {"value": "#07469b"}
     with pytest.raises(rf.MissingColumnError):
         band(grid=5).roc.chart(detail="fold")

@@ -63,7 +63,7 @@ def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
     charts = [rf.chart(table, **option) for option in options]
     assert lines(charts[0]) == 4
     assert lines(charts[1]) == 4
-    assert svg(charts[4]).count('fill="#0072B2" stroke="white"') == 2
+    assert svg(charts[4]).count('fill="#07469b" stroke="#ffffff"') == 2
     everything = {"hull": True, "costs": COSTS, "ties": True, "mark": {"x": 0.5}}
     together = rf.chart(table, **everything) + rf.chart(table.roc.average(over="model", grid=5))
     assert "mark-area" in svg(together)

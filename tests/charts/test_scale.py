@@ -7,10 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import polars as pl
 import pytest
-from tests.charts.test_thin import farthest
 
 import rocframe as rf
 from tests.charts.test_chart import lines, records, strict
+from tests.curves.test_thin import farthest
 
 NORMAL = np.vectorize(NormalDist().inv_cdf)
 PAIRS = [("roc", "normal_deviate")] + [

@@ -160,7 +160,7 @@ def test_names_and_values_are_text_wherever_they_stand():
 
 
 @pytest.mark.parametrize(
-    "name", ["value", "metric", "n_curves", "mean_auc", "statistic", "#0072B2"]
+    "name", ["value", "metric", "n_curves", "mean_auc", "statistic", "#07469b"]
 )
 def test_group_columns_may_have_the_names_of_other_tables(name):
     rows = log().with_columns(pl.lit("x").alias(name), pl.col("model").alias("fold"))
@@ -170,14 +170,14 @@ def test_group_columns_may_have_the_names_of_other_tables(name):
 
 
 def test_a_group_that_is_called_like_a_color_keeps_its_name():
-    read = Reader(write(log(["#0072B2", "#8a8a8a"])))
+    read = Reader(write(log(["#07469b", "#59636e"])))
     (scale,) = {
         json.dumps(layer["encoding"]["color"]["scale"])
         for spec in read.curves()
         for layer in spec["layer"]
         if "scale" in layer.get("encoding", {}).get("color", {})
     }
-    assert json.loads(scale)["domain"] == ["#0072B2", "#8a8a8a"]
+    assert json.loads(scale)["domain"] == ["#07469b", "#59636e"]
     assert all(color.startswith("var(--color-") for color in json.loads(scale)["range"])
 
 
