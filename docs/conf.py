@@ -36,7 +36,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
-html_sidebars = {page: [] for page in ("index", "guide", "tables", "numbers", "changelog")}
+html_sidebars = {
+    page: [] for page in ("index", "guide", "gallery", "tables", "numbers", "changelog")
+}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+from pictures import DIGESTS, digest, pictures
 
 import rocframe as rf
 
-IMAGES = Path(__file__).parent / "images"
+HERE = Path(__file__).parent
 
 
 def main() -> None:
@@ -14,9 +17,14 @@ def main() -> None:
     votes = rf.datasets.vote()
     for kind in ("roc", "precision_recall", "det", "lift"):
         chart = rf.curve(votes, "label", "score", by="model", kind=kind).roc.chart()
-        chart.save(IMAGES / f"{kind}.png", ppi=100)
+        chart.save(HERE / "images" / f"{kind}.png", ppi=100)
     areas = rf.auc(votes, "label", "score", by="model")
-    areas.roc.chart().save(IMAGES / "auc.png", ppi=100)
+    areas.roc.chart().save(HERE / "images" / "auc.png", ppi=100)
+    charts = pictures()
+    for image, chart in charts.items():
+        chart.save(HERE / image, ppi=100)
+    digests = {Path(image).name: digest(chart) for image, chart in charts.items()}
+    DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 # The kinds that can be drawn with an option.
 HAVING = {
-    "hull": ("roc", "gain"),
+    "hull": ("roc", "gain", "lift_chart"),
     "costs": ("roc",),
     "prevalence": ("roc",),
-    "ties": ("roc", "gain"),
+    "ties": ("roc", "gain", "lift_chart"),
 }
 MOST = 10  # values that a description lists
 

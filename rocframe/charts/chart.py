@@ -105,8 +105,8 @@ def chart(
         0, and with normal deviates 1, are then infinitely far: lines leave the picture there, and
         points at 0 are not in it.
     hull
-        Draw the upper convex hull of each curve as a thin dashed line, for roc and gain: no
-        threshold between its corners is the best one at any costs.
+        Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
+        lift_chart: no threshold between its corners is the best one at any costs.
     costs
         What a `tp`, `fp`, `fn`, `tn` costs; 0 where not named. With it, or with `prevalence`, a
         thin line of equal expected cost touches each roc curve at the row that costs least (of
@@ -120,8 +120,8 @@ def chart(
         `at`, whose group columns say which curves its points are on; or up to six such by name,
         as a mapping, each with a shape of its own.
     ties
-        Fill the area between the best and the worst order of tied rows, for roc and gain, as far
-        as it shows beside the line. The description of the chart has both areas.
+        Fill the area between the best and the worst order of tied rows, for roc, gain and
+        lift_chart, as far as it shows beside the line. The description has both areas.
 
     Returns
     -------

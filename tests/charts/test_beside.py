@@ -78,7 +78,7 @@ def test_side_by_side_each_kind_can_keep_its_areas(table):
     assert {f"a (AUC {auc:.3f})", f"a (AP {ap:.3f})"} <= set(shown)
 
 
-@pytest.mark.parametrize("kind", ["roc", "gain"])
+@pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
 @settings(max_examples=15)
 @given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_a_hull_has_the_rows_that_no_line_between_two_others_reaches(kind, rows):
@@ -181,7 +181,7 @@ def test_names_of_marks_have_shapes_in_a_legend(table):
     assert {"model's own", "chosen", "a (AUC"} & set(texts(chart)) == {"model's own", "chosen"}
 
 
-@pytest.mark.parametrize("kind", ["roc", "gain"])
+@pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
 def test_ties_fill_the_area_between_both_orders(table, kind):
     chart = rf.chart(table, kind=kind, ties=True)
     for name, record in zip("ab", parts(chart, "tie"), strict=True):
@@ -193,7 +193,8 @@ def test_ties_fill_the_area_between_both_orders(table, kind):
             filled += abs(sum(a * d - c * b for (a, b), (c, d) in pairwise(zip(x, y, strict=True))))
         tp, fp = rows["tp"].diff().drop_nulls(), rows["fp"].diff().drop_nulls()
         pos, neg = rows["tp"][-1], rows["fp"][-1]
-        area = (tp * fp).sum() / (pos * (neg if kind == "roc" else pos + neg))
+        high = 1 if kind == "lift_chart" else pos
+        area = (tp * fp).sum() / (high * (neg if kind == "roc" else pos + neg))
         assert filled / 2 == pytest.approx(area, rel=1e-5)
         assert len(set(record["box"])) == (tp * fp > 0).sum()
 
@@ -241,8 +242,8 @@ def test_a_panel_without_a_curve_is_drawn_and_says_why():
 @pytest.mark.parametrize(
     ("option", "value", "kind", "having"),
     [
-        ("hull", True, "det", "'roc', 'gain'"),
-        ("ties", True, "pr", "'roc', 'gain'"),
+        ("hull", True, "det", "'roc', 'gain', 'lift_chart'"),
+        ("ties", True, "pr", "'roc', 'gain', 'lift_chart'"),
         ("costs", COSTS, "gain", "'roc'"),
         ("prevalence", 0.1, "pr", "'roc'"),
     ],

@@ -1,0 +1,64 @@
+"""The gallery → its pictures: each is the `chart` of the lines above it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+GALLERY = HERE / "gallery.md"
+DIGESTS = HERE / "images" / "gallery" / "digests.json"
+PART = re.compile(
+    r"^```python\n(?P<code>.*?)^```$|^!\[[^\]]*\]\((?P<image>[^)]*)\)$", re.MULTILINE | re.DOTALL
+)
+
+
+def pictures() -> dict[str, Any]:
+    """Run the gallery; return the chart of each image, by its path."""
+    source = GALLERY.read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    found: dict[str, Any] = {}
+    for part in PART.finditer(source):
+        if part["image"]:
+            found[part["image"]] = namespace.pop("chart")
+            continue
+        line = source.count("\n", 0, part.start("code"))
+        with redirect_stdout(StringIO()):
+            exec(compile("\n" * line + part["code"], GALLERY, "exec", dont_inherit=True), namespace)
+    return found
+
+
+def digest(chart: Any) -> str:
+    """Return what tells one chart from another.
+
+    Neither the release of Vega-Lite that it is for nor the last digits of its numbers do: those
+    may differ from one processor to the next.
+    """
+    spec = chart.to_dict()
+    spec.pop("$schema", None)
+    spec.pop("config", None)
+    text = json.dumps(_rough(spec), sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _rough(part: Any) -> Any:
+    match part:
+        # Names of data are made of what is in them, to the last digit.
+        case {"datasets": sets, **rest}:
+            return [_rough(rest), *map(_rough, sets.values())]
+        case {"name": str(name)} if name.startswith("data-"):
+            return None
+        case dict():
+            return {key: _rough(value) for key, value in part.items()}
+        case list():
+            return [*map(_rough, part)]
+        case str() if part.startswith("[{"):
+            return _rough(json.loads(part))
+        case float():
+            return float(f"{part:.6g}")
+    return part
