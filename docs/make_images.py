@@ -21,6 +21,7 @@ def main() -> None:
     areas = rf.auc(votes, "label", "score", by="model")
     areas.roc.chart().save(HERE / "images" / "auc.png", ppi=100)
     charts = pictures()
+    DIGESTS.parent.mkdir(exist_ok=True)
     for image, chart in charts.items():
         chart.save(HERE / image, ppi=100)
     digests = {Path(image).name: digest(chart) for image, chart in charts.items()}
