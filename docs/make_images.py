@@ -23,7 +23,7 @@ def main() -> None:
     charts = pictures()
     DIGESTS.parent.mkdir(exist_ok=True)
     for image, chart in charts.items():
-        chart.save(HERE / image, ppi=100)
+        chart.save(HERE / image, ppi=80)
     digests = {Path(image).name: digest(chart) for image, chart in charts.items()}
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 
