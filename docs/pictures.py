@@ -50,15 +50,17 @@ def _rough(part: Any) -> Any:
     match part:
         # Names of data are made of what is in them, to the last digit.
         case {"datasets": sets, **rest}:
-            return [_rough(rest), *map(_rough, sets.values())]
+            rough: Any = [_rough(rest), *map(_rough, sets.values())]
         case {"name": str(name)} if name.startswith("data-"):
-            return None
+            rough = None
         case dict():
-            return {key: _rough(value) for key, value in part.items()}
+            rough = {key: _rough(value) for key, value in part.items()}
         case list():
-            return [*map(_rough, part)]
+            rough = [*map(_rough, part)]
         case str() if part.startswith("[{"):
-            return _rough(json.loads(part))
+            rough = _rough(json.loads(part))
         case float():
-            return float(f"{part:.6g}")
-    return part
+            rough = float(f"{part:.6g}")
+        case _:
+            rough = part
+    return rough

@@ -108,7 +108,10 @@ def fold_auc(
     Notes
     -----
     The intervals are about the models that were fitted, on other test rows: they do not know how
-    models fitted on other rows would differ. The spread between folds tells some of that.
+    models fitted on other rows would differ. The spread between folds tells some of that. They
+    take folds to share no row. Where an instance is in several, as in repeated cross-validation or
+    once for each class, limits are too narrow: say `ci=None` there; for classes `multiclass_auc`
+    has intervals.
 
     References
     ----------

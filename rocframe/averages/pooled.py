@@ -143,7 +143,8 @@ def _check_together(
     if apart.any():
         raise BrokenCurveError.of(
             "curves: curves that were made with other thresholds= than each other cannot be pooled",
-            "Make them without thresholds=, or all with the same.",
+            "Make them without thresholds=, or all with the same; a filter on rows of curves, too, "
+            "leaves other ones in each.",
         )
 
 

@@ -102,9 +102,9 @@ def whole_lists(
             raise OptionValueError.of(
                 "scores",
                 name,
-                f"there are {size} classes, and {counted(int(wrong.sum()))} with another number "
-                "of scores",
-                f"The first{place and f', where {place},'} has {shown(value)}.\n"
+                # Other rows pass elsewhere at the same time: how many are wrong, nobody knows.
+                f"there are {size} classes, and a row with another number of scores",
+                f"That row{place and f', where {place},'} has {shown(value)}.\n"
                 "Mend such rows, or leave them out with .filter().",
             )
         return held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
 
@@ -23,9 +23,11 @@ from rocframe.vocabulary import MODEL
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from rocframe.averages.fold_areas import Interval
     from rocframe.report.asked import Asked
 
 METRICS = ("average_precision", "ks")
+CLASS = "class"  # as one_vs_rest names the class that a row is about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,20 +118,33 @@ def _metrics(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:
 
 
 def _folds(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:
-    from rocframe.averages.fold_areas import Interval
-
     return fold_auc(
         predictions,
         **asked.predictions,
         over=str(asked.averaged),
         by=[name for name in asked.keys if name != asked.averaged] or None,
-        ci=asked.ci if asked.ci in get_args(Interval) else None,  # type: ignore[arg-type]
+        ci=_limits(asked),
         level=asked.level,
     )
 
 
+def _limits(asked: Asked) -> Interval | None:
+    """Return the method of the limits of a mean of areas, if it has any.
+
+    Classes share their instances: limits that take these to be others would be too narrow.
+    """
+    from rocframe.averages.fold_areas import Interval
+
+    if asked.averaged == CLASS or asked.ci not in get_args(Interval):
+        return None
+    return cast("Interval", asked.ci)
+
+
 def _mean(curves: pl.DataFrame, asked: Asked, kind: Any) -> pl.DataFrame:
-    return average(curves, over=str(asked.averaged), kind=kind, level=asked.level)
+    over = str(asked.averaged)
+    if over == CLASS:
+        return average(curves, over=over, kind=kind, interval=None)
+    return average(curves, over=over, kind=kind, level=asked.level)
 
 
 def _comparison(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:

@@ -590,7 +590,8 @@ def test_curves_at_different_thresholds_are_not_pooled():
         rf.average(pl.concat([one, two]), method="pooled")
     assert str(caught.value) == (
         "curves: curves that were made with other thresholds= than each other cannot be pooled.\n"
-        "Make them without thresholds=, or all with the same."
+        "Make them without thresholds=, or all with the same; a filter on rows of curves, too, "
+        "leaves other ones in each."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")

@@ -110,8 +110,8 @@ BOTH = [
      "classes='a': the name stands there more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
      rf.OptionValueError,
-     ("scores='p': there are 2 classes, and 2 rows with another number of scores.\n"
-     "The first, where key=9, has [0.1].\nMend such rows, or leave them out with .filter().")),
+     ("scores='p': there are 2 classes, and a row with another number of scores.\n"
+     "That row, where key=9, has [0.1].\nMend such rows, or leave them out with .filter().")),
     (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
      ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
      "Add them to classes=, or")),

@@ -439,6 +439,6 @@ def test_a_list_that_is_short_is_shown():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(packed, "truth", "p", classes=["a", "b"])
     assert str(caught.value) == (
-        "scores='p': there are 2 classes, and 1 row with another number of scores.\n"
-        "The first has [0.5].\nMend such rows, or leave them out with .filter()."
+        "scores='p': there are 2 classes, and a row with another number of scores.\n"
+        "That row has [0.5].\nMend such rows, or leave them out with .filter()."
     )
