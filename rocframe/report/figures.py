@@ -68,10 +68,12 @@ def curve_figures(
         if not groups.height:
             continue
         if mean is None:
-            lines = chart(_of(curves, groups), kind=kind, color=drawn.color)
+            lines = chart(of_groups(curves, groups), kind=kind, color=drawn.color)
             figures.append(_figure(lines, name, drawn))
         elif groups.height > 1:
-            figures.append(_figure(chart(_thin(_of(mean, groups)), color=drawn.color), name, drawn))
+            figures.append(
+                _figure(chart(_thin(of_groups(mean, groups)), color=drawn.color), name, drawn)
+            )
         if mean is not None and (groups.height == 1 or drawn.panel is None):
             figures += _spread(curves, mean, kind, drawn, groups)
     # A page without a single curve has its axes all the same.
@@ -86,9 +88,9 @@ def _spread(
     texts = [spelled(groups.get_column(key)) for key in keys]
     for place, group in enumerate(groups.head(MOST_PANELS).iter_slices(1)):
         lines = chart(
-            _of(curves, group), kind=kind, color=drawn.color, detail=[str(drawn.averaged)]
+            of_groups(curves, group), kind=kind, color=drawn.color, detail=[str(drawn.averaged)]
         )
-        bold = chart(_of(mean, group), color=drawn.color)
+        bold = chart(of_groups(mean, group), color=drawn.color)
         both = cast("alt.LayerChart", lines) + cast("alt.LayerChart", bold)
         named = zip(keys, texts, strict=True)
         name = ", ".join(f"{legible(key)} = {text[place]}" for key, text in named)
@@ -96,7 +98,7 @@ def _spread(
         yield _figure(both.properties(**said), name or None, drawn)
 
 
-def _of(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+def of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of some groups, which may have fewer keys than the table."""
     on = [column(key) for key in keys_of(groups)]
     if not on:
