@@ -43,7 +43,8 @@ def board_of(curves: pl.DataFrame, drawn: Drawn) -> Board:
     if not groups.height:
         return Board(figure=None, said=NONE)
     try:
-        made = dashboard(of_groups(curves, groups), color=drawn.color)
+        shown = of_groups(curves, groups)
+        made = dashboard(shown, color=drawn.color, threshold=_start(shown))
     except BrokenCurveError:
         return Board(figure=None, said=BROKEN)
     spec = alike(painted(spec_of(made, ours=True)), drawn.colors)
@@ -53,6 +54,12 @@ def board_of(curves: pl.DataFrame, drawn: Drawn) -> Board:
     if drawn.averaged is not None:
         said.insert(0, f"All values of {visible(drawn.averaged)} are taken together.")
     return Board(figure=Figure(spec=spec, name=None), said=" ".join(filter(None, said)))
+
+
+def _start(curves: pl.DataFrame) -> float | None:
+    """Return one half where most scores are shares; the middle of a few that are none is far off."""
+    scores = curves.get_column("threshold")
+    return 0.5 if scores.is_between(0, 1).sum() > scores.is_finite().sum() / 2 else None
 
 
 def _chosen(drawn: Drawn) -> tuple[pl.DataFrame, str]:
