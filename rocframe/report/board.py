@@ -57,7 +57,7 @@ def board_of(curves: pl.DataFrame, drawn: Drawn) -> Board:
 
 
 def _start(curves: pl.DataFrame) -> float | None:
-    """Return one half where most scores are shares; the middle of a few that are none is far off."""
+    """Return one half where most scores are shares, whatever the others are."""
     scores = curves.get_column("threshold")
     return 0.5 if scores.is_between(0, 1).sum() > scores.is_finite().sum() / 2 else None
 
