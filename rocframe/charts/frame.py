@@ -49,7 +49,10 @@ def framed(
     below: Any = subtitle or alt.Undefined
     head = {"title": alt.Title(title, subtitle=below, anchor="start"), "description": description}
     if panel is None:
-        return chart.properties(**head)
+        # In place: .properties copies all layers.
+        for name, value in head.items():
+            setattr(chart, name, value)
+        return chart
     panels = groups[panel]
     header = alt.Header(title=panels.title, labelLimit=0, labelExpr=captioned(captions))
     facet = alt.Facet(f"{panel}:N", sort=list(panels.values), header=header)

@@ -107,13 +107,14 @@ def told(picture: Picture) -> list[alt.Tooltip]:
 
 def unfolded(chart: alt.LayerChart, plane: Plane, *, more: Sequence[str] = ()) -> alt.LayerChart:
     """Give every point of the records a row of its own, and its place on the axes."""
-    chart = chart.transform_flatten([*POINTS, *more]).transform_window(
-        step="row_number()", groupby=["curve"]
-    )
-    if not plane.x.deviate:
-        return chart
-    places = {
-        place: f"quantileNormal(datum.{rate})"
-        for place, rate in zip(fields(plane), ("x", "y"), strict=True)
-    }
-    return chart.transform_calculate(**places)
+    # Altair copies a chart for each transform that is added to it, so not with all its layers.
+    steps = alt.Chart().transform_flatten([*POINTS, *more])
+    steps = steps.transform_window(step="row_number()", groupby=["curve"])
+    if plane.x.deviate:
+        places = {
+            place: f"quantileNormal(datum.{rate})"
+            for place, rate in zip(fields(plane), ("x", "y"), strict=True)
+        }
+        steps = steps.transform_calculate(**places)
+    chart.transform = steps.transform
+    return chart

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 GAINS = ("expected_cost", "net_benefit")
 NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)
-WIDTH, HIGH = 68, 24  # pixels of a number, and of a row
+WIDTH, HIGH = 72, 24  # pixels of a number, and of a row
 NONE = "–"
 
 # Of each count: what it is, what was called, and out of what it is a share.
@@ -98,7 +98,7 @@ def matrix_panel(linked: Linked) -> alt.LayerChart:
         layer=layers,
         width=SIDE,
         height=HEIGHT,
-        title=titled("Confusion matrix", "darker: more of the class"),
+        title=titled("Confusion matrix", "stronger: more of the class"),
     )
 
 

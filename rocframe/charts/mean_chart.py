@@ -52,14 +52,18 @@ def _charted(picture: MeanPicture) -> alt.LayerChart | alt.FacetChart:
 def layered(picture: MeanPicture, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     """Lay layers over each other, and give every point of the records a row of its own."""
     side = side_of(picture.panel)
-    chart = alt.LayerChart(layer=list(layers), data=held(picture.records), width=side, height=side)
-    chart = chart.transform_flatten(list(POINTS)).transform_window(
-        step="row_number()", groupby=["curve"]
+    steps = alt.Chart().transform_flatten(list(POINTS))
+    steps = steps.transform_window(step="row_number()", groupby=["curve"])
+    if picture.plane.x.deviate:
+        places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
+        steps = steps.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
+    return alt.LayerChart(
+        layer=list(layers),
+        data=held(picture.records),
+        transform=steps.transform,
+        width=side,
+        height=side,
     )
-    if not picture.plane.x.deviate:
-        return chart
-    places = {name: f"quantileNormal(datum.{name})" for name in ENDS}
-    return chart.transform_calculate(u=places.pop("x"), v=places.pop("y"), **places)
 
 
 def lines(picture: MeanPicture, width: float) -> alt.Chart:

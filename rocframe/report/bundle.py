@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocframe.errors import MissingExtraError
+from rocframe.report.kept import kept
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+EMBED = "window.rocframe={embed:vegaEmbed};"
 DRAW = Path(__file__).with_name("fragment.js")
 
 
 @cache
 def embedder() -> str:
     """Define `rocframe.embed`, and nothing else, unless another copy has done so."""
-    code = vl_convert("chart_bundle").javascript_bundle("window.rocframe={embed:vegaEmbed};")
+    library = vl_convert("chart_bundle")
+    # Making it takes two seconds, and of one release it is always the same.
+    code = kept(f"embed-{library.__version__}.js", partial(library.javascript_bundle, EMBED))
     # In a string of the script, these would end or hide it.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     return f"if(!window.rocframe)(()=>{{{code}}})();"

@@ -68,10 +68,11 @@ def curve_figures(
         if not groups.height:
             continue
         if mean is None:
-            lines = chart(_of(curves, groups), kind=kind, color=drawn.color)
+            lines = chart(of_groups(curves, groups), kind=kind, color=drawn.color)
             figures.append(_figure(lines, name, drawn))
         elif groups.height > 1:
-            figures.append(_figure(chart(_thin(_of(mean, groups)), color=drawn.color), name, drawn))
+            thin = chart(_thin(of_groups(mean, groups)), color=drawn.color)
+            figures.append(_figure(thin, name, drawn))
         if mean is not None and (groups.height == 1 or drawn.panel is None):
             figures += _spread(curves, mean, kind, drawn, groups)
     # A page without a single curve has its axes all the same.
@@ -85,18 +86,28 @@ def _spread(
     keys = keys_of(groups)
     texts = [spelled(groups.get_column(key)) for key in keys]
     for place, group in enumerate(groups.head(MOST_PANELS).iter_slices(1)):
-        lines = chart(
-            _of(curves, group), kind=kind, color=drawn.color, detail=[str(drawn.averaged)]
+        lines = _spec(
+            chart(
+                of_groups(curves, group),
+                kind=kind,
+                color=drawn.color,
+                detail=[str(drawn.averaged)],
+            )
         )
-        bold = chart(_of(mean, group), color=drawn.color)
-        both = cast("alt.LayerChart", lines) + cast("alt.LayerChart", bold)
+        bold = _spec(chart(of_groups(mean, group), color=drawn.color))
         named = zip(keys, texts, strict=True)
         name = ", ".join(f"{legible(key)} = {text[place]}" for key, text in named)
-        said = {"description": lines.description, "title": lines.title}
-        yield _figure(both.properties(**said), name or None, drawn)
+        yield _colored(_over(lines, bold), name or None, drawn)
 
 
-def _of(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Lay one chart on another, which keeps its title: Altair takes longer than all else here."""
+    data = below.pop("datasets", {}) | above.pop("datasets", {})
+    layer = {part: above[part] for part in ("data", "transform", "layer")}
+    return {**below, "layer": [*below["layer"], layer], "datasets": data}
+
+
+def of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of some groups, which may have fewer keys than the table."""
     on = [column(key) for key in keys_of(groups)]
     if not on:
@@ -112,7 +123,15 @@ def _thin(mean: pl.DataFrame) -> pl.DataFrame:
 
 
 def _figure(picture: alt.TopLevelMixin, name: str | None, drawn: Drawn) -> Figure:
-    spec = alike(painted(spec_of(picture, ours=True)), drawn.colors)
+    return _colored(_spec(picture), name, drawn)
+
+
+def _spec(picture: alt.TopLevelMixin) -> dict[str, Any]:
+    return spec_of(picture, ours=True)
+
+
+def _colored(spec: Mapping[str, Any], name: str | None, drawn: Drawn) -> Figure:
+    spec = alike(painted(spec), drawn.colors)
     _share_legend(spec, [])
     return Figure(spec=spec, name=name)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocframe.report.board import board_of
 from rocframe.report.bundle import embedder
 from rocframe.report.drawn import Drawn, told
 from rocframe.report.facts import facts, left_out, summary
@@ -74,6 +75,7 @@ def page(report: Report) -> str:
         folds=None if more.folds is None else listed_folds(more.folds),
         few=told(drawn, curves_file),
         sections=_sections(report, drawn),
+        board=board_of(report.tables.curves if more.pooled is None else more.pooled, drawn),
         comparison=None if more.comparison is None else listed_comparison(more.comparison),
         comparison_figure=(None if more.comparison is None else table_figure(more.comparison)),
         remarks=left_out(areas, about, more.remarks),

@@ -31,7 +31,8 @@ OURS = {
     **dict(zip(LIGHT.colors, PAGE.colors, strict=True)),
 }
 # Where strings are no colors, but values of groups, whatever these are called.
-DATA = {"data", "datasets", "domain", "sort", "title", "description"}
+DATA = {"data", "datasets", "domain", "sort", "description"}
+WORDS = {"text", "subtitle"}  # of a title
 
 
 def variables(paint: Paint) -> str:
@@ -48,12 +49,19 @@ def sheets() -> dict[str, str]:
 
 def painted(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Put the names of colors in the place of ours; data stay as they are."""
-    return {key: part if key in DATA else _painted(part) for key, part in spec.items()}
+    return {key: _part(key, part) for key, part in spec.items()}
+
+
+def _part(key: str, part: Any) -> Any:
+    if key == "title":
+        titled = part.items() if isinstance(part, dict) else ()
+        return {name: one if name in WORDS else _painted(one) for name, one in titled} or part
+    return part if key in DATA else _painted(part)
 
 
 def _painted(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: part if key in DATA else _painted(part) for key, part in value.items()}
+        return {key: _part(key, part) for key, part in value.items()}
     if isinstance(value, list):
         return [_painted(part) for part in value]
     return OURS.get(value, value) if isinstance(value, str) else value
@@ -69,7 +77,9 @@ def alike(spec: Mapping[str, Any], values: list[str]) -> dict[str, Any]:
     """
     if len(values) > MOST:
         return dict(spec)
-    return {key: part if key in DATA else _alike(part, values) for key, part in spec.items()}
+    return {
+        key: part if key in {*DATA, "title"} else _alike(part, values) for key, part in spec.items()
+    }
 
 
 def _alike(value: Any, values: list[str]) -> Any:
@@ -77,7 +87,10 @@ def _alike(value: Any, values: list[str]) -> Any:
         return [_alike(part, values) for part in value]
     if not isinstance(value, dict):
         return value
-    changed = {key: part if key in DATA else _alike(part, values) for key, part in value.items()}
+    changed = {
+        key: part if key in {*DATA, "title"} else _alike(part, values)
+        for key, part in value.items()
+    }
     scale = changed.get("scale")
     domain = scale.get("domain") if isinstance(scale, dict) else None
     if changed.get("type") == "nominal" and domain and set(domain) <= set(values):

@@ -42,10 +42,11 @@ class Tables:
 class More:
     """What is said beside: metrics in the rows of the areas, means over folds, differences.
 
-    `remarks` say what could not be had, and why.
+    `pooled` has the curves of all rows of each mean. `remarks` say what could not be had, and why.
     """
 
     metrics: pl.DataFrame
+    pooled: pl.DataFrame | None
     folds: pl.DataFrame | None
     means: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
@@ -78,8 +79,11 @@ def more_tables(predictions: pl.DataFrame, asked: Asked, made: Tables) -> More:
             return None
 
     folds: pl.DataFrame | None = None
+    pooled: pl.DataFrame | None = None
     means: dict[str, pl.DataFrame] = {}
     if asked.averaged is not None:
+        rest = [name for name in asked.keys if name != asked.averaged]
+        pooled = curve(predictions, **asked.predictions, by=rest or None)
         folds = tried("No mean of the areas:", lambda: _folds(predictions, asked))
         for kind in asked.kinds:
             mean = tried("No mean curves:", partial(_mean, made.curves, asked, kind))
@@ -92,6 +96,7 @@ def more_tables(predictions: pl.DataFrame, asked: Asked, made: Tables) -> More:
         comparison = tried("No comparison:", lambda: _comparison(predictions, asked))
     return More(
         metrics=_metrics(predictions, asked),
+        pooled=pooled,
         folds=folds,
         means=means,
         comparison=comparison,

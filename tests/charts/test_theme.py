@@ -101,12 +101,14 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
     installed = tmp_path / "themes-1.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
-    lines = [f"{name} = {target}" for name, target in points.items()]
+    # The package may be installed where this runs: names twice are an error.
+    lines = [f"tried_{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     code = (
         "import altair as alt, rocframe.charts.theme as ours\n"
-        f"assert {name!r} in alt.theme.names() and alt.theme.active == 'default'\n"
-        f"with alt.theme.enable({name!r}):\n"
+        f"name = {f'tried_{name}'!r}\n"
+        "assert name in alt.theme.names() and alt.theme.active == 'default'\n"
+        "with alt.theme.enable(name):\n"
         "    print(alt.theme.get()()['config']['background'])\n"
         "print(alt.theme.active)\n"
     )

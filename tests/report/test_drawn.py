@@ -4,7 +4,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from rocframe.report.drawn import MOST_COLORS, MOST_CURVES, MOST_PANELS, Drawn, drawn_groups, told
-from rocframe.report.figures import _of
+from rocframe.report.figures import of_groups
 
 
 def areas(**keys):
@@ -53,7 +53,7 @@ def test_the_curves_of_groups_are_found_by_all_their_keys():
     keys = {"a": [1, 1, None], "b": [None, 2.0, float("nan")]}
     curves = pl.DataFrame({**keys, "threshold": [1.0, 2.0, 3.0]})
     for row in range(3):
-        assert_frame_equal(_of(curves, areas(**keys)[row]), curves[row])
+        assert_frame_equal(of_groups(curves, areas(**keys)[row]), curves[row])
 
 
 def test_a_second_key_has_panels_those_with_the_most_rows():
