@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.averages.averaged import values_of, with_infinite
+from rocframe.averages.coarse import coarse
 from rocframe.averages.grids import common_tasks, single_tasks
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.members import Members, members_of
@@ -42,6 +43,7 @@ class Work:
     track: Track
     path: Path | None
     streams: list[tuple[int, ...]]
+    coarse: NDArray[np.bool_] | None
 
     def own(self, group: int) -> NDArray[np.float64]:
         """Return the values that some curve of a group has, or so many of them."""
@@ -64,12 +66,14 @@ class Work:
         """Find the place on each curve that has each value."""
         if self.path is not None:
             return self.path.places(curve, values, nearest=self.held.nearest)
-        return (places_near if self.held.nearest else places_above)(self.track, curve, values)
+        if self.held.nearest:
+            return places_near(self.track, curve, values)
+        return places_above(self.track, curve, values, self.coarse)
 
 
 def held_means(curves: Curves, held: Held, plan: Plan) -> pl.DataFrame:
     """Return the means of each group, value after value."""
-    return _means(members_of(curves, plan.over, plan.weights), held, plan)
+    return _means(members_of(curves, plan.over, plan.weights, plan.weighted_by), held, plan)
 
 
 def held_pooled(curves: Curves, kind: Kind, held: Held, plan: Plan) -> pl.DataFrame:
@@ -105,6 +109,7 @@ def _means(
         track=Track.of(curves, THRESHOLD) if path is None else path.track,
         path=path,
         streams=stream_keys(members.keys),
+        coarse=coarse(curves) if path is None else None,
     )
     schema = held.schema
     parts: dict[str | int, list[NDArray[Any]]] = {name: [] for name in schema}

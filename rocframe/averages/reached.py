@@ -103,6 +103,9 @@ class Path:
         sought = values if self.exact else _settled(values, self.measure.bounds)
         value = self._within(curve, sought)
         row, there = self._reached(curve, value)
+        # Left of its first row a curve finds no positives, whatever it jumps to there.
+        first = self.track.curves.starts[curve][:, None]
+        row = np.where(there & (value > sought), first, row)
         segments = self._segments(row, value, there)
         above, below, mix = segments
         between = above != below
