@@ -44,7 +44,7 @@ class Work:
 def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
     """Return the averaged curve of each group, point after point."""
     axes = plan.averaged(kind)
-    members = members_of(curves, plan.over, plan.weights)
+    members = members_of(curves, plan.over, plan.weights, plan.weighted_by)
     work = Work(
         members=members,
         track=Track.of(curves, kind.x if axes == (kind.y,) else kind.y),
