@@ -329,7 +329,7 @@ def _check_full(table: Layout, method: str, held: Held | None) -> None:
     at_threshold = THRESHOLD in {method, None if held is None else held.name}
     if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFIED):
         raise BrokenCurveError.of(
-            "curves: simplified curves lack rows, and so what is called at a threshold is not known",
+            "curves: simplified curves lack rows, so what is called at a threshold is not known",
             "Average the full curves, made without max_error=; or hold a rate fixed.",
         )
 

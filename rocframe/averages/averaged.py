@@ -11,14 +11,17 @@ import polars as pl
 from rocframe.averages.coarse import coarse
 from rocframe.averages.grids import ranges, tasks
 from rocframe.averages.means import Cell, limits
+from rocframe.averages.measures import Measure
 from rocframe.averages.members import members_of
 from rocframe.averages.places import Track, places_above, places_at
 from rocframe.counting.draws import stream_keys
-from rocframe.curves.mean import SPREAD, mean_schema
-from rocframe.rates import NAMES
-from rocframe.vocabulary import CONFUSION
+from rocframe.curves.held import spread_of
+from rocframe.curves.mean import mean_schema
+from rocframe.formulas import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from rocframe.averages.grids import Task
@@ -35,7 +38,7 @@ class Work:
 
     members: Members
     track: Track
-    axes: tuple[str, ...]
+    axes: tuple[Measure, ...]
     plan: Plan
     streams: list[tuple[int, ...]]
     coarse: NDArray[np.bool_] | None
@@ -48,7 +51,7 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
     work = Work(
         members=members,
         track=Track.of(curves, kind.x if axes == (kind.y,) else kind.y),
-        axes=axes,
+        axes=tuple(Measure.of("kind", axis, Settings()) for axis in axes),
         plan=plan,
         streams=stream_keys(members.keys),
         coarse=coarse(curves) if plan.method == "threshold" else None,
@@ -96,37 +99,36 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     values = np.repeat(task.values, len(several), axis=1)
     shape = (len(groups), values.shape[1])
 
-    def cell(take: str) -> Cell:
-        sides = [_taken(places, take) for places in several]
-        together = np.stack(sides, axis=2).reshape(len(curve), -1)
+    def cell(take: Callable[[Places], NDArray[np.float64]]) -> Cell:
+        together = np.stack([take(places) for places in several], axis=2).reshape(len(curve), -1)
         together[~members.usable[rows]] = np.nan
         return Cell(values=together, weight=members.weight[rows], starts=starts)
 
     columns: dict[str, NDArray[Any]] = {}
     for axis in work.axes:
-        some = cell(axis)
+        some = cell(axis.of_places)
         mean = some.mean
         sd = some.sd(mean)
-        whole = Track(name=axis, curves=track.curves, pos=track.pos, neg=track.neg)
         spread = limits(
             some,
             mean,
             sd,
             plan,
             curves=sizes,
-            rows=whole.total(curve),
+            rows=axis.out_of(track)[curve],
             streams=[work.streams[group] for group in groups],
-            bounds=(0.0, np.inf) if axis in CONFUSION else NAMES[axis].bounds,
+            bounds=axis.bounds,
         )
-        columns |= dict(zip((f"{axis}_{part}" for part in SPREAD), (sd, *spread), strict=True))
-        columns |= {axis: mean, "n_curves": some.count}
+        columns |= dict(zip(spread_of(axis.name), (mean, sd, *spread), strict=True))
+        columns["n_curves"] = some.count
     if plan.sides:
         columns["side"] = np.tile(np.array(["left", "right"], object), (shape[0], shape[1] // 2))
     columns["ci_level"] = np.full(shape, np.nan if plan.interval is None else plan.level)
     fixed = np.broadcast_to(values, shape)
     if plan.method == "threshold":
         return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
-    thresholds = dict(zip(("threshold_mean", "threshold_sd"), with_infinite(cell("")), strict=True))
+    told = with_infinite(cell(_threshold))
+    thresholds = dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
     return columns | {track.name: fixed} | thresholds
 
 
@@ -145,9 +147,9 @@ def _found(
     return [places_at(track, curve, values, end) for end in ends]
 
 
-def _taken(places: Places, name: str) -> NDArray[np.float64]:
-    """Return a rate of the places, or their thresholds."""
-    return places.rate(name) if name else np.where(places.there, places.threshold, np.nan)
+def _threshold(places: Places) -> NDArray[np.float64]:
+    """Return the threshold of each place that there is."""
+    return np.where(places.there, places.threshold, np.nan)
 
 
 def with_infinite(cell: Cell) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

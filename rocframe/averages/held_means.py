@@ -181,7 +181,7 @@ def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
             sd,
             plan,
             curves=members.sizes[groups],
-            rows=_totals(work.track, measure)[curve],
+            rows=measure.out_of(work.track)[curve],
             streams=work.streams[groups],
             bounds=measure.bounds,
         )
@@ -189,12 +189,6 @@ def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
         columns |= dict(zip(spread_of(measure.name), drawn, strict=True))
         columns[i] = some.count
     return columns
-
-
-def _totals(track: Track, measure: Measure) -> NDArray[np.float64]:
-    """Return how many rows of each curve a metric is a share of, where it is of fixed ones."""
-    whole = measure.whole or ()
-    return track.pos * ("tp" in whole) + track.neg * ("tn" in whole)
 
 
 def _note(measures: tuple[Measure, ...]) -> pl.Expr:

@@ -712,7 +712,7 @@ def test_simplified_curves_are_not_read_at_thresholds(options):
         with pytest.raises(rf.BrokenCurveError) as caught:
             rf.average(some, **options)
         assert str(caught.value) == (
-            "curves: simplified curves lack rows, and so what is called at a threshold is not "
+            "curves: simplified curves lack rows, so what is called at a threshold is not "
             "known.\nAverage the full curves, made without max_error=; or hold a rate fixed."
         )
     kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
