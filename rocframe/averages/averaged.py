@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rocframe.averages.coarse import coarse
+from rocframe.averages.gathered import Gathered
 from rocframe.averages.grids import ranges, tasks
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.measures import Measure
@@ -22,6 +22,7 @@ from rocframe.formulas import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.averages.grids import Task
@@ -56,37 +57,13 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
         streams=stream_keys(members.keys),
         coarse=coarse(curves) if plan.method == "threshold" else None,
     )
-    schema = mean_schema(kind, axes, sides=plan.sides)
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema}
-    groups = [np.zeros(0, np.uint32)]
+    made = Gathered(members=members, schema=mean_schema(kind, axes, sides=plan.sides))
     for task in tasks(members, work.track, plan):
-        found = _averaged(work, task)
-        shape = found["n_curves"].shape
+        columns = _averaged(work, task)
+        shape = columns["n_curves"].shape
         known = np.repeat(~np.isnan(task.values), shape[1] // task.values.shape[1], axis=1)
-        known = np.broadcast_to(known, shape)
-        groups.append(np.repeat(task.groups.astype(np.uint32), known.sum(axis=1)))
-        notes = np.array([members.notes[group] for group in task.groups], object)
-        found["note"] = np.repeat(notes[:, None], shape[1], axis=1)
-        for name, several in parts.items():
-            several.append(found[name][known])
-    place = np.concatenate(groups)
-    places = pl.Series(place)
-    keys = members.keys
-    table = keys[places] if keys.width else pl.DataFrame(height=len(places))
-    made = table.with_columns(
-        pl.Series(name, values_of(parts[name]), dtype, nan_to_null=True)
-        for name, dtype in schema.items()
-    )
-    # Groups with about as many values were worked on together.
-    return made if places.is_sorted() else made[np.argsort(place, kind="stable")]
-
-
-def values_of(parts: list[NDArray[Any]]) -> Any:
-    """Put the values of a column together, texts as a list."""
-    if not parts:
-        return []
-    whole = np.concatenate(parts)
-    return whole.tolist() if whole.dtype == object else whole
+        made.add(task, columns, np.broadcast_to(known, shape))
+    return made.table()
 
 
 def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
@@ -127,7 +104,7 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     fixed = np.broadcast_to(values, shape)
     if plan.method == "threshold":
         return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
-    told = with_infinite(cell(_threshold))
+    told = cell(_threshold).with_infinite()
     thresholds = dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
     return columns | {track.name: fixed} | thresholds
 
@@ -150,14 +127,3 @@ def _found(
 def _threshold(places: Places) -> NDArray[np.float64]:
     """Return the threshold of each place that there is."""
     return np.where(places.there, places.threshold, np.nan)
-
-
-def with_infinite(cell: Cell) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and spread of thresholds or rates, some of which may be infinite."""
-    ends = np.isinf(cell.values)
-    finite = Cell(values=np.where(ends, 0.0, cell.values), weight=cell.weight, starts=cell.starts)
-    mean = finite.mean
-    sd = finite.sd(mean)
-    high, low = (cell.add((cell.values == end).astype(np.float64)) > 0 for end in (np.inf, -np.inf))
-    mean = np.where(high, np.inf, np.where(low, -np.inf, mean))
-    return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)

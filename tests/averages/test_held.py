@@ -465,3 +465,15 @@ def test_metrics_of_curves_at_given_thresholds_are_known_at_these_only(options):
     # Fold 1 ends at its lowest score and shows nothing; fold 2 has another score below.
     assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
     assert found["fpr"].to_list() == axes["fpr"].to_list() == [0, 0.25, 0, 0.75, 1]
+
+
+@pytest.mark.parametrize("grid", ["union", 7, [0.5, 0.0, -inf]])
+def test_metrics_of_many_groups_at_thresholds_are_those_of_the_axes(grid):
+    sizes = [30, 300, 3, 120, 40]
+    parts = [drawn(i).head(n).with_columns(model=pl.lit(i)) for i, n in enumerate(sizes)]
+    many = rf.curve(pl.concat(parts), "label", "score", by=["model", "fold"])
+    axes = rf.average(many, method="threshold", grid=grid)
+    found = rf.average(many, fixed="threshold", metrics=["fpr", "tpr"], grid=grid)
+    assert found["threshold"].to_list() == axes["threshold_mean"].to_list()
+    axes = axes.drop("threshold_mean", "threshold_sd")
+    assert_frame_equal(found.select(axes.columns), axes, abs_tol=1e-15)
