@@ -156,7 +156,8 @@ def average(
     Notes
     -----
     Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
-    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts.
+    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts. One
+    with unscored negatives begins right of FPR 0, and has a TPR of 0 left of there.
 
     An accuracy or a precision may be reached several times. Then the place with the lowest
     threshold counts, as for an FPR; but the highest for what is said of uncalled rows, as for a
