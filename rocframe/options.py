@@ -50,10 +50,12 @@ def share(argument: str, value: object, wrong: str, todo: str) -> float:
     return number
 
 
-def whole(argument: str, value: object, *, least: int = 1, most: int = LARGEST) -> int:
+def whole(
+    argument: str, value: object, *, least: int = 1, most: int = LARGEST, say: int = 1000
+) -> int:
     """Return a whole number within limits."""
     number = as_number(value)
     if number is None or isinstance(value, bool) or not least <= number <= most or number % 1:
         wrong = f"it is no whole number from {least}" + ("" if most == LARGEST else f" to {most}")
-        raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}=1000.")
+        raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}={say}.")
     return int(number)

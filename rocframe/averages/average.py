@@ -10,14 +10,15 @@ from rocframe.averages.over import as_over
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_schema, pooled_schema
 from rocframe.curves.table import layout, opened
-from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
 from rocframe.quoting import listed
-from rocframe.vocabulary import THRESHOLD, WALK, check_groups
+from rocframe.vocabulary import SIMPLIFIED, THRESHOLD, WALK, check_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocframe.averages.held import Held
     from rocframe.averages.plan import Grid, Method, Spread, Weights
     from rocframe.curves.kinds import KindName
     from rocframe.curves.table import Layout
@@ -155,7 +156,8 @@ def average(
     Notes
     -----
     Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
-    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts.
+    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts. One
+    with unscored negatives begins right of FPR 0, and has a TPR of 0 left of there.
 
     An accuracy or a precision may be reached several times. Then the place with the lowest
     threshold counts, as for an FPR; but the highest for what is said of uncalled rows, as for a
@@ -266,6 +268,7 @@ def average(
         rest = tuple(name for name in table.by if name not in checked.over)
         plan, held = (checked, None) if asked is None else asked.on(shape, checked)
         pooling = plan.method == "pooled" and held is None
+        _check_full(table, plan.method, held)
         if held is not None:
             made = held.schema
         elif pooling:
@@ -320,6 +323,16 @@ def _check_key(name: str, table: Layout) -> None:
         raise MissingColumnError.of("over", name, [*table.by, *table.row])
     keys = f"Its keys are: {listed(table.by)}." if table.by else "It has no keys."
     raise OptionValueError.of("over", name, "it is no key of the table", keys)
+
+
+def _check_full(table: Layout, method: str, held: Held | None) -> None:
+    """Check that curves read at thresholds are not simplified: what others call is not known."""
+    at_threshold = THRESHOLD in {method, None if held is None else held.name}
+    if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFIED):
+        raise BrokenCurveError.of(
+            "curves: simplified curves lack rows, so what is called at a threshold is not known",
+            "Average the full curves, made without max_error=; or hold a rate fixed.",
+        )
 
 
 def _summed(dtype: pl.DataType) -> pl.DataType:

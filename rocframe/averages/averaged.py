@@ -6,19 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rocframe.averages.coarse import coarse
+from rocframe.averages.gathered import Gathered
 from rocframe.averages.grids import ranges, tasks
 from rocframe.averages.means import Cell, limits
+from rocframe.averages.measures import Measure
 from rocframe.averages.members import members_of
 from rocframe.averages.places import Track, places_above, places_at
 from rocframe.counting.draws import stream_keys
-from rocframe.curves.mean import SPREAD, mean_schema
-from rocframe.rates import NAMES
-from rocframe.vocabulary import CONFUSION
+from rocframe.curves.held import spread_of
+from rocframe.curves.mean import mean_schema
+from rocframe.formulas import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.averages.grids import Task
@@ -35,7 +39,7 @@ class Work:
 
     members: Members
     track: Track
-    axes: tuple[str, ...]
+    axes: tuple[Measure, ...]
     plan: Plan
     streams: list[tuple[int, ...]]
     coarse: NDArray[np.bool_] | None
@@ -44,46 +48,22 @@ class Work:
 def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
     """Return the averaged curve of each group, point after point."""
     axes = plan.averaged(kind)
-    members = members_of(curves, plan.over, plan.weights)
+    members = members_of(curves, plan.over, plan.weights, plan.weighted_by)
     work = Work(
         members=members,
         track=Track.of(curves, kind.x if axes == (kind.y,) else kind.y),
-        axes=axes,
+        axes=tuple(Measure.of("kind", axis, Settings()) for axis in axes),
         plan=plan,
         streams=stream_keys(members.keys),
         coarse=coarse(curves) if plan.method == "threshold" else None,
     )
-    schema = mean_schema(kind, axes, sides=plan.sides)
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema}
-    groups = [np.zeros(0, np.uint32)]
+    made = Gathered(members=members, schema=mean_schema(kind, axes, sides=plan.sides))
     for task in tasks(members, work.track, plan):
-        found = _averaged(work, task)
-        shape = found["n_curves"].shape
+        columns = _averaged(work, task)
+        shape = columns["n_curves"].shape
         known = np.repeat(~np.isnan(task.values), shape[1] // task.values.shape[1], axis=1)
-        known = np.broadcast_to(known, shape)
-        groups.append(np.repeat(task.groups.astype(np.uint32), known.sum(axis=1)))
-        notes = np.array([members.notes[group] for group in task.groups], object)
-        found["note"] = np.repeat(notes[:, None], shape[1], axis=1)
-        for name, several in parts.items():
-            several.append(found[name][known])
-    place = np.concatenate(groups)
-    places = pl.Series(place)
-    keys = members.keys
-    table = keys[places] if keys.width else pl.DataFrame(height=len(places))
-    made = table.with_columns(
-        pl.Series(name, values_of(parts[name]), dtype, nan_to_null=True)
-        for name, dtype in schema.items()
-    )
-    # Groups with about as many values were worked on together.
-    return made if places.is_sorted() else made[np.argsort(place, kind="stable")]
-
-
-def values_of(parts: list[NDArray[Any]]) -> Any:
-    """Put the values of a column together, texts as a list."""
-    if not parts:
-        return []
-    whole = np.concatenate(parts)
-    return whole.tolist() if whole.dtype == object else whole
+        made.add(task, columns, np.broadcast_to(known, shape))
+    return made.table()
 
 
 def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
@@ -96,37 +76,36 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     values = np.repeat(task.values, len(several), axis=1)
     shape = (len(groups), values.shape[1])
 
-    def cell(take: str) -> Cell:
-        sides = [_taken(places, take) for places in several]
-        together = np.stack(sides, axis=2).reshape(len(curve), -1)
+    def cell(take: Callable[[Places], NDArray[np.float64]]) -> Cell:
+        together = np.stack([take(places) for places in several], axis=2).reshape(len(curve), -1)
         together[~members.usable[rows]] = np.nan
         return Cell(values=together, weight=members.weight[rows], starts=starts)
 
     columns: dict[str, NDArray[Any]] = {}
     for axis in work.axes:
-        some = cell(axis)
+        some = cell(axis.of_places)
         mean = some.mean
         sd = some.sd(mean)
-        whole = Track(name=axis, curves=track.curves, pos=track.pos, neg=track.neg)
         spread = limits(
             some,
             mean,
             sd,
             plan,
             curves=sizes,
-            rows=whole.total(curve),
+            rows=axis.out_of(track)[curve],
             streams=[work.streams[group] for group in groups],
-            bounds=(0.0, np.inf) if axis in CONFUSION else NAMES[axis].bounds,
+            bounds=axis.bounds,
         )
-        columns |= dict(zip((f"{axis}_{part}" for part in SPREAD), (sd, *spread), strict=True))
-        columns |= {axis: mean, "n_curves": some.count}
+        columns |= dict(zip(spread_of(axis.name), (mean, sd, *spread), strict=True))
+        columns["n_curves"] = some.count
     if plan.sides:
         columns["side"] = np.tile(np.array(["left", "right"], object), (shape[0], shape[1] // 2))
     columns["ci_level"] = np.full(shape, np.nan if plan.interval is None else plan.level)
     fixed = np.broadcast_to(values, shape)
     if plan.method == "threshold":
         return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
-    thresholds = dict(zip(("threshold_mean", "threshold_sd"), with_infinite(cell("")), strict=True))
+    told = cell(_threshold).with_infinite()
+    thresholds = dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
     return columns | {track.name: fixed} | thresholds
 
 
@@ -145,17 +124,6 @@ def _found(
     return [places_at(track, curve, values, end) for end in ends]
 
 
-def _taken(places: Places, name: str) -> NDArray[np.float64]:
-    """Return a rate of the places, or their thresholds."""
-    return places.rate(name) if name else np.where(places.there, places.threshold, np.nan)
-
-
-def with_infinite(cell: Cell) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and spread of thresholds or rates, some of which may be infinite."""
-    ends = np.isinf(cell.values)
-    finite = Cell(values=np.where(ends, 0.0, cell.values), weight=cell.weight, starts=cell.starts)
-    mean = finite.mean
-    sd = finite.sd(mean)
-    high, low = (cell.add((cell.values == end).astype(np.float64)) > 0 for end in (np.inf, -np.inf))
-    mean = np.where(high, np.inf, np.where(low, -np.inf, mean))
-    return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
+def _threshold(places: Places) -> NDArray[np.float64]:
+    """Return the threshold of each place that there is."""
+    return np.where(places.there, places.threshold, np.nan)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rocframe.averages.averaged import values_of, with_infinite
-from rocframe.averages.grids import common_tasks, single_tasks
+from rocframe.averages.coarse import coarse
+from rocframe.averages.gathered import Gathered
+from rocframe.averages.grids import common_tasks, ranges, single_tasks, tasks
 from rocframe.averages.means import Cell, limits
 from rocframe.averages.members import Members, members_of
 from rocframe.averages.places import Track, places_above
@@ -18,14 +19,16 @@ from rocframe.averages.reached import Path, places_near
 from rocframe.counting.draws import stream_keys
 from rocframe.curves.held import spread_of
 from rocframe.curves.table import layout, opened
+from rocframe.frames import private_names
 from rocframe.vocabulary import THRESHOLD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from rocframe.averages.grids import Task
     from rocframe.averages.held import Held
-    from rocframe.averages.measures import Measure
     from rocframe.averages.places import Places
     from rocframe.averages.plan import Plan
     from rocframe.curves.kinds import Kind
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Work:
-    """What all pieces of the work share; `path` is None where thresholds are fixed."""
+    """What all pieces of the work share; `path` is None where thresholds are fixed.
+
+    `counts` names for each metric a column that says how many curves have it.
+    """
 
     held: Held
     plan: Plan
@@ -42,34 +48,44 @@ class Work:
     track: Track
     path: Path | None
     streams: list[tuple[int, ...]]
+    coarse: NDArray[np.bool_] | None
+    counts: dict[str, str]
 
     def own(self, group: int) -> NDArray[np.float64]:
         """Return the values that some curve of a group has, or so many of them."""
+        assert self.path is not None
         members, grid = self.members, self.held.grid
         some = slice(members.starts[group], members.starts[group + 1])
-        used = members.curve[some][members.usable[some]]
-        if self.path is not None:
-            found = self.path.values(used)
-        else:
-            starts, threshold = members.curves.starts, members.curves.walk[THRESHOLD]
-            every = [threshold[starts[curve] : starts[curve + 1]] for curve in used]
-            found = np.unique(np.concatenate([np.zeros(0), *every]))[::-1]
+        found = self.path.values(members.curve[some][members.usable[some]])
         if not len(found):
             return np.array([np.nan])  # a row for the note
         if not isinstance(grid, int) or len(found) <= grid:
             return found
         return found[np.rint(np.linspace(0, len(found) - 1, grid)).astype(np.int64)]
 
-    def places(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> Places:
+    @property
+    def tasks(self) -> Iterator[Task]:
+        """Cut the work into pieces."""
+        if self.held.common is not None:
+            return common_tasks(self.members, self.held.common)
+        if self.path is not None:
+            return single_tasks(self.members, self.own)
+        at_thresholds = replace(self.plan, method="threshold", grid=self.held.grid)
+        return tasks(self.members, self.track, at_thresholds)
+
+    def places(self, task: Task, curve: NDArray[np.int64], sizes: NDArray[np.int64]) -> Places:
         """Find the place on each curve that has each value."""
         if self.path is not None:
-            return self.path.places(curve, values, nearest=self.held.nearest)
-        return (places_near if self.held.nearest else places_above)(self.track, curve, values)
+            return self.path.places(curve, task.values[0], nearest=self.held.nearest)
+        values = task.values if len(task.values) == 1 else np.repeat(task.values, sizes, axis=0)
+        if self.held.nearest:
+            return places_near(self.track, curve, values)
+        return places_above(self.track, curve, values, self.coarse)
 
 
 def held_means(curves: Curves, held: Held, plan: Plan) -> pl.DataFrame:
     """Return the means of each group, value after value."""
-    return _means(members_of(curves, plan.over, plan.weights), held, plan)
+    return _means(members_of(curves, plan.over, plan.weights, plan.weighted_by), held, plan)
 
 
 def held_pooled(curves: Curves, kind: Kind, held: Held, plan: Plan) -> pl.DataFrame:
@@ -98,6 +114,9 @@ def _means(
     """Work piece after piece; `together` says how many curves are one in each group."""
     fixed, curves = held.fixed, members.curves
     path = None if fixed is None else Path.of(curves, fixed)
+    names = [measure.name for measure in held.measures]
+    own = private_names(map(str, range(len(names))), (*members.keys.columns, *held.schema))
+    counts = dict(zip(names, own.values(), strict=True))
     work = Work(
         held=held,
         plan=plan,
@@ -105,69 +124,54 @@ def _means(
         track=Track.of(curves, THRESHOLD) if path is None else path.track,
         path=path,
         streams=stream_keys(members.keys),
+        coarse=coarse(curves) if path is None else None,
+        counts=counts,
     )
-    schema = held.schema
-    parts: dict[str | int, list[NDArray[Any]]] = {name: [] for name in schema}
-    parts |= {i: [] for i in range(len(held.measures))}
-    groups = [np.zeros(0, np.uint32)]
-    common = held.common
-    tasks = single_tasks(members, work.own) if common is None else common_tasks(members, common)
-    for task in tasks:
-        found = _found(work, task)
-        here = task.groups.astype(np.uint32)
-        across = task.values.shape[1]
+    schema = held.schema | dict.fromkeys(counts.values(), pl.Int64())
+    made = Gathered(members=members, schema=schema)
+    for task in work.tasks:
+        columns = _found(work, task)
+        shape = columns["n_curves"].shape
         if together is not None:
-            found["n_curves"] *= together[here][:, None]
-            found |= {i: found[i] * together[here][:, None] for i in range(len(held.measures))}
-        groups.append(np.repeat(here, across))
-        found["note"] = np.repeat(np.array([members.notes[one] for one in here], object), across)
-        for name, several in parts.items():
-            several.append(found[name].ravel())
-    places = pl.Series(np.concatenate(groups))
-    keys = members.keys
-    table = pl.DataFrame(
-        [
-            pl.Series(name, values_of(parts[name]), dtype, nan_to_null=True)
-            for name, dtype in schema.items()
-        ]
-    )
-    counts = [pl.Series(str(i), values_of(parts[i]), pl.Int64) for i in range(len(held.measures))]
-    told = table.select("note", "n_curves").hstack(counts).select(_note(held.measures))
-    named = table.with_columns(told)
-    return keys[places].hstack(named) if keys.width else named
+            several = together[task.groups][:, None]
+            columns |= {name: columns[name] * several for name in ("n_curves", *counts.values())}
+        # A group without values has a row for its note.
+        padded = np.isnan(task.values) & (path is None)
+        made.add(task, columns, np.broadcast_to(~padded, shape))
+    return made.table().with_columns(_note(counts)).drop(*counts.values())
 
 
-def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
+def _found(work: Work, task: Task) -> dict[str, NDArray[Any]]:
     """Return the columns of some groups (down) at some values (across).
 
     Under the place of each metric stands how many curves have it.
     """
     members, plan, held = work.members, work.plan, work.held
-    groups = slice(task.groups[0], task.groups[-1] + 1)
-    rows = slice(members.starts[groups.start], members.starts[groups.stop])
+    groups, sizes = task.groups, members.sizes[task.groups]
+    rows = ranges(members.starts[groups], sizes)
     curve, usable = members.curve[rows], members.usable[rows]
-    places = work.places(curve, task.values[0])
+    places = work.places(task, curve, sizes)
     there = places.there & usable[:, None]
 
     def cell(values: NDArray[np.float64]) -> Cell:
         return Cell(
             values=np.where(there, values, np.nan),
             weight=members.weight[rows],
-            starts=members.starts[groups] - rows.start,
+            starts=np.cumsum(sizes) - sizes,
         )
 
     thresholds = cell(places.threshold)
     shape = (len(task.groups), task.values.shape[1])
-    columns: dict[str | int, NDArray[Any]] = {
+    columns: dict[str, NDArray[Any]] = {
         held.name: np.broadcast_to(task.values, shape),
         "ci_level": np.full(shape, np.nan if plan.interval is None else plan.level),
         "n_curves": thresholds.count,
     }
-    told = with_infinite(thresholds)
+    told = thresholds.with_infinite()
     columns |= dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
-    for i, measure in enumerate(held.measures):
+    for measure in held.measures:
         some = cell(measure.of_places(places))
-        mean, sd = with_infinite(some)
+        mean, sd = some.with_infinite()
         known = np.isfinite(mean)
         spread = limits(
             # Without an infinite value there are none to draw.
@@ -175,30 +179,24 @@ def _found(work: Work, task: Task) -> dict[str | int, NDArray[Any]]:
             mean,
             sd,
             plan,
-            curves=members.sizes[groups],
-            rows=_totals(work.track, measure)[curve],
-            streams=work.streams[groups],
+            curves=sizes,
+            rows=measure.out_of(work.track)[curve],
+            streams=[work.streams[group] for group in groups],
             bounds=measure.bounds,
         )
         drawn = (mean, sd, *(np.where(known, one, np.nan) for one in spread))
         columns |= dict(zip(spread_of(measure.name), drawn, strict=True))
-        columns[i] = some.count
+        columns[work.counts[measure.name]] = some.count
     return columns
 
 
-def _totals(track: Track, measure: Measure) -> NDArray[np.float64]:
-    """Return how many rows of each curve a metric is a share of, where it is of fixed ones."""
-    whole = measure.whole or ()
-    return track.pos * ("tp" in whole) + track.neg * ("tn" in whole)
-
-
-def _note(measures: tuple[Measure, ...]) -> pl.Expr:
+def _note(counts: dict[str, str]) -> pl.Expr:
     """Add to the note which metrics are means of fewer curves than have the fixed value."""
     fewer = [
-        pl.when(pl.col(str(i)) < pl.col("n_curves")).then(
-            pl.format("{} ({})", pl.lit(one.name), pl.col(str(i)))
+        pl.when(pl.col(count) < pl.col("n_curves")).then(
+            pl.format("{} ({})", pl.lit(name), pl.col(count))
         )
-        for i, one in enumerate(measures)
+        for name, count in counts.items()
     ]
     told = pl.concat_str(fewer, separator=", ", ignore_nulls=True)
     lacking = pl.when(told != "").then(pl.format("fewer:{}", told))

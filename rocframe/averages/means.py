@@ -86,6 +86,20 @@ class Cell:
         sd: NDArray[np.float64] = np.sqrt(_over(squares, left))
         return sd
 
+    def with_infinite(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mean and spread of thresholds or rates, some of which may be infinite."""
+        ends = np.isinf(self.values)
+        finite = Cell(
+            values=np.where(ends, 0.0, self.values), weight=self.weight, starts=self.starts
+        )
+        mean = finite.mean
+        sd = finite.sd(mean)
+        high, low = (
+            self.add((self.values == end).astype(np.float64)) > 0 for end in (np.inf, -np.inf)
+        )
+        mean = np.where(high, np.inf, np.where(low, -np.inf, mean))
+        return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
+
 
 def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     found: NDArray[np.float64] = np.full(whole.shape, np.nan)

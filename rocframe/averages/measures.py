@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.places import Places
+    from rocframe.averages.places import Places, Track
     from rocframe.formulas import Settings, Share
 
 # These say how well those are told that are not called. Of several places with one of their
@@ -112,6 +112,11 @@ class Measure:
         made = pl.DataFrame(columns).with_columns(self.expr.cast(pl.Float64).alias("made"))
         found: NDArray[np.float64] = made.get_column("made").fill_null(np.nan).to_numpy()
         return found.reshape(flat[0].shape)
+
+    def out_of(self, track: Track) -> NDArray[np.float64]:
+        """Return how many rows of each curve it is a share of, where it is of fixed ones."""
+        whole = self.whole or ()
+        return track.pos * ("tp" in whole) + track.neg * ("tn" in whole)
 
     def of_places(self, places: Places) -> NDArray[np.float64]:
         """Return it at each place that there is; NaN where it has no value."""

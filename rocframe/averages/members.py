@@ -49,13 +49,17 @@ def members_of(
     curves: Curves,
     over: Sequence[str],
     weights: str | Mapping[Any, float],
+    argument: str = "weights",
 ) -> Members:
-    """Put the curves of each group together, in the order of their keys."""
+    """Put the curves of each group together, in the order of their keys.
+
+    `argument` is the one that says how much each counts.
+    """
     keys, (curve, starts) = grouped(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
     told = spelled(curves.keys, over)
-    weight = _weights(curves.keys, over, weights, rows=pos + neg, positives=pos)
+    weight = _weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
     usable, weight, told = usable[curve], weight[curve], told[curve]
     return Members(
         keys=keys,
@@ -119,6 +123,7 @@ def _weights(
     keys: pl.DataFrame,
     over: Sequence[str],
     weights: str | Mapping[Any, float],
+    argument: str,
     **known: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     if isinstance(weights, str):
@@ -129,7 +134,7 @@ def _weights(
     for i, key in enumerate(asked):
         if key not in weights:
             raise OptionValueError.of(
-                "weights",
+                argument,
                 weights,
                 f"it has no weight for {key!r}",
                 f"Give one for every value of {' and '.join(map(repr, over))}.",

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 
-from rocframe.rates import NAMES
-from rocframe.vocabulary import CONFUSION, THRESHOLD
+from rocframe.vocabulary import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +25,6 @@ End = Literal["first", "last"]
 # Along these axes a curve that has all its rows goes on as it ends: no threshold calls unscored
 # positives, and all others are called already. The other axes end where the curve does.
 GOES_ON = ("fpr", "alert_rate")
-
-# These have no value where nothing is called yet. A random part of the highest scores has that of
-# all of them, so curves start there.
-STARTLESS = ("precision", "lift")
 
 LONG = 1 << 12  # rows of a curve
 ROUNDING = 1e-9  # of a weighted total
@@ -126,24 +120,6 @@ class Places:
     begun: tuple[NDArray[np.float64], NDArray[np.float64]]
     threshold: NDArray[np.float64]
     there: NDArray[np.bool_]
-
-    def rate(self, name: str) -> NDArray[np.float64]:
-        """Return a rate or count at each place; NaN where it has none."""
-        tp, fp = self.tp, self.fp
-        if name in STARTLESS:
-            nothing = tp + fp == 0
-            tp, fp = (
-                np.where(nothing, begun, counts)
-                for begun, counts in zip(self.begun, (tp, fp), strict=True)
-            )
-        parts = dict(zip(CONFUSION, (tp, fp, self.pos - tp, self.neg - fp), strict=True))
-        if name in parts:
-            found = parts[name]
-        else:
-            flat = pl.DataFrame({part: values.ravel() for part, values in parts.items()})
-            rates = flat.select(NAMES[name].expr()).to_series().cast(pl.Float64)
-            found = rates.fill_null(np.nan).to_numpy().reshape(tp.shape)
-        return np.where(self.there, found, np.nan)
 
 
 def places_at(

@@ -55,6 +55,7 @@ class Plan:
     seed: Seed
     over: tuple[str, ...]
     ranked: bool = False
+    weighted_by: Literal["weights", "prior"] = "weights"
 
     @classmethod
     def of(
@@ -113,6 +114,7 @@ class Plan:
             seed=Seed.of(seed),
             over=over,
             ranked=ranks is not None,
+            weighted_by="weights" if prior is None else "prior",
         )
 
     @property

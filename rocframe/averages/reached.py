@@ -103,6 +103,9 @@ class Path:
         sought = values if self.exact else _settled(values, self.measure.bounds)
         value = self._within(curve, sought)
         row, there = self._reached(curve, value)
+        # Left of its first row a curve finds no positives, whatever it jumps to there.
+        first = self.track.curves.starts[curve][:, None]
+        row = np.where(there & (value > sought), first, row)
         segments = self._segments(row, value, there)
         above, below, mix = segments
         between = above != below
@@ -191,16 +194,16 @@ class Path:
 
 def places_near(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.float64]) -> Places:
     """Find the row on each curve (down) whose threshold is nearest to each threshold (across)."""
-    curve = curve[:, None]
+    curve, thresholds = curve[:, None], np.atleast_2d(thresholds)
     walk, starts = track.curves.walk, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
     threshold = walk[THRESHOLD]
 
     def above(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = threshold[row] >= thresholds[None, :]
+        found: NDArray[np.bool_] = threshold[row] >= thresholds
         return found
 
-    row = bisected(above, first, last, len(thresholds)) - 1
+    row = bisected(above, first, last, thresholds.shape[1]) - 1
     following = np.minimum(row + 1, last)
     with np.errstate(invalid="ignore"):  # infinite thresholds are as far as can be
         up, down = (np.abs(threshold[one] - thresholds) for one in (row, following))

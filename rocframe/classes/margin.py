@@ -17,7 +17,10 @@ Relative = Literal["difference", "ratio"]
 
 def as_rank(margin: bool | int, classes: int | None) -> int:
     """Read `margin`: which of the best other scores is subtracted; 0 for none."""
-    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin)
+    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin, say=3)
+    if rank and classes == 1:
+        wrong = "there is one class, and no score of another to take away"
+        raise OptionValueError.of("margin", margin, wrong, "Leave it out.")
     if classes is not None and rank >= classes:
         raise OptionValueError.of(
             "margin",

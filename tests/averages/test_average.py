@@ -696,3 +696,25 @@ def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
     monkeypatch.setattr(grids, "CELLS", 100)
     together = rf.average(every, **options)
     assert_frame_equal(together, pl.concat(alone), abs_tol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "threshold"},
+        {"method": "pooled"},
+        {"method": "micro", "fixed": "fpr", "metrics": "tpr"},
+        {"fixed": "threshold", "metrics": "tpr"},
+    ],
+)
+def test_simplified_curves_are_not_read_at_thresholds(options):
+    table = pl.DataFrame(TABLE)
+    for some in (rf.simplify(curves(table), max_error=0.1), curves(table, max_error=0.1)):
+        with pytest.raises(rf.BrokenCurveError) as caught:
+            rf.average(some, **options)
+        assert str(caught.value) == (
+            "curves: simplified curves lack rows, so what is called at a threshold is not "
+            "known.\nAverage the full curves, made without max_error=; or hold a rate fixed."
+        )
+    kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
+    assert_frame_equal(rf.average(some, grid=5), rf.average(kept, grid=5))

@@ -129,7 +129,7 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},
-            "weights={'a': 1}: it has no weight for 'b'.\nGive one for every value of 'class'.",
+            "prior={'a': 1}: it has no weight for 'b'.\nGive one for every value of 'class'.",
         ),
     ],
 )

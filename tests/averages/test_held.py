@@ -439,3 +439,41 @@ def drawn(seed: int) -> pl.DataFrame:
             "score": (rng.normal(size=300) + label).round(1),
         }
     )
+
+
+def test_left_of_where_a_curve_begins_it_finds_no_positives():
+    table = pl.DataFrame({"fold": 1, "label": [1, 1, 1, 0, 0], "score": [0.9, 0.6, 0.3, 0.5, None]})
+    # The unscored negative is called at every threshold, so that the curve jumps at FPR 1/2.
+    worst = curves(table, missing="worst")
+    grid = [0, 0.25, 0.5, 0.75, 1]
+    mean = rf.average(worst, grid=grid)
+    assert mean["tpr"].to_list() == [0, 0, 2 / 3, pytest.approx(2 / 3), 1]
+    also = rf.average(worst, fixed="fpr", metrics=["tpr", "tp"], grid=grid)
+    assert also["tpr"].to_list() == mean["tpr"].to_list()
+    assert also["tp"].to_list() == [0, 0, 2, 2, 3]
+    assert also["threshold_mean"].to_list() == mean["threshold_mean"].to_list()
+    alerted = rf.average(worst, fixed="alert_rate", metrics="tp", grid=[0, 0.1, 0.2, 0.4])
+    assert alerted["tp"].to_list() == [0, 0, 0, pytest.approx(1)]
+
+
+@pytest.mark.parametrize("options", [{"fixed": "threshold"}, {"method": "threshold"}])
+def test_metrics_of_curves_at_given_thresholds_are_known_at_these_only(options):
+    some = curves(pl.DataFrame(TABLE), thresholds=[0.6, 0.4])
+    grid = [0.7, 0.6, 0.5, 0.4, 0.3]
+    found = rf.average(some, metrics=["tp", "fpr"], grid=grid, interval=None, **options)
+    axes = rf.average(some, method="threshold", grid=grid, interval=None)
+    # Fold 1 ends at its lowest score and shows nothing; fold 2 has another score below.
+    assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
+    assert found["fpr"].to_list() == axes["fpr"].to_list() == [0, 0.25, 0, 0.75, 1]
+
+
+@pytest.mark.parametrize("grid", ["union", 7, [0.5, 0.0, -inf]])
+def test_metrics_of_many_groups_at_thresholds_are_those_of_the_axes(grid):
+    sizes = [30, 300, 3, 120, 40]
+    parts = [drawn(i).head(n).with_columns(model=pl.lit(i)) for i, n in enumerate(sizes)]
+    many = rf.curve(pl.concat(parts), "label", "score", by=["model", "fold"])
+    axes = rf.average(many, method="threshold", grid=grid)
+    found = rf.average(many, fixed="threshold", metrics=["fpr", "tpr"], grid=grid)
+    assert found["threshold"].to_list() == axes["threshold_mean"].to_list()
+    axes = axes.drop("threshold_mean", "threshold_sd")
+    assert_frame_equal(found.select(axes.columns), axes, abs_tol=1e-15)

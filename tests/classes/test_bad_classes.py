@@ -141,7 +141,10 @@ REST = [
      ("margin=3: with 3 classes each has 2 others.\n"
      "Give True for the best of the others, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
-     "margin=0: it is no whole number from 1.\n"),
+     "margin=0: it is no whole number from 1.\nGive, say, margin=3."),
+    (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
+     ("margin=True: there is one class, and no score of another to take away.\n"
+     "Leave it out.")),
     (WIDE, ("truth", ABC), {"margin": "best"}, rf.OptionValueError,
      "margin='best': it is no whole number from 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
