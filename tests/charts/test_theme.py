@@ -98,9 +98,10 @@ def test_a_theme_is_a_config_that_altair_takes(theme):
 def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
     project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ((group, points),) = project["entry-points"].items()
-    installed = tmp_path / "themes-1.dist-info"
+    # Under the name of the package: where this is installed too, the first one counts.
+    installed = tmp_path / "rocframe-1.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: rocframe\nVersion: 1\n")
     lines = [f"{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     code = (
