@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from rocframe.predictions import By
 
+ERRORS = ("fp", "fn")
+
 
 def dashboard(
     curves: pl.DataFrame,
@@ -59,8 +61,8 @@ def dashboard(
     prevalence
         Where the share of positives starts; None for that of the data, of each curve its own.
     costs
-        What errors cost, as in `curve`: {"fp": 1, "fn": 5}, each 1 unless it is named. The slider
-        changes the first and leaves the other.
+        What both errors cost, say {"fp": 1, "fn": 5}; None for 1 each. The slider changes the first
+        and leaves the other.
 
     Returns
     -------
@@ -129,10 +131,11 @@ def _costs(costs: object) -> tuple[float, float]:
     if not isinstance(costs, Mapping):
         wrong = "it does not say what costs how much"
         raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
-    for name, cost in costs.items():
-        check_choice("costs", name, ("fp", "fn"))
-        number = as_number(cost)
+    for name in costs:
+        check_choice("costs", name, ERRORS)
+    for name in ERRORS:  # elsewhere what is not named costs 0
+        number = as_number(costs.get(name, 0))
         if number is None or not 0 < number < inf:
             wrong = f"{name!r} costs no finite number above 0"
             raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
-    return float(costs.get("fp", 1)), float(costs.get("fn", 1))
+    return float(costs["fp"]), float(costs["fn"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SIDE = 250
 ROOM = 1000  # pixels for the legend
 LETTER = 6.6  # pixels
+SAID = "description"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def curve_panel(linked: Linked, panel: Panel) -> alt.LayerChart:
         alt.Chart(name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
         .transform_filter(REAL)
-        .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), tooltip=pointed()),
+        .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), **pointed()),
         linked,
     )
     here = shown_only(
@@ -108,12 +109,13 @@ def unit() -> dict[str, Any]:
     return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(tickCount=5, gridColor=GRID)}
 
 
-def pointed() -> list[alt.Tooltip]:
-    """Return what is said of the row that the pointer chooses; its numbers stand below."""
-    return [
-        alt.Tooltip("label:N", title="curve"),
-        alt.Tooltip("threshold_text:N", title="threshold"),
-    ]
+def pointed() -> dict[str, Any]:
+    """Return what is said of the row that the pointer chooses; its numbers stand below.
+
+    A cell around a point looks the field up in the point's mark, which is no row: hence the text
+    is one that a mark has too, under the same name.
+    """
+    return {"description": f"{SAID}:N", "tooltip": f"{SAID}:N"}
 
 
 def colored(linked: Linked) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.linked_controls import CHOSEN, COSTS, PREVALENCE, faint_unless_shown
-from rocframe.charts.linked_curves import LETTER, SIDE, colored, focused, titled
+from rocframe.charts.linked_curves import LETTER, SAID, SIDE, colored, focused, titled
 from rocframe.charts.linked_measures import HERE
 from rocframe.charts.linked_scores import HEIGHT, whose
 from rocframe.charts.palette import GRID, INK, PAPER
@@ -38,6 +38,7 @@ def texts(linked: Linked) -> dict[str, str]:
     count = "," if linked.counted else ",.2~f"
     return {
         "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
+        SAID: "datum.label + ': threshold ' + datum.threshold_text",
         **{f"{name}_text": f"format(datum.{name}, '{count}')" for name in CONFUSION},
         **{f"{name}_text": _number(name, ".3f") for name in RATES},
         **{f"{name}_text": _number(name, ".4~g") for name in GAINS},

@@ -111,6 +111,8 @@ def test_the_pointer_on_a_curve_moves_every_number_and_the_slider(page, curves, 
     threshold = page.evaluate(VALUE)
     assert threshold in curves["threshold"].to_list()
     check(page, curves, threshold)
+    pointed = page.locator("#vg-tooltip-element").inner_text()
+    assert pointed in {f"{model}: threshold {threshold:.7g}" for model in MODELS}
     slider = page.locator("input[name=rf_threshold_angle]").input_value()
     assert float(slider) == pytest.approx(threshold, abs=0.0051)
 

@@ -217,12 +217,13 @@ def test_the_threshold_starts_in_the_middle_of_what_the_slider_reaches(by_model)
         ({"prevalence": 0}, "prevalence=0: the share of positives is a number between 0 and 1."),
         ({"costs": 5}, "costs=5: it does not say what costs how much."),
         ({"costs": {"fp": 0}}, "costs={'fp': 0}: 'fp' costs no finite number above 0."),
+        ({"costs": {"fn": 5}}, "costs={'fn': 5}: 'fp' costs no finite number above 0."),
         ({"costs": {"tp": 1}}, "costs='tp': "),
         ({"color": "fold"}, "color='fold': the frame has no such column."),
         ({"color": "tp"}, "color='tp': it is no group column of the table."),
         ({"by": "fold"}, "by='fold': the frame has no such column."),
     ],
-    ids=["infinite", "text", "prevalence", "costs", "free", "gain", "color", "count", "by"],
+    ids=["infinite", "text", "prevalence", "costs", "free", "unnamed", "gain", "color", "count", "by"],
 )
 def test_an_option_out_of_range_is_named(by_model, options, message):
     with pytest.raises(rf.RocframeError) as caught:
