@@ -223,7 +223,18 @@ def test_the_threshold_starts_in_the_middle_of_what_the_slider_reaches(by_model)
         ({"color": "tp"}, "color='tp': it is no group column of the table."),
         ({"by": "fold"}, "by='fold': the frame has no such column."),
     ],
-    ids=["infinite", "text", "prevalence", "costs", "free", "unnamed", "gain", "color", "count", "by"],
+    ids=[
+        "infinite",
+        "text",
+        "prevalence",
+        "costs",
+        "free",
+        "unnamed",
+        "gain",
+        "color",
+        "count",
+        "by",
+    ],
 )
 def test_an_option_out_of_range_is_named(by_model, options, message):
     with pytest.raises(rf.RocframeError) as caught:
