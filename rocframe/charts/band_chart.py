@@ -15,7 +15,8 @@ from rocframe.charts.chance import CHANCE_SAID, chance
 from rocframe.charts.channels import assigned
 from rocframe.charts.frame import framed
 from rocframe.charts.groups import Group
-from rocframe.charts.mean_chart import RATE, layered, limits, lines
+from rocframe.charts.layers import RATE
+from rocframe.charts.mean_chart import layered, limits, lines
 from rocframe.charts.mean_picture import ENDS, POINTS, MeanPicture, listed, thinned
 from rocframe.charts.names import field, not_drawn
 from rocframe.charts.plane import Plane, Side, title

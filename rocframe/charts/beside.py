@@ -8,7 +8,7 @@ import altair as alt
 
 from rocframe.charts.axes import positions
 from rocframe.charts.equal_cost import EQUAL_COST, TOUCHED
-from rocframe.charts.frame import PANEL
+from rocframe.charts.frame import side_of
 from rocframe.charts.layers import RATE, THRESHOLD, colored, only, told
 from rocframe.charts.marks import MARK
 from rocframe.charts.palette import NOTE, PAPER, QUIET
@@ -26,7 +26,7 @@ def beside(picture: Picture) -> list[alt.Chart]:
     drawn = {TIE: _ties, HULL: _hulls, EQUAL_COST: _lines, TOUCHED: _touched, MARK: _marks}
     there = {part["part"] for part in picture.parts}
     layers = [draw(picture) for part, draw in drawn.items() if part in there]
-    return [*layers, *([_note()] if EMPTY in there else [])]
+    return [*layers, *([_note(picture)] if EMPTY in there else [])]
 
 
 def _ties(picture: Picture) -> alt.Chart:
@@ -94,8 +94,9 @@ def _dots(
     return layer
 
 
-def _note() -> alt.Chart:
+def _note(picture: Picture) -> alt.Chart:
     """Say in the middle of a panel why it is empty."""
-    across, down = alt.value(PANEL / 2), alt.value(PANEL * 0.85)  # off the diagonals
+    side = side_of(picture.panel)
+    across, down = alt.value(side / 2), alt.value(side * 0.85)  # off the diagonals
     layer: alt.Chart = only(EMPTY).mark_text(**NOTE).encode(x=across, y=down, text="note:N")
     return layer

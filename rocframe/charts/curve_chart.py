@@ -9,6 +9,7 @@ import altair as alt
 from rocframe.charts.beside import beside
 from rocframe.charts.chance import CHANCE_SAID, chance
 from rocframe.charts.frame import framed, held, side_of
+from rocframe.charts.groups import by_group
 from rocframe.charts.layers import lines, points, unfolded
 from rocframe.charts.picture import pictured
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from rocframe.tables import Table
 
 MORE = ("box",)  # lists that only some charts have
-MOST = 10  # values that a description lists
 
 
 def curve_chart(
@@ -58,9 +58,7 @@ def described(picture: Picture) -> str:
     plane, told = picture.plane, picture.told
     count = "1 curve" if len(picture.records) == 1 else f"{len(picture.records)} curves"
     axes = f"{plane.y.title.lower()} against {plane.x.title.lower()}"
-    text = f"{plane.kind.title} chart, {count}: {axes}. {CHANCE_SAID[plane.kind.name]}"
+    text = f"{plane.called}, {count}: {axes}. {CHANCE_SAID[plane.kind.name]}"
     if told is None:
         return f"{text} {picture.area}.{picture.said}" if picture.area else text + picture.said
-    listed = [picture.captions.get(value, value) for value in told.values]
-    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"{text} By {told.title}: {', '.join(listed[:MOST])}{more}.{picture.said}"
+    return f"{text} {by_group(told, picture.captions)}{picture.said}"

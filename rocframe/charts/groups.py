@@ -12,12 +12,14 @@ from rocframe.charts.names import legible, spelled
 from rocframe.errors import BrokenCurveError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
     from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+
+MOST = 10  # values that a description lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,13 @@ class Group:
         for value, area in zip(self.texts, areas, strict=True):
             here[value].append(area)
         return {value: f"{value} ({summed_up(some, kind)})" for value, some in here.items()}
+
+
+def by_group(told: Group, captions: Mapping[str, str]) -> str:
+    """Say for each value what stands behind it, for those who cannot see a chart."""
+    listed = [captions.get(value, value) for value in told.values]
+    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
+    return f"By {told.title}: {', '.join(listed[:MOST])}{more}."
 
 
 def areas_of(curves: Curves, kind: Kind) -> list[float] | None:

@@ -10,17 +10,20 @@ import altair as alt
 from rocframe.charts.axes import fields, positions
 from rocframe.charts.palette import COLORS, color_scale, stroke
 from rocframe.charts.records import POINTS
+from rocframe.charts.tooltips import keys_told
 from rocframe.vocabulary import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocframe.charts.groups import Group
     from rocframe.charts.mean_picture import MeanPicture
     from rocframe.charts.picture import Picture
     from rocframe.charts.plane import Plane
 
 THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 COUNT, RATE = ",.2~f", ".4~g"
+MANY, NAMED = 30, 11  # values in an order from which on a legend names some, and how many
 
 
 def only(part: str | None) -> alt.Chart:
@@ -51,8 +54,10 @@ def colored(picture: Picture | MeanPicture) -> Any:
     if picture.color is None:
         return alt.value(COLORS[0])
     group = picture.groups[picture.color]
+    shown = _spread(group)
     legend = alt.Legend(
-        title=group.title,
+        title=f"{group.title} ({len(shown)} of {len(group.values)})" if shown else group.title,
+        values=shown or alt.Undefined,
         labelExpr=captioned(picture.captions),
         labelLimit=0,
         symbolType="stroke",
@@ -62,6 +67,14 @@ def colored(picture: Picture | MeanPicture) -> Any:
     )
     scale = color_scale(group.values, ordered=group.ordered)
     return alt.Color(f"{picture.color}:N", scale=scale, legend=legend)
+
+
+def _spread(group: Group) -> list[str]:
+    """Return some values evenly among many that have an order; nothing where all are named."""
+    last = len(group.values) - 1
+    if not group.ordered or last < MANY:
+        return []
+    return [group.values[round(place * last / (NAMED - 1))] for place in range(NAMED)]
 
 
 def captioned(captions: Mapping[str, str]) -> Any:
@@ -90,11 +103,7 @@ def told(picture: Picture) -> list[alt.Tooltip]:
     """Return what the tooltip of a row says."""
     plane = picture.plane
     return [
-        *(
-            # Vega-Lite puts these titles into an expression, where a backslash has a meaning.
-            alt.Tooltip(f"{name}:N", title=group.title.replace("\\", "\\\\"))
-            for name, group in picture.groups.items()
-        ),
+        *keys_told(picture.groups),
         alt.Tooltip("at:N", title="threshold"),
         *(
             alt.Tooltip(f"{name}:Q", title=side.name, format=RATE)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from rocframe.charts.axes import positions
-from rocframe.charts.chance import COUNTED, chance
+from rocframe.charts.chance import CHANCE_SAID, COUNTED, chance
 from rocframe.charts.frame import framed, held, side_of
+from rocframe.charts.groups import by_group
 from rocframe.charts.held_picture import HELD
-from rocframe.charts.layers import colored
+from rocframe.charts.layers import RATE, THRESHOLD, colored
 from rocframe.charts.mean_picture import ENDS, POINTS, mean_pictured
+from rocframe.charts.tooltips import keys_told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from rocframe.tables import Table
 
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
-THRESHOLD = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
-RATE = ".4~g"
+COVER = 0.5  # the opacities of all bands of a panel together: they lie over the lines
 CHANCELESS = (*COUNTED, HELD)  # whose line of chance depends on the counts
 
 
@@ -88,7 +89,7 @@ def limits(picture: MeanPicture) -> list[alt.Chart]:
             bars.encode(x="x_low:Q", x2="x_high:Q", y=y, color=color),
         ]
     band = alt.Chart().mark_area(
-        opacity=BAND, orient="vertical" if picture.averaged == ("y",) else "horizontal"
+        opacity=min(BAND, COVER / picture.most), orient="vertical" if picture.averaged == ("y",) else "horizontal"
     )
     ends = (
         {"x": x, "y": "y_low:Q", "y2": "y_high:Q"}
@@ -104,10 +105,7 @@ def _points(picture: MeanPicture) -> alt.Chart:
     plane = picture.plane
     x, y = positions(plane)
     shown = [
-        *(
-            alt.Tooltip(f"{name}:N", title=group.title.replace("\\", "\\\\"))
-            for name, group in picture.groups.items()
-        ),
+        *keys_told(picture.groups),
         alt.Tooltip("at:N", title="threshold_mean"),
         *(
             alt.Tooltip(f"{name}:Q", title=side.name, format=RATE)
@@ -135,5 +133,9 @@ def _described(picture: MeanPicture) -> str:
         for side in picture.averaged
     )
     limits = " with pointwise limits" if limited else ""
-    text = f"{plane.kind.title} chart, {curves}{limits}: {axes}."
+    text = f"{plane.called}, {curves}{limits}: {axes}."
+    text += "" if plane.kind.name in CHANCELESS else f" {CHANCE_SAID[plane.kind.name]}"
+    told = picture.told
+    if told is not None:
+        return f"{text} {by_group(told, picture.captions)}"
     return f"{text} {picture.area}." if picture.area else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite, isnan, nan
@@ -55,6 +56,18 @@ class MeanPicture:
     panel: str | None
     captions: Mapping[str, str]
     area: str
+
+    @property
+    def most(self) -> int:
+        """The most curves that one panel has, at least 1."""
+        seen = Counter(self.panel and record[self.panel] for record in self.records)
+        return max(seen.values(), default=1)
+
+    @property
+    def told(self) -> Group | None:
+        """The group whose values have captions."""
+        name = self.panel if self.color is None else self.color
+        return None if name is None else self.groups[name]
 
 
 def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:

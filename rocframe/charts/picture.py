@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rocframe.charts.added import described, parts_of
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from rocframe.charts.plane import Plane
     from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+
+OUTSIDE = "outside these axes"
+MANY = 20  # curves of one panel whose lines are thin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +66,14 @@ class Picture:
 
     @property
     def crowded(self) -> bool:
-        """Whether several curves of one panel share a color."""
-        channels = [name for name in (self.color, self.panel) if name is not None]
-        seen = Counter(tuple(record[name] for name in channels) for record in self.records)
-        return max(seen.values(), default=0) > 1
+        """Whether several curves of one panel share a color, or are too many for wide lines."""
+        return self._most(self.color, self.panel) > 1 or self._most(self.panel) > MANY
+
+    def _most(self, *channels: str | None) -> int:
+        """Return the most curves that have the same values of some groups."""
+        told = [name for name in channels if name is not None]
+        seen = Counter(tuple(record[name] for name in told) for record in self.records)
+        return max(seen.values(), default=0)
 
 
 def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
@@ -92,7 +100,7 @@ def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
         for record in (*records, *parts):
             record[name] = group.texts[record["curve"]]
     panel = None if channels.facet is None else fields.get(channels.facet)
-    parts += [] if panel is None else _empty(records, panel, areas, shape)
+    parts += _empty(records, panel, areas, shape)
     if any(part["part"] == TIE for part in parts):
         for record in (*records, *parts):
             record.setdefault("box", [])
@@ -110,30 +118,42 @@ def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
     )
     told = picture.told
     said = described(curves, told, asked)
+    if panel is None and any(part["part"] == EMPTY for part in parts):
+        said += f" Nothing is drawn: {OUTSIDE}."
     captions = {} if told is None else told.captions(areas, shape)
     return replace(picture, captions=captions, said=said)
 
 
 def _empty(
-    records: Sequence[dict[str, Any]], panel: str, areas: Sequence[float] | None, kind: Kind
+    records: Sequence[dict[str, Any]],
+    panel: str | None,
+    areas: Sequence[float] | None,
+    kind: Kind,
 ) -> list[dict[str, Any]]:
-    """Return a note for each panel in which no curve is drawn."""
-    there = {record[panel] for record in records if record["x"]}
-    empty: dict[str, list[int]] = {}
+    """Return a note for each panel in which no curve is drawn.
+
+    Without panels what is undefined is named elsewhere.
+    """
+    lost: dict[Any, list[dict[str, Any]]] = {}
     for record in records:
-        if record[panel] not in there:
-            empty.setdefault(record[panel], []).append(record["curve"])
-    nothing: dict[str, Any] = {name: [None] for name in POINTS}
-    return [
-        nothing
-        | {
-            "part": EMPTY,
-            panel: value,
-            "note": summed_up(None if areas is None else [areas[i] for i in lost], kind)
-            or "nothing to draw",
-        }
-        for value, lost in empty.items()
-    ]
+        lost.setdefault(panel and record[panel], []).append(record)
+    notes = []
+    for some in lost.values():
+        if any(record["x"] for record in some):
+            continue
+        known = None if areas is None else [areas[record["curve"]] for record in some]
+        note = _why(known, kind)
+        if panel is not None or note == OUTSIDE:
+            nothing: dict[str, Any] = {name: [None] for name in POINTS}
+            notes.append(some[0] | nothing | {"part": EMPTY, "note": note})
+    return notes
+
+
+def _why(areas: Sequence[float] | None, kind: Kind) -> str:
+    """Say why none of some curves is drawn."""
+    if areas is None:
+        return "nothing to draw"
+    return summed_up(areas, kind) if all(map(isnan, areas)) else OUTSIDE
 
 
 def _level(records: list[dict[str, Any]], plane: Plane) -> None:

@@ -79,6 +79,12 @@ class Plane:
     y: Side
 
     @property
+    def called(self) -> str:
+        """What a chart of this kind is called in a sentence."""
+        title = self.kind.title
+        return title if title.endswith("chart") else f"{title} chart"
+
+    @property
     def bends(self) -> bool:
         """Whether the line between two neighbouring points is no straight one here."""
         return self.kind.joined != "line" or self.endless

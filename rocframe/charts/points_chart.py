@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import positions
-from rocframe.charts.chance import COUNTED, chance
+from rocframe.charts.chance import CHANCE_SAID, COUNTED, chance
 from rocframe.charts.channels import assigned
 from rocframe.charts.frame import framed, held, side_of
 from rocframe.charts.groups import Group
@@ -188,7 +188,8 @@ def _described(points: Points) -> str:
     ]
     count = "1 point" if len(drawn) == 1 else f"{len(drawn)} points"
     axes = f"{plane.y.title.lower()} against {plane.x.title.lower()}"
-    text = f"{plane.kind.title} chart, {count}: {axes}."
+    text = f"{plane.called}, {count}: {axes}."
+    text += "" if plane.kind.name in COUNTED else f" {CHANCE_SAID[plane.kind.name]}"
     said_of = [
         f"{name}: {plane.x.name} {said(record['x'])}, {plane.y.name} {said(record['y'])}"
         for name, record in drawn[:MOST]

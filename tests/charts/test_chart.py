@@ -480,6 +480,46 @@ def test_a_chart_is_described_in_words(by_fold):
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "start"), [("lift", "Lift chart, "), ("lift_chart", "Lift chart, ")]
+)
+def test_a_chart_is_called_a_chart_once(by_model, kind, start):
+    assert rf.chart(by_model, kind=kind).description.startswith(start)
+
+
+def days(many):
+    """Curves of as many days, each of one positive and one negative."""
+    first = date(2024, 1, 1)
+    rows = [(first + timedelta(day), label, label + day) for day in range(many) for label in (0, 1)]
+    predictions = pl.DataFrame(rows, schema=["day", "label", "score"], orient="row")
+    return rf.curve(predictions, "label", "score", by="day")
+
+
+def test_a_legend_names_some_of_many_days_evenly():
+    legend = strict(rf.chart(days(31)))["layer"][0]["encoding"]["color"]["legend"]
+    assert legend["values"] == [f"2024-01-{day:02}" for day in range(1, 32, 3)]
+    assert legend["title"] == "day (11 of 31)"
+    legend = strict(rf.chart(days(30)))["layer"][0]["encoding"]["color"]["legend"]
+    assert (legend["title"], "values" in legend) == ("day", False)
+
+
+def test_lines_are_thin_where_a_panel_has_many():
+    widths = [strict(rf.chart(days(many)))["layer"][0]["mark"]["strokeWidth"] for many in (20, 21)]
+    assert widths == [2, 1]
+    panels = strict(rf.chart(days(21), facet="day"))["spec"]
+    assert panels["layer"][0]["mark"]["strokeWidth"] == 2
+
+
+def test_a_curve_that_no_axis_reaches_is_said_to_be_outside():
+    perfect = days(1).drop("day")
+    chart = rf.chart(perfect, scale="normal_deviate")
+    assert "outside these axes" in texts(chart)
+    assert chart.description.endswith(" AUC 1.000. Nothing is drawn: outside these axes.")
+    panels = texts(rf.chart(days(2), kind="det", facet="day"))
+    assert panels.count("outside these axes") == 2
+    assert "outside these axes" not in texts(rf.chart(perfect))
+
+
 def test_a_lazy_frame_is_not_drawn(by_model):
     with pytest.raises(rf.LazyFrameError) as caught:
         rf.chart(by_model.lazy())

@@ -172,3 +172,28 @@ def test_infinite_means_have_no_place(curves):
     assert np.isinf(made["odds"][0])
     for record in records(made.roc.chart()):
         assert None not in record["y"]
+
+
+def test_means_are_described_in_words(curves):
+    mean = curves.roc.average(grid=11)
+    areas = mean.roc.area()["auc_of_mean"].to_list()
+    assert mean.roc.chart().description == (
+        "ROC chart, 2 averaged curves with pointwise limits: true positive rate against false "
+        "positive rate. The dashed line is what chance gives. "
+        f"By model: a (AUC {areas[0]:.3f}), b (AUC {areas[1]:.3f})."
+    )
+    assert curves.roc.average(grid=11, kind="pr").roc.chart().description == (
+        "Precision-recall chart, 2 averaged curves with pointwise limits: precision against "
+        "recall. By model: a, b."
+    )
+
+
+def test_many_bands_cover_the_lines_below_them_no_more_than_two_would(curves):
+    bands = [curves.roc.average(over=over, grid=11).roc.chart() for over in ("fold", "model")]
+    opacities = [
+        layer["mark"]["opacity"]
+        for band in bands
+        for layer in read(band)["layer"]
+        if layer["mark"]["type"] == "area"
+    ]
+    assert opacities == [0.2, 0.125]

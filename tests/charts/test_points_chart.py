@@ -96,3 +96,11 @@ def test_group_columns_can_be_given():
     with pytest.raises(rf.MissingColumnError) as caught:
         points.roc.chart(by="modle")
     assert str(caught.value).startswith("by='modle': the frame has no such column.")
+
+
+def test_the_line_of_chance_is_described_where_there_is_one():
+    assert (
+        " The dashed line is what chance gives." in rf.at(CURVES, fpr=0.1).roc.chart().description
+    )
+    pr = rf.at(rf.curve(VOTE, "label", "score", by="model", kind="pr"), fpr=0.1).roc.chart()
+    assert "dashed" not in pr.description
