@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.report.page import _bundle, as_json
+from rocframe.report.bundle import embedder
+from rocframe.report.spec import as_json
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
@@ -33,7 +34,7 @@ def page(curves, tmp_path_factory):
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
-        f"<script>{_bundle()}</script><script>vegaEmbed('#board', "
+        f"<script>{embedder()}</script><script>rocframe.embed('#board', "
         f"{as_json(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
         ".then(made => {window.view = made.view})</script>",
         encoding="utf-8",
