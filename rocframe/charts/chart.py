@@ -58,7 +58,7 @@ def chart(
     its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
     can be laid over the curves that were averaged: `chart(detail="fold") + mean.roc.chart()`.
     Metrics that were averaged at fixed values of another are a line each; where there are several,
-    a group column `metric` tells them apart, which has the color unless another is given.
+    a group column `metric` tells them apart, which has the color, or, beside other groups, panels.
 
     Bands too, each about its curve, and operating points, which have a shape for each value, can
     be laid over curves.

@@ -49,7 +49,7 @@ def _charted(picture: Picture) -> alt.LayerChart | alt.FacetChart:
         description=described(picture),
         panel=picture.panel,
         groups=picture.groups,
-        captions={} if picture.color else picture.captions,
+        captions=picture.header,
     )
 
 

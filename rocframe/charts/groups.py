@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rocframe.areas.under import auc_of, average_precision_of
 from rocframe.charts.names import legible, spelled
 from rocframe.errors import BrokenCurveError
+from rocframe.vocabulary import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +65,22 @@ class Group:
         for value, area in zip(self.texts, areas, strict=True):
             here[value].append(area)
         return {value: f"{value} ({summed_up(some, kind)})" for value, some in here.items()}
+
+
+def telling(color: str | None, panel: str | None, groups: Mapping[str, Group]) -> str | None:
+    """Return the field whose values have captions, that of the models if it is one of the two.
+
+    A mean over models would say nothing; one over the folds, or segments, of each model does.
+    """
+    if color is None or (panel is not None and groups[panel].title == MODEL):
+        return panel
+    return color
+
+
+def mean_area(areas: Sequence[float] | None, kind: Kind, groups: Mapping[str, Group]) -> str:
+    """Say the area under one curve, or the mean of several; nothing of several models."""
+    mixed = any(len(group.values) > 1 for group in groups.values() if group.title == MODEL)
+    return "" if mixed else summed_up(areas, kind)
 
 
 def by_group(told: Group, captions: Mapping[str, str]) -> str:

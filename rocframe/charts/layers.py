@@ -58,7 +58,7 @@ def colored(picture: Picture | MeanPicture) -> Any:
     legend = alt.Legend(
         title=f"{group.title} ({len(shown)} of {len(group.values)})" if shown else group.title,
         values=shown or alt.Undefined,
-        labelExpr=captioned(picture.captions),
+        labelExpr=captioned(picture.legend),
         labelLimit=0,
         symbolType="stroke",
         symbolSize=200,

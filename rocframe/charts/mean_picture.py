@@ -13,7 +13,7 @@ import polars as pl
 
 from rocframe.areas.mean import ROC_AREAS, area_of_mean
 from rocframe.charts.channels import assigned
-from rocframe.charts.groups import Group, summed_up
+from rocframe.charts.groups import Group, mean_area, telling
 from rocframe.charts.held_picture import lengthened, plane_of_held
 from rocframe.charts.names import field
 from rocframe.charts.plane import spanned
@@ -22,7 +22,7 @@ from rocframe.curves.mean import mean_of
 from rocframe.curves.scales import scale_of
 from rocframe.curves.thin import corners
 from rocframe.frames import collected, column
-from rocframe.vocabulary import THRESHOLD
+from rocframe.vocabulary import THRESHOLD, as_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,13 +66,23 @@ class MeanPicture:
     @property
     def told(self) -> Group | None:
         """The group whose values have captions."""
-        name = self.panel if self.color is None else self.color
+        name = telling(self.color, self.panel, self.groups)
         return None if name is None else self.groups[name]
+
+    @property
+    def legend(self) -> Mapping[str, str]:
+        """The captions of the colors, if they have them."""
+        return self.captions if telling(self.color, self.panel, self.groups) == self.color else {}
+
+    @property
+    def header(self) -> Mapping[str, str]:
+        """The captions of the panels, if they have them."""
+        return {} if self.legend else self.captions
 
 
 def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
     """Read a table of averaged curves, and choose what of it is drawn, and where."""
-    color = asked.color
+    color, facet = asked.color, asked.facet
     metrics: tuple[str, ...] = ()
     mean = mean_of(table.columns)
     if mean is None:
@@ -80,9 +90,13 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
         metrics = held.averaged
         table, mean = lengthened(table, held)
         scale_of(mean.kind, asked.scale)
-        if color is ... and len(metrics) > 1 and asked.facet != mean.by[0]:
-            color = mean.by[0]
-    channels = assigned(mean.by, table.columns, color=color, facet=asked.facet, detail=asked.detail)
+        if color is ... and len(metrics) > 1 and facet != mean.by[0]:
+            # Groups keep their colors where panels can tell the metrics apart.
+            if len(mean.by) > 1 and facet is None and mean.by[0] not in as_names(asked.detail):
+                facet = mean.by[0]
+            else:
+                color = mean.by[0]
+    channels = assigned(mean.by, table.columns, color=color, facet=facet, detail=asked.detail)
     keys, starts, points = _read(table, mean)
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
     x, y, top = (points[name] for name in ("x", "y", "y_high"))
@@ -106,7 +120,7 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
     areas = _areas(table, mean)
     shown = None if channels.color is None else fields.get(channels.color)
     panel = None if channels.facet is None else fields.get(channels.facet)
-    named = panel if shown is None else shown
+    named = telling(shown, panel, groups)
     told = None if named is None else groups[named]
     return MeanPicture(
         plane=plane,
@@ -116,7 +130,7 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
         color=shown,
         panel=panel,
         captions={} if told is None else told.captions(areas, mean.kind),
-        area=summed_up(areas, mean.kind) if told is None else "",
+        area=mean_area(areas, mean.kind, groups) if told is None else "",
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rocframe.charts.added import described, parts_of
 from rocframe.charts.chance import merged
 from rocframe.charts.channels import assigned
-from rocframe.charts.groups import Group, areas_of, summed_up
+from rocframe.charts.groups import Group, areas_of, mean_area, summed_up, telling
 from rocframe.charts.lines import drawn_on
 from rocframe.charts.marks import named
 from rocframe.charts.names import field
@@ -42,8 +42,8 @@ MANY = 20  # curves of one panel whose lines are thin
 class Picture:
     """Curves on a plane: a record each, and their groups as text, by field.
 
-    `color` and `panel` are fields of groups. `captions` are for the values of the color, or of
-    the panels where there is but one color; `area` sums up all curves. `parts` are records of
+    `color` and `panel` are fields of groups. `captions` are for the values of the colors or of the
+    panels; `area` sums up all curves. `parts` are records of
     what is drawn beside curves, `marks` the names of marked points, and `said` describes it.
     """
 
@@ -61,8 +61,18 @@ class Picture:
     @property
     def told(self) -> Group | None:
         """The group whose values have captions."""
-        name = self.panel if self.color is None else self.color
+        name = telling(self.color, self.panel, self.groups)
         return None if name is None else self.groups[name]
+
+    @property
+    def legend(self) -> dict[str, str]:
+        """The captions of the colors, if they have them."""
+        return self.captions if telling(self.color, self.panel, self.groups) == self.color else {}
+
+    @property
+    def header(self) -> dict[str, str]:
+        """The captions of the panels, if they have them."""
+        return {} if self.legend else self.captions
 
     @property
     def crowded(self) -> bool:
@@ -111,7 +121,7 @@ def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
         color=None if channels.color is None else fields.get(channels.color),
         panel=panel,
         captions={},
-        area=summed_up(areas, shape),
+        area=mean_area(areas, shape, groups),
         parts=parts,
         marks=[name for name in named(asked.mark) if name is not None],
         said="",

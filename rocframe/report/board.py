@@ -9,21 +9,16 @@ import polars as pl
 
 from rocframe.charts.dashboard import dashboard
 from rocframe.charts.linked_data import MOST
-from rocframe.errors import BrokenCurveError
 from rocframe.report.figures import Figure, of_groups
 from rocframe.report.paint import alike, painted
 from rocframe.report.spec import spec_of
-from rocframe.report.words import joined
+from rocframe.report.words import counted, joined
 from rocframe.spelling import visible
 
 if TYPE_CHECKING:
     from rocframe.report.drawn import Drawn
 
 NONE = "Nothing is shown: no group has both positives and negatives."
-BROKEN = (
-    "Nothing is shown: rows without a score are errors at every threshold, "
-    "so it is not known how all scores are spread."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +37,8 @@ def board_of(curves: pl.DataFrame, drawn: Drawn) -> Board:
     groups, which = _chosen(drawn)
     if not groups.height:
         return Board(figure=None, said=NONE)
-    try:
-        shown = of_groups(curves, groups)
-        made = dashboard(shown, color=drawn.color, threshold=_start(shown))
-    except BrokenCurveError:
-        return Board(figure=None, said=BROKEN)
+    shown = of_groups(curves, groups)
+    made = dashboard(shown, color=drawn.color, threshold=_start(shown))
     spec = alike(painted(spec_of(made, ours=True)), drawn.colors)
     # The page has a heading, and room for sentences.
     below = spec.pop("title").get("subtitle", [])
@@ -86,11 +78,17 @@ def _chosen(drawn: Drawn) -> tuple[pl.DataFrame, str]:
         ).sort("rows", "place", descending=[True, False])
         first = part[order.get_column("place").head(MOST).sort()]
         among = f" of {name}" if name else ""
-        return first, f"{MOST} curves of {whole:,} are shown: those{among} with the most rows."
+        return first, f"{_shown(MOST, whole)}{among} with the most rows."
     groups = pl.concat([part for _, part in taken])
     if len(taken) == len(parts):
         if groups.height == whole:
             return groups, ""
-        return groups, f"{groups.height} curves of {whole:,} are shown: those that have an area."
+        why = "the most rows" if drawn.height < whole else "an area"
+        return groups, f"{_shown(groups.height, whole)} with {why}."
     names = joined([str(name) for name, _ in taken])
-    return groups, f"{groups.height} curves of {whole:,} are shown: those of {names}."
+    return groups, f"{_shown(groups.height, whole)} of {names}."
+
+
+def _shown(several: int, whole: int) -> str:
+    are, those = ("is", "that") if several == 1 else ("are", "those")
+    return f"{counted(several, 'curve')} of {whole:,} {are} shown: {those}"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.report.bundle import embedder
 from rocframe.report.spec import as_json
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -37,7 +38,7 @@ def page(curves, tmp_path_factory):
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
-        f"<script>{code}</script><script>vegaEmbed('#board', "
+        f"<script>{embedder()}</script><script>rocframe.embed('#board', "
         f"{as_json(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
         ".then(made => {window.view = made.view})</script>",
         encoding="utf-8",

@@ -573,3 +573,13 @@ def test_altair_and_numpy_load_with_the_first_chart():
         check=True,
     )
     assert said.stdout.split() == []
+
+
+def test_areas_are_averaged_over_folds_and_never_over_models(by_fold):
+    panels = rf.chart(by_fold, facet="model", color="fold").to_dict()
+    layers = panels["spec"]["layer"]
+    assert "mean AUC" in panels["facet"]["header"]["labelExpr"]
+    assert "labelExpr" not in layers[0]["encoding"]["color"]["legend"]
+    assert "subtitle" not in rf.chart(by_fold, color=None).to_dict()["title"]
+    folds = by_fold.filter(model=by_fold["model"][0]).drop("model")
+    assert rf.chart(folds, color=None).to_dict()["title"]["subtitle"].startswith("mean AUC ")

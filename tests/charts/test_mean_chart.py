@@ -133,7 +133,7 @@ def test_a_group_without_a_mean_is_named_and_not_drawn():
 
 def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
-    chart = made.roc.chart()
+    chart = made.roc.chart(color="metric")
     # No line of chance, for these are no axes of a kind.
     assert marks(chart) == ["line", "area", "point"]
     assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
@@ -151,6 +151,15 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     assert first["y"][0] == pytest.approx(own["precision"][0], rel=1e-6)
     panels = read(made.roc.chart(facet="model"))
     assert panels["facet"]["field"] == "f1"
+
+
+def test_groups_keep_their_colors_where_several_metrics_have_panels(curves):
+    made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
+    chart = read(made.roc.chart())
+    assert chart["facet"]["field"] == "f0"
+    assert chart["spec"]["layer"][0]["encoding"]["color"]["field"] == "f1"
+    alone = read(made.filter(model="a").drop("model").roc.chart())
+    assert alone["layer"][0]["encoding"]["color"]["field"] == "f0"
 
 
 def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):

@@ -1,0 +1,93 @@
+"""The part of a report that follows one threshold, opened from disk without a network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = Path("/usr/bin/chromium")
+MODELS = ["decision_tree", "logistic_regression"]
+COUNTS = ("tp", "fp", "fn", "tn")
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def predictions():
+    return rf.datasets.vote().filter(pl.col("model").is_in(MODELS))
+
+
+@pytest.fixture(scope="module")
+def opened(predictions, tmp_path_factory):
+    """A report by model and fold, and all that its page complains of and asks for."""
+    path = tmp_path_factory.mktemp("board") / "report.html"
+    rf.report(predictions, "label", "score", path=path, by=["model", "fold"], kind="roc")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
+        )
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_offline(True)
+        page, events = context.new_page(), []
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.on("request", lambda request: events.append(request.url))
+        page.goto(path.resolve().as_uri())
+        page.wait_for_selector("body[data-drawn]")
+        yield page
+        assert events == [path.resolve().as_uri()]
+        browser.close()
+
+
+def slide(page, value):
+    page.locator(".controls input[name=rf_threshold_angle]").evaluate(
+        "(input, value) => {input.value = value; input.dispatchEvent(new Event('input'))}", value
+    )
+
+
+def wanted(predictions, threshold):
+    """What the page has to write: the pooled curve of each model, found by `at`."""
+    curves = rf.curve(predictions, "label", "score", by="model")
+    return {
+        f"{row['model']}: {name} {row[name]:,}"
+        for row in rf.at(curves, threshold=threshold).to_dicts()
+        for name in COUNTS
+    }
+
+
+@pytest.mark.parametrize("threshold", ["0.5", "0.21", "0.9"])
+def test_its_numbers_are_those_of_the_tables_at_any_threshold(opened, predictions, threshold):
+    slide(opened, threshold)
+    for said in wanted(predictions, float(threshold)):
+        opened.wait_for_selector(f".board svg text[aria-label='{said}']")
+
+
+def test_it_keeps_its_threshold_when_it_is_drawn_for_another_width(opened, predictions):
+    slide(opened, "0.3")
+    panels = opened.locator(".board svg.marks")
+    wide = panels.bounding_box()
+    opened.set_viewport_size({"width": 360, "height": 800})
+    opened.wait_for_function(
+        "high => document.querySelector('.board svg.marks')?.getBoundingClientRect().height > high",
+        arg=1.5 * wide["height"],
+    )
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 360
+    for said in wanted(predictions, 0.3):
+        opened.wait_for_selector(f".board svg text[aria-label='{said}']")
+    assert opened.locator(".controls input").count() == 3
+    opened.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_it_is_printed_as_it_stands_without_its_sliders(opened):
+    opened.emulate_media(media="print")
+    assert not opened.locator(".controls").is_visible()
+    assert opened.locator(".board svg.marks").is_visible()
+    opened.emulate_media(media="screen")
+    assert opened.locator(".controls").is_visible()
