@@ -89,7 +89,8 @@ def limits(picture: MeanPicture) -> list[alt.Chart]:
             bars.encode(x="x_low:Q", x2="x_high:Q", y=y, color=color),
         ]
     band = alt.Chart().mark_area(
-        opacity=min(BAND, COVER / picture.most), orient="vertical" if picture.averaged == ("y",) else "horizontal"
+        opacity=min(BAND, COVER / picture.most),
+        orient="vertical" if picture.averaged == ("y",) else "horizontal",
     )
     ends = (
         {"x": x, "y": "y_low:Q", "y2": "y_high:Q"}
