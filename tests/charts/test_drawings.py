@@ -168,7 +168,7 @@ def test_a_table_that_is_not_ours_says_which_are():
     assert str(caught.value) == (
         "chart: this table has no curve, for it has no column 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nMake one with .roc.curve(label, score, by=…), and draw that; or draw a table of "
-        "average, band, at, area, auc, auc_test, multiclass_auc, fold_auc, pooling_gap, "
+        "average, band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, "
         "intervals, compare, auc_covariance, power, sample_size or detectable_difference as it "
         "was made."
     )
