@@ -10,7 +10,7 @@ J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
 from __future__ import annotations
 
 from decimal import Decimal
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,7 +126,11 @@ def _round(low: float, high: float) -> NDArray[np.float64]:
     distinct = np.unique(even)
     if len(distinct) < len(even):
         distinct = np.unique(np.linspace(low, high, 3))
-    return distinct if len(distinct) > 1 else np.array([low, np.nextafter(low, np.inf)])
+    if len(distinct) > 1:
+        return distinct
+    # The neighbour of a single score, on the side where there is one.
+    near = nextafter(low, -inf if low > 0 else inf)
+    return np.array(sorted([low, near]))
 
 
 def nice(width: float) -> Decimal:
