@@ -71,7 +71,8 @@ def test_without_a_single_area_there_is_a_sentence_in_its_place(rows):
 def test_rows_without_a_score_count_as_errors_there_too():
     rows = ROWS.with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
     made = board(rows, missing="worst")
-    (one,) = json.loads(made.figure.spec["data"]["values"])
+    spec = made.figure.spec
+    (one,) = json.loads(spec["datasets"][spec["data"]["name"]])
     assert (one["pos"], one["neg"]) == (2, 2)
 
 
