@@ -168,7 +168,8 @@ def _limits(table: pl.DataFrame) -> str:
     methods = table.get_column("ci_method").drop_nulls().unique(maintain_order=True).to_list()
     if not levels or not methods:
         return ""
-    return f"{' and '.join(f'{level:.4g}' for level in levels)} intervals: {', '.join(methods)}"
+    shares = " and ".join(f"{100 * level:.4g} %" for level in levels)
+    return f"{shares} intervals ({', '.join(methods)})"
 
 
 def _described(dots: Dots, how: Drawn) -> str:

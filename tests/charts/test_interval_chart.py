@@ -58,7 +58,7 @@ def test_a_description_has_the_most_important_numbers(areas):
 
 
 def test_the_subtitle_says_what_the_intervals_are(areas):
-    assert areas.roc.chart().title.subtitle == "0.95 intervals: logit_delong"
+    assert areas.roc.chart().title.subtitle == "95 % intervals (logit_delong)"
 
 
 def test_the_axis_has_a_line_at_a_half(areas):
