@@ -31,6 +31,11 @@ def assigned(
     detail: str | Sequence[str],
 ) -> Channels:
     """Check the channels that were asked for, and choose a column for the color if none was."""
+    given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
+    for argument, value in given:
+        if not (value is None or value is ... or isinstance(value, str)):
+            wrong, todo = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
+            raise OptionValueError.of(argument, value, wrong, todo)
     plain = as_names(detail)
     asked = [("detail", name) for name in plain]
     asked += [("facet", facet)] if facet is not None else []

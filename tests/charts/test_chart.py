@@ -583,3 +583,13 @@ def test_areas_are_averaged_over_folds_and_never_over_models(by_fold):
     assert "subtitle" not in rf.chart(by_fold, color=None).to_dict()["title"]
     folds = by_fold.filter(model=by_fold["model"][0]).drop("model")
     assert rf.chart(folds, color=None).to_dict()["title"]["subtitle"].startswith("mean AUC ")
+
+
+@pytest.mark.parametrize("argument", ["color", "facet"])
+def test_colors_and_panels_are_those_of_one_column(by_fold, argument):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chart(by_fold, **{argument: ["model", "fold"]})
+    assert str(caught.value) == (
+        f"{argument}=['model', 'fold']: it is no name of a column.\n"
+        f"Name one, say {argument}='model'."
+    )
