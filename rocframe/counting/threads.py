@@ -15,11 +15,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+@cache
 def workers() -> int:
-    """Return how many threads polars uses, which is how many we use."""
+    """Return how many threads polars uses, which is how many we use.
+
+    On a thread that runs a plan polars says 1, so another one asks.
+    """
     from polars import thread_pool_size
 
-    return max(1, thread_pool_size())
+    with ThreadPoolExecutor(1) as asking:
+        return max(1, asking.submit(thread_pool_size).result())
 
 
 @cache

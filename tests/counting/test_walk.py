@@ -247,3 +247,10 @@ def test_spread_keeps_the_order_of_the_tasks_and_hands_on_errors():
     with pytest.raises(ZeroDivisionError):
         spread(lambda i: 1 // i, range(3))
     assert workers() >= 1
+
+
+def test_a_running_plan_has_as_many_threads_as_there_are_without_one():
+    asked = pl.LazyFrame({"a": [1]}).map_batches(
+        lambda _: pl.DataFrame({"a": [workers.__wrapped__()]})
+    )
+    assert asked.collect().item() == pl.thread_pool_size()
