@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format lint types browser docs dist bench oldest clean distclean
+.PHONY: help setup demo test check format lint types laws browser docs dist bench oldest clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -45,7 +45,7 @@ demo: $(READY) ## evaluate the bundled log: tables, charts and a page in demo/
 test: $(READY) ## all tests but those in a browser, doctests and the examples of the docs included
 	@$(PYTEST) $(ARGS)
 
-check: lint types test browser docs dist ## everything CI runs
+check: test lint types docs dist laws browser ## everything CI runs
 
 format: $(READY) ## rewrite the code as the formatter wants it
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -57,6 +57,9 @@ lint: $(READY) ## format and lint, nothing rewritten
 
 types: $(READY) ## mypy, strict, on the package
 	@$(BIN)/mypy
+
+laws: $(READY) ## the property-based tests again, with five times as many examples
+	@$(PYTEST) tests -m hypothesis --hypothesis-profile=thorough $(ARGS)
 
 # Exit code 5 of pytest: there is no test.
 browser: $(READY) ## tests in chromium, if it is there; under CI it has to be

@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Each property meets so many tables: all of them together meet every shape many times.
-few = settings(max_examples=30)
-
 GREATEST = 1.7976931348623157e308
 SMALLEST = 5e-324
 
@@ -30,6 +27,11 @@ EDGES = [
 ]
 # fmt: on
 INFINITE = [math.inf, -math.inf]
+
+
+def examples(share: float) -> settings:
+    """Use a share of the profile's examples: for a slow test, or one that is repeated often."""
+    return settings(max_examples=max(1, round(share * settings().max_examples)))
 
 
 class Shape(NamedTuple):

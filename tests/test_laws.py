@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -21,6 +21,7 @@ from tests.strategies import (
     EXACT_WEIGHTS,
     PLAIN,
     TIED,
+    examples,
     ranked,
     repeated,
     shuffled,
@@ -39,7 +40,7 @@ GROWS_WITH_N = {"chi2"}
 READS_THE_THRESHOLD = {"net_benefit"}
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-per_kind = settings(max_examples=10)
+per_kind = examples(1 / 2)
 
 
 def whole(table: pl.DataFrame, kind: Kind, **more: object) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -27,7 +27,6 @@ AREAS = {"roc": ("auc", "roc_auc"), "pr": ("average_precision", "average_precisi
 CLOSE = 1e-12
 
 either_shape = st.sampled_from([TIED, PLAIN])
-few = settings(max_examples=25)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +87,6 @@ def test_curves_of_the_vote_log_are_scikit_learns_point_for_point(model):
 # Live
 
 
-@few
 @given(table=tables(shape=TIED, min_size=2) | tables(shape=PLAIN, min_size=2))
 def test_roc_curve(metrics, table):
     assume(both_classes(table))
@@ -98,7 +96,6 @@ def test_roc_curve(metrics, table):
     assert_frame_equal(curve, expected, check_exact=True)
 
 
-@few
 @given(table=tables(shape=PLAIN, min_size=2, mass={"weight": ANY_WEIGHTS}))
 def test_weighted_roc_curve(metrics, table):
     table = table.filter(pl.col("weight") > 0)
@@ -111,7 +108,6 @@ def test_weighted_roc_curve(metrics, table):
     assert_frame_equal(curve, expected, rel_tol=0, abs_tol=CLOSE)
 
 
-@few
 @given(table=tables(shape=TIED, min_size=2) | tables(shape=PLAIN, min_size=2))
 def test_precision_recall_curve(metrics, table):
     assume(table["label"].any())
@@ -125,7 +121,6 @@ def test_precision_recall_curve(metrics, table):
     assert curve["precision"][0] is None
 
 
-@few
 @given(table=tables(shape=TIED, min_size=2) | tables(shape=PLAIN, min_size=2))
 def test_det_curve(metrics, table):
     assume(both_classes(table))
@@ -137,7 +132,6 @@ def test_det_curve(metrics, table):
     assert_frame_equal(shared, expected, check_exact=True)
 
 
-@few
 @given(
     table=tables(shape=PLAIN, min_size=2, mass={"weight": ANY_WEIGHTS})
     | tables(shape=TIED, min_size=2, mass={"weight": ANY_WEIGHTS})
@@ -154,7 +148,6 @@ def test_roc_auc_score(metrics, table):
     )
 
 
-@few
 @given(
     table=tables(shape=PLAIN, min_size=2, mass={"weight": ANY_WEIGHTS}),
     most=st.sampled_from([0.05, 0.1, 1 / 3, 0.5, 0.99]) | st.floats(0.01, 0.99),
@@ -175,7 +168,6 @@ def test_roc_auc_score_up_to_a_false_positive_rate_is_mcclishs_area(metrics, tab
     )
 
 
-@few
 @given(table=tables(shape=TIED, min_size=2, mass={"weight": ANY_WEIGHTS}))
 def test_average_precision_score(metrics, table):
     table = table.filter(pl.col("weight") > 0)

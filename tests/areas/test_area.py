@@ -18,7 +18,6 @@ from tests.strategies import (
     PLAIN,
     TIED,
     both_classes,
-    few,
     repeated,
     shuffled,
     tables,
@@ -84,7 +83,6 @@ def test_a_column_left_of_threshold_is_a_key_unless_by_says_otherwise():
     assert rf.area(curves, by="group").columns == ["group", "auc"]
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_area_of_the_curve_is_auc_of_the_predictions_bit_for_bit(table):
     for missing in ("worst", "drop"):
@@ -95,7 +93,6 @@ def test_area_of_the_curve_is_auc_of_the_predictions_bit_for_bit(table):
         assert_frame_equal(areas, direct.select("group", "auc"), check_exact=True)
 
 
-@few
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}))
 def test_area_of_a_weighted_curve_is_its_auc_to_rounding(table):
     areas = rf.area(grouped(table, weight="weight", missing="worst"))
@@ -112,7 +109,6 @@ def test_the_scale_of_the_weights_does_not_matter(power):
     assert rf.area(curves, kind="pr").rows() == [pytest.approx((0.75, 0.75), abs=1e-15)]
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_average_precision_is_the_step_sum(table):
     areas = rf.area(grouped(table, count="count", kind="pr", missing="worst"))
@@ -127,7 +123,6 @@ def test_average_precision_is_the_step_sum(table):
         assert found == pytest.approx(float(exact), abs=1e-14)  # at most 24 terms of at most 1
 
 
-@few
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, shape=TIED))
 def test_pr_auc_is_the_integral_of_precision_with_counts_mixed_linearly(table):
     areas = rf.area(grouped(table, weight="weight", kind="pr", missing="worst"))
@@ -169,7 +164,6 @@ def test_a_far_step_of_the_hyperbola_keeps_its_digits(more):
     assert found == pytest.approx(float(first + second) / 2, rel=1e-6)
 
 
-@few
 @given(table=tables(min_size=1, mass={"weight": ANY_WEIGHTS}))
 def test_constant_scores_have_the_prevalence_as_both_areas(table):
     constant = table.with_columns(score=pl.lit(0.5))
@@ -180,7 +174,6 @@ def test_constant_scores_have_the_prevalence_as_both_areas(table):
             assert row[1:] == pytest.approx((prevalence, prevalence), rel=1e-12)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}))
 def test_a_count_of_n_is_n_rows(table):
     for kind in ("roc", "pr"):
@@ -190,7 +183,6 @@ def test_a_count_of_n_is_n_rows(table):
         assert_frame_equal(counted, rows, check_exact=True)
 
 
-@few
 @given(table=tables(min_size=1), times=st.integers(2, 3))
 def test_repeating_every_row_changes_neither_area(table, times):
     for kind in ("roc", "pr"):
@@ -200,7 +192,6 @@ def test_repeating_every_row_changes_neither_area(table, times):
         assert_frame_equal(once, often, rel_tol=1e-12, abs_tol=0)
 
 
-@few
 @given(table=tables(shape=PLAIN), seed=st.integers(0, 9))
 def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
     for kind in ("roc", "pr"):
@@ -209,7 +200,6 @@ def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
         assert_frame_equal(rf.area(mixed_up), rf.area(curves), check_exact=True)
 
 
-@few
 @given(table=tables(missing=True))
 def test_every_engine_gives_the_same_bits(table):
     for kind in ("roc", "pr"):
@@ -219,7 +209,6 @@ def test_every_engine_gives_the_same_bits(table):
             assert_frame_equal(plan.collect(engine=engine), eager, check_exact=True)
 
 
-@few
 @given(table=tables(min_size=2, mass={"count": COUNTS}))
 def test_the_area_under_a_gain_chart_follows_from_the_auc(table):
     # Vuk & Curk (2006): π/2 + (1 - π)·AUC. The polyline is joined by straight lines.

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -19,7 +19,6 @@ from tests.strategies import (
     PLAIN,
     SHAPES,
     both_classes,
-    few,
     ranked,
     repeated,
     shuffled,
@@ -158,7 +157,6 @@ def test_a_class_weighted_to_nothing_is_absent():
     assert actual.row(0) == (0, 0, 0, *NO_AREA, "no_rows")
 
 
-@few
 @given(table=tables())
 def test_auc_and_envelope_are_the_fractions_of_all_pairs_correctly_rounded(table):
     actual = grouped(table, ci=None)
@@ -171,7 +169,6 @@ def test_auc_and_envelope_are_the_fractions_of_all_pairs_correctly_rounded(table
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@settings(max_examples=15)
 @given(data=st.data())
 def test_scores_of_every_shape_are_paired_alike(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))
@@ -183,7 +180,6 @@ def floats(areas: oracles.Areas | None) -> list[float | None]:
     return [None] * 3 if areas is None else [float(area) for area in areas]
 
 
-@few
 @given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
 def test_weighted_areas_are_those_of_all_pairs_to_rounding(table):
     actual = grouped(table, weight="weight", count="count", missing="worst", ci=None)
@@ -198,7 +194,6 @@ def test_weighted_areas_are_those_of_all_pairs_to_rounding(table):
         assert (row["n_pos"], row["n_neg"], row["n_missing"]) == (pos, neg, missing)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}, missing=True))
 def test_the_standard_error_is_delongs_from_exact_placements(table):
     actual = grouped(table, count="count", missing="worst", ci="delong")
@@ -208,7 +203,6 @@ def test_the_standard_error_is_delongs_from_exact_placements(table):
         assert se == (pytest.approx(math.sqrt(variance), rel=1e-14) if variance else None)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
 def test_the_weighted_standard_error_is_the_designs_formula(table):
     actual = grouped(table, count="count", weight="weight", missing="worst", ci="delong")
@@ -218,7 +212,6 @@ def test_the_weighted_standard_error_is_the_designs_formula(table):
         assert se == (pytest.approx(math.sqrt(variance), rel=1e-9) if variance else None)
 
 
-@few
 @given(table=tables(missing=True), seed=st.integers(0, 99))
 def test_row_order_and_engine_change_no_bit(table, seed):
     eager = grouped(table, missing="worst")
@@ -227,14 +220,12 @@ def test_row_order_and_engine_change_no_bit(table, seed):
     assert_same(plan.collect(engine="in-memory"), eager)
 
 
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
 def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
     left, right = (grouped(t, weight="weight") for t in (table, shuffled(table, seed)))
     assert_frame_equal(left.select(AREAS), right.select(AREAS), rel_tol=0, abs_tol=1e-12)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=4))
 def test_a_count_of_n_is_n_rows_in_everything(table):
     for ci in ("logit_delong", "delong", "newcombe"):
@@ -243,7 +234,6 @@ def test_a_count_of_n_is_n_rows_in_everything(table):
         assert_same(counted.join(rows, on="group", how="semi", nulls_equal=True), rows)
 
 
-@few
 @given(table=tables(mass={"weight": st.integers(0, 3).map(float)}))
 def test_a_weight_of_n_is_n_rows_for_areas(table):
     rows = grouped(repeated(table, "weight"), ci=None)
@@ -252,7 +242,6 @@ def test_a_weight_of_n_is_n_rows_for_areas(table):
     assert_same(weighted.select(AREAS), rows.select(AREAS))
 
 
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}))
 def test_a_weight_of_nothing_is_no_row(table):
     left = grouped(table, weight="weight")
@@ -261,7 +250,6 @@ def test_a_weight_of_nothing_is_no_row(table):
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}))
 def test_a_count_of_nothing_is_no_row(table):
     left = grouped(table, count="count")
@@ -269,14 +257,12 @@ def test_a_count_of_nothing_is_no_row(table):
     assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
-@few
 @given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.sampled_from([-700, -300, 3, 400]))
 def test_scaling_all_weights_by_a_power_of_two_changes_no_bit(table, power):
     scaled = table.with_columns(pl.col("weight") * 2.0**power)
     assert_same(grouped(scaled, weight="weight"), grouped(table, weight="weight"))
 
 
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
 def test_scaling_all_weights_changes_no_area_and_no_limit(table, factor):
     scaled = table.with_columns(pl.col("weight") * factor)
@@ -284,14 +270,12 @@ def test_scaling_all_weights_changes_no_area_and_no_limit(table, factor):
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@few
 @given(table=tables())
 def test_an_increasing_map_of_the_scores_changes_no_bit(table):
     mapped = table.with_columns(ranked(table["score"]))
     assert_same(grouped(mapped), grouped(table))
 
 
-@few
 @given(table=tables())
 def test_turned_scores_turn_the_areas(table):
     turned = table.with_columns(-ranked(table["score"]))
@@ -306,7 +290,6 @@ def test_turned_scores_turn_the_areas(table):
     assert_frame_equal(left.select("se"), right.select("se"), rel_tol=1e-14, abs_tol=0)
 
 
-@few
 @given(table=tables())
 def test_swapped_labels_turn_the_areas(table):
     left, right = grouped(table), grouped(table, positive=False)
@@ -320,7 +303,6 @@ def test_swapped_labels_turn_the_areas(table):
     )
 
 
-@few
 @given(table=tables(missing=True), more=tables(shape=PLAIN, missing=True))
 def test_groups_put_together_are_the_groups_apart(table, more):
     assume(table.schema == more.schema)
@@ -330,7 +312,6 @@ def test_groups_put_together_are_the_groups_apart(table, more):
     assert_same(together, pl.concat(apart))
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}))
 def test_the_envelope_holds_the_area_in_its_middle(table):
     made = grouped(table, count="count").drop_nulls("auc")
@@ -339,14 +320,12 @@ def test_the_envelope_holds_the_area_in_its_middle(table):
     assert ((low + high) / 2).to_list() == pytest.approx(auc.to_list(), abs=2e-16)
 
 
-@few
 @given(table=tables(min_size=2))
 def test_doubling_every_row_keeps_the_areas(table):
     twice = grouped(pl.concat([table, table]))
     assert_same(twice.select(AREAS), grouped(table).select(AREAS))
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS, "weight": EXACT_WEIGHTS}))
 def test_missing_worst_scales_the_scored_areas_by_the_shares_scored(table):
     options = {"weight": "weight", "count": "count", "ci": None}
@@ -367,7 +346,6 @@ def test_missing_worst_scales_the_scored_areas_by_the_shares_scored(table):
             assert worst.filter(here)[area][0] == pytest.approx(expected, abs=1e-14)
 
 
-@few
 @given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4))
 def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(table):
     moved = table.with_columns(
@@ -381,7 +359,6 @@ def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(table):
     assert_same(left.drop("n_missing"), right.drop("n_missing"))
 
 
-@few
 @given(table=tables(min_size=2))
 def test_the_trapezoid_under_the_curve_is_the_area(table):
     curve = rf.curve(table, "label", "score")

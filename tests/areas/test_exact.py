@@ -15,7 +15,6 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.areas.exact import LARGEST, product, quotient, sums
 from tests import oracles
-from tests.strategies import few
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
 
@@ -35,7 +34,6 @@ def compressed(draw, max_size=10):
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-@few
 @given(table=compressed())
 def test_areas_of_huge_counts_are_exact_fractions(table):
     actual = rf.auc(table, "label", "score", by="group", count="count", ci=None)
@@ -52,7 +50,6 @@ def test_areas_of_huge_counts_are_exact_fractions(table):
         assert of_table == expected[0]
 
 
-@few
 @given(table=compressed())
 def test_standard_errors_of_huge_counts_are_those_of_fractions(table):
     actual = rf.auc(table, "label", "score", by="group", count="count")
@@ -145,7 +142,6 @@ wholes = st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**50)), min_s
 
 
 @pytest.mark.parametrize("power", [1, 2])
-@few
 @given(rows=wholes, data=st.data())
 def test_sums_of_products_are_exact(power, rows, data):
     weight, value = (np.array(side, np.int64) for side in zip(*rows, strict=True))
@@ -156,7 +152,6 @@ def test_sums_of_products_are_exact(power, rows, data):
     assert [int(one) for one in found] == expected
 
 
-@few
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62)), min_size=1, max_size=5)
 )
@@ -168,7 +163,6 @@ def test_products_are_exact_whatever_their_size(pairs):
     )
 
 
-@few
 @given(part=st.integers(0, 2**80), whole=st.integers(0, 2**80))
 def test_quotients_of_whole_numbers_are_rounded_once(part, whole):
     (found,) = quotient(np.array([part], object), np.array([whole], object))

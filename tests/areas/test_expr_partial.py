@@ -1,15 +1,16 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.areas.expr_tables import MASSES, actual, expected, holed
 from tests.oracles import partial_areas
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 RANGES = [("fpr", 0, 0.1), ("fpr", 0.25, 0.75), ("fpr", 0, 1), ("tpr", 0.9, 1), ("tpr", 0.3, 0.5)]
-few = settings(max_examples=25)  # of each range
+few = examples(1 / 4)  # of each range
 every_range = pytest.mark.parametrize(("rate", "a", "b"), RANGES)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import COUNTS, few, repeated, tables
+from tests.strategies import COUNTS, repeated, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,6 @@ def variance(every: Sequence[Case]) -> Fraction | None:
     return spread / (m * n)
 
 
-@few
 @given(tables(mass={"count": COUNTS}, missing=True, max_size=14))
 def test_the_variance_counts_every_triple(table):
     made = rf.auc(

@@ -20,7 +20,6 @@ from tests.strategies import (
     SHAPES,
     TIED,
     both_classes,
-    few,
     ranked,
     repeated,
     shuffled,
@@ -123,14 +122,12 @@ def check_areas(table: pl.DataFrame, rate: str, a: float, b: float, **more: obje
 
 
 @every_rate
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}), ends=ranges)
 def test_a_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
     check_areas(table, rate, *ends, count="count")
 
 
 @every_rate
-@few
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}), ends=ranges)
 def test_a_weighted_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
     check_areas(table, rate, *ends, weight="weight")
@@ -158,14 +155,12 @@ def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **mo
 
 
 @every_rate
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), ends=ranges)
 def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
     check_errors(table, rate, ends, count="count")
 
 
 @every_rate
-@few
 @given(
     table=tables(missing=True, shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges
 )
@@ -174,7 +169,6 @@ def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, en
 
 
 @every_rate
-@few
 @given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
 def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(rate, table, ends):
     moved = table.with_columns(
@@ -197,7 +191,6 @@ def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(rate, table
 
 
 @every_rate
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), cuts=st.lists(ends, min_size=1, max_size=3))
 def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
     edges = sorted({0.0, 1.0, *cuts})
@@ -215,7 +208,6 @@ def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
 
 
 @every_rate
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
     options = {"count": "count", "missing": "worst"}
@@ -234,7 +226,6 @@ def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
         )
 
 
-@few
 @given(table=tables(min_size=2), ends=ranges)
 def test_a_tpr_range_is_the_fpr_range_of_the_problem_turned_round(table, ends):
     turned = table.with_columns(~pl.col("label"), -ranked(table["score"]))
@@ -245,7 +236,6 @@ def test_a_tpr_range_is_the_fpr_range_of_the_problem_turned_round(table, ends):
 
 
 @every_rate
-@few
 @given(table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
 def test_row_order_and_engine_change_no_bit(rate, table, ends, seed):
     eager = grouped(table, missing="worst", **{rate: ends})
@@ -255,7 +245,6 @@ def test_row_order_and_engine_change_no_bit(rate, table, ends, seed):
 
 
 @every_rate
-@few
 @given(table=tables(mass={"count": COUNTS}), ends=ranges)
 def test_a_count_of_n_is_n_rows_in_everything(rate, table, ends):
     rows = grouped(repeated(table, "count"), **{rate: ends})
@@ -265,7 +254,6 @@ def test_a_count_of_n_is_n_rows_in_everything(rate, table, ends):
 
 
 @every_rate
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
 def test_the_envelope_holds_the_area_in_its_middle_where_no_tie_is_cut(rate, table, ends):
     made = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
@@ -283,7 +271,6 @@ def test_the_envelope_holds_the_area_in_its_middle_where_no_tie_is_cut(rate, tab
 @every_rate
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
 def test_the_limits_hold_the_estimate_and_stay_on_its_scale(rate, standardize, ci, table, ends):
     made = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})

@@ -8,15 +8,15 @@ from math import inf, sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.averages import folds
-from tests.strategies import shuffled
+from tests.strategies import examples, shuffled
 
-fewer = settings(max_examples=10)
+fewer = examples(1 / 2)
 
 # Two folds of ROC points (0,0) (0,1/2) (1,1) and (0,0) (0,1/2) (1/2,1/2) (1/2,1) (1,1), and one
 # without negatives.

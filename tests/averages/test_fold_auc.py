@@ -8,15 +8,13 @@ from math import sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.averages import folds
 from tests.strategies import shuffled
-
-some = settings(max_examples=20)
 
 TABLE = {
     "fold": [1, 1, 1, 1, 2, 2, 2, 2, 3],
@@ -96,7 +94,6 @@ def test_the_influence_curve_by_hand():
     assert areas["ci_method"].item() == "ledell"
 
 
-@some
 @given(table=fold_tables())
 def test_areas_and_variances_are_those_of_the_definition(table):
     members = usable(table)
@@ -160,7 +157,6 @@ def test_logit_limits_stay_inside():
     assert areas["upper"] == pytest.approx(1 / (1 + np.exp(-half - middle)), abs=1e-12)
 
 
-@some
 @given(table=fold_tables())
 def test_pairs_within_and_between_folds_make_up_the_gap(table):
     every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
@@ -211,7 +207,6 @@ def test_a_model_that_knows_its_base_rate_only_is_worse_than_chance_when_pooled(
     assert gap["gap_between"] == gap["gap"]
 
 
-@some
 @given(table=fold_tables())
 def test_row_order_laziness_and_counts_change_nothing(table):
     counted = table.group_by("fold", "label", "score").agg(n=pl.len())

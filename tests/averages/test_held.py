@@ -8,18 +8,19 @@ from math import inf, nan, sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.averages import folds, held
 from tests.averages.test_average import LEFT_OUT, TABLE, TAIL, curves, fold_tables
+from tests.strategies import examples
 
 BETTER = {"fpr": "lower", "fnr": "lower", "alert_rate": None, "rnp": None, "tp": None}
 AVERAGED = ["precision", "npv", "accuracy", "kappa"]
 SPREAD = ("sd", "se", "lower", "upper")
 GRID = [Fraction(i, 12) for i in range(13)]
-fewer = settings(max_examples=5)
+fewer = examples(1 / 4)
 
 
 def members_of(table: pl.DataFrame) -> list[list[folds.Counts]]:

@@ -7,12 +7,22 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.strategies import ANY_WEIGHTS, COUNTS, PLAIN, TIED, ranked, repeated, shuffled, tables
+from tests.strategies import (
+    ANY_WEIGHTS,
+    COUNTS,
+    PLAIN,
+    TIED,
+    examples,
+    ranked,
+    repeated,
+    shuffled,
+    tables,
+)
 
 SCHEMA = {
     "fpr": pl.Float64,
@@ -38,7 +48,7 @@ SCOPES = {
 DRAWN = ["fixed_width", "envelope", "bootstrap"]
 every_method = pytest.mark.parametrize("method", SCOPES)
 drawn_methods = pytest.mark.parametrize("method", DRAWN)
-few = settings(max_examples=10)
+few = examples(1 / 2)
 
 PREDICTIONS = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]}
 

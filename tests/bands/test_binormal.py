@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import ndtr, ndtri
@@ -19,6 +19,7 @@ from rocframe.bands.binormal import Binormal, fitted
 from rocframe.bands.ratings import Ratings
 from rocframe.bands.working_hotelling import line_limits
 from tests.bands.binormal_samples import held, samples
+from tests.strategies import examples
 
 # Positives and negatives of each rating, from the highest down.
 HANLEY = ([33, 11, 2, 2, 3], [2, 11, 6, 6, 33])
@@ -69,7 +70,7 @@ def likelihood(parameters, pos, neg):
     )
 
 
-@settings(max_examples=8)
+@examples(2 / 5)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=6))
 def test_another_optimiser_finds_no_better_fit(counts):
     pos, neg = ([row[i] for row in counts] for i in (0, 1))
@@ -114,7 +115,7 @@ def test_groups_are_fitted_as_if_they_were_alone():
     assert np.isnan(together.a).tolist() == [False, False, True, False]
 
 
-@settings(max_examples=15)
+@examples(3 / 4)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=8))
 def test_turning_scores_and_labels_turns_the_line(counts):
     counts = [row for row in counts if any(row)]

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.stats import ksone, kstwo
 
 import rocframe as rf
 from rocframe.bands.kolmogorov import largest_distance
 from tests.bands import exact
 from tests.bands.binormal_samples import held, samples
-from tests.strategies import ranked, tables
+from tests.strategies import examples, ranked, tables
 
 # Critical values of the two-sided one-sample statistic, as they stand in the usual tables.
 PUBLISHED = {5: (0.563, 0.669), 10: (0.409, 0.489), 20: (0.294, 0.352), 30: (0.242, 0.290)}
@@ -68,7 +68,6 @@ def test_the_limits_of_a_small_table_by_hand():
     assert early["upper"].item() == 1
 
 
-@settings(max_examples=20)
 @given(table=tables(min_size=3, max_size=14))
 def test_the_limits_are_those_of_the_moved_curve(table):
     table = table.filter(pl.col("label").n_unique() == 2)
@@ -93,7 +92,7 @@ def test_the_limits_are_those_of_the_moved_curve(table):
     )
 
 
-@settings(max_examples=10)
+@examples(1 / 2)
 @given(table=tables(min_size=6, max_size=20))
 def test_turning_scores_and_labels_turns_the_band(table):
     # (fpr, tpr) becomes (1 - tpr, 1 - fpr): both borders are mirrored at the falling diagonal.

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -78,7 +78,6 @@ def test_a_fixed_width_band_holds_that_share_of_all_resamples(level):
             assert chance <= level + error
 
 
-@settings(max_examples=20)
 @given(table=tables(min_size=6, max_size=14), other=tables(min_size=6, max_size=14))
 def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, other):
     rates = []
@@ -102,7 +101,6 @@ def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, o
     assert apart < 1e-8 or not exact.inside(*rates, *move[2:])
 
 
-@settings(max_examples=20)
 @given(table=tables(min_size=6, max_size=14), moved=st.floats(0.01, 0.9))
 def test_limits_of_the_same_reach_everywhere_are_those_of_the_moved_curve(table, moved):
     labels = table["label"].to_list()

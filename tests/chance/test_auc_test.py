@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import mannwhitneyu, norm, permutation_test
 
 import rocframe as rf
-from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, few, repeated, shuffled, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, repeated, shuffled, tables
 
 ALTERNATIVES = ["two-sided", "greater", "less"]
 METHODS = ["delong", "permutation", "mann_whitney"]
@@ -221,7 +221,6 @@ def test_delong_is_the_distance_in_standard_errors():
 # What tests owe each other
 
 
-@few
 @given(tables(shape=TIED), st.sampled_from(METHODS), st.integers(0, 9))
 def test_neither_row_order_nor_the_other_groups_change_anything(table, method, seed):
     options = {"method": method, "n_perm": 50, "seed": 1, "adjust": None}
@@ -234,7 +233,6 @@ def test_neither_row_order_nor_the_other_groups_change_anything(table, method, s
         assert_frame_equal(alone, same, check_exact=True)
 
 
-@few
 @given(tables(shape=TIED, mass={"count": COUNTS}), st.sampled_from(METHODS))
 def test_a_count_is_so_many_rows_for_the_same_seed_too(table, method):
     options = {"by": "group", "method": method, "n_perm": 30, "seed": 2}
@@ -246,7 +244,6 @@ def test_a_count_is_so_many_rows_for_the_same_seed_too(table, method):
     assert_frame_equal(left.drop("p_adjusted"), expected.drop("p_adjusted"), check_exact=True)
 
 
-@few
 @given(tables(shape=TIED, mass={"w": ANY_WEIGHTS}))
 def test_delong_takes_weights_and_has_the_standard_error_of_auc(table):
     tests = rf.auc_test(table, "label", "score", by="group", weight="w")
@@ -255,7 +252,6 @@ def test_delong_takes_weights_and_has_the_standard_error_of_auc(table):
     assert_frame_equal(tests.select(names), areas.select(names))
 
 
-@few
 @given(tables(shape=TIED, missing=True))
 def test_an_unscored_row_loses_all_its_pairs_under_worst(table):
     tests = rf.auc_test(table, "label", "score", by="group", missing="worst")
@@ -264,7 +260,6 @@ def test_an_unscored_row_loses_all_its_pairs_under_worst(table):
     assert_frame_equal(tests.select(names), areas.select(names))
 
 
-@few
 @given(tables(shape=TIED))
 def test_the_two_sides_of_all_permutations_add_up_to_one_and_a_tie(table):
     def exact(alternative):

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
@@ -79,7 +79,6 @@ def test_side_by_side_each_kind_can_keep_its_areas(table):
 
 
 @pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
-@settings(max_examples=15)
 @given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_a_hull_has_the_rows_that_no_line_between_two_others_reaches(kind, rows):
     table = one((True, 5), (False, 5), *rows)

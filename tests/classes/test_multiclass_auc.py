@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.classes import measured
 from rocframe.classes.influence import influences, skewness
-from tests.strategies import few, shuffled
+from tests.strategies import shuffled
 
 ABC = ["a", "b", "c"]
 AVERAGES = ["hand_till", "macro", "weighted", "micro"]
@@ -123,7 +123,6 @@ some_rows = st.lists(
 )
 
 
-@few
 @given(some_rows, st.booleans())
 def test_areas_are_those_of_counting_every_pair(rows, extra):
     schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
@@ -146,7 +145,6 @@ def test_areas_are_those_of_counting_every_pair(rows, extra):
         assert permuted["auc"].to_list() == pytest.approx(counted["auc"].to_list(), abs=1e-14)
 
 
-@few
 @given(some_rows)
 def test_means_over_pairs_and_classes_are_those_of_the_long_tables(rows):
     schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}

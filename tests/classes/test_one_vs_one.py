@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.strategies import few
 
 ABC = ["a", "b", "c"]
 KEYS = ["id", "class_a", "class_b"]
@@ -118,7 +117,6 @@ def test_equal_infinite_scores_differ_by_0():
     ]
 
 
-@few
 @given(st.lists(st.tuples(st.sampled_from(ABC), *[st.floats(0, 1)] * 3), max_size=9))
 def test_a_row_makes_two_rows_for_each_other_class(rows):
     schema = {"truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}

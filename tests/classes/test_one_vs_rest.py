@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
 import rocframe as rf
-from tests.strategies import few
 
 ANIMALS = ["cat", "dog", "emu"]
 WIDE = pl.DataFrame(
@@ -181,7 +180,6 @@ score_rows = st.lists(
 )
 
 
-@few
 @given(score_rows, st.integers(1, 3), st.sampled_from([pl.Float64, pl.Float32, pl.Int16]))
 def test_a_margin_of_rank_k_is_at_least_0_for_the_best_k(rows, rank, kind):
     classes = list("abcd")
@@ -212,7 +210,6 @@ def test_a_margin_needs_other_scores_enough():
     assert long["score"].null_count() == long.height
 
 
-@few
 @given(st.lists(st.tuples(st.sampled_from("abc"), *[st.floats(0, 1)] * 3), min_size=1, max_size=9))
 def test_every_instance_is_positive_once_and_order_of_classes_is_order_of_rows(rows):
     table = pl.DataFrame(rows, schema=["truth", "a", "b", "c"], orient="row")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.strategies import few, shuffled
+from tests.strategies import shuffled
 
 LMH = ["low", "mid", "high"]
 ABC = ["a", "b", "c"]
@@ -130,7 +130,6 @@ score = st.sampled_from([-1.5, 0.0, 0.25, 0.5, 2.0])
 ordered_rows = st.lists(st.tuples(st.integers(1, 3), st.sampled_from(LMH), score), max_size=9)
 
 
-@few
 @given(ordered_rows, ordered_rows)
 def test_ordered_volumes_are_those_of_trying_every_triple(one, other):
     schema = {"n": pl.Int64, "stage": pl.String, "score": pl.Float64}
@@ -162,7 +161,6 @@ wide_rows = st.lists(
 )
 
 
-@few
 @given(wide_rows, wide_rows)
 def test_volumes_of_sums_are_those_of_trying_every_triple(one, other):
     schema = {"n": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
@@ -21,6 +21,7 @@ from tests.comparisons.tables import (
     near,
     simulated,
 )
+from tests.strategies import examples
 
 COLUMNS = [
     *("model_a", "model_b", "n_pos", "n_neg", "auc_a", "auc_b", "covariance", "correlation"),
@@ -85,7 +86,7 @@ def test_covariances_are_those_of_the_formula(part, options):
     where, area_options = part
     name = "partial_auc" if area_options else "auc"
 
-    @settings(max_examples=5)
+    @examples(1 / 4)
     @given(logs(*options.values(), models="abc", max_size=9))
     def check(table: pl.DataFrame) -> None:
         exact = Exact(table, "abc", where, options.get("cluster"))

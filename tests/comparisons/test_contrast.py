@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 from scipy import stats
 
@@ -25,6 +25,7 @@ from tests.comparisons.tables import (
     row,
     simulated,
 )
+from tests.strategies import examples
 
 COLUMNS = ["n_models", "n_paired", "statistic", "df", "p_value", "p_adjusted", "test", "note"]
 
@@ -117,7 +118,7 @@ def test_delong_1988_a_single_difference_is_its_square(marker):
 def test_statistics_are_those_of_the_formula(part, options):
     where, area_options = part
 
-    @settings(max_examples=5)
+    @examples(1 / 4)
     @given(logs(*options.values(), models="abc", min_size=6, max_size=10))
     def check(table: pl.DataFrame) -> None:
         exact = Exact(table, "abc", where, options.get("cluster"))

@@ -6,7 +6,7 @@ from math import sqrt
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 from scipy import stats
 
@@ -22,7 +22,7 @@ from tests.comparisons.tables import (
     row,
     simulated,
 )
-from tests.strategies import few
+from tests.strategies import examples
 
 Z = stats.norm.ppf(0.975)
 
@@ -84,7 +84,6 @@ def test_delong_1988_the_differences_from_the_krebs_goldberg_score(way):
         assert found["p_value"] == near(published["p_value"], 1e-12)
 
 
-@settings(max_examples=40)
 @given(table=logs(models="abc"))
 def test_differences_are_those_over_all_pairs_of_rows(table):
     exact = Exact(table, "abc")
@@ -117,7 +116,7 @@ def test_standard_errors_are_those_of_the_formula(part, options):
     where, area_options = part
     name = "partial_auc" if area_options else "auc"
 
-    @settings(max_examples=10)
+    @examples(1 / 2)
     @given(logs(*options.values(), missing="cluster" not in options))
     def check(table: pl.DataFrame) -> None:
         exact = Exact(table, "ab", where, options.get("cluster"))
@@ -160,7 +159,6 @@ def test_limits_stay_within_what_differences_can_be(options, largest):
     assert (found["lower"], found["upper"]) == (-largest, largest)
 
 
-@few
 @given(table=logs("count"))
 def test_a_count_is_as_many_rows(table):
     rows = table.select(pl.exclude("count").repeat_by("count")).explode(pl.all())

@@ -11,7 +11,6 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests.comparisons.exact import logs
 from tests.comparisons.tables import VERBS, melted, pairs_of, shuffled, wide
-from tests.strategies import few
 
 PLAN = "\n\nResolved plan until failure"
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
@@ -55,7 +54,6 @@ def test_weights_go_with_the_instance_in_either_shape(verb):
 
 
 @pytest.mark.parametrize("missing", ["drop", "worst"])
-@few
 @given(table=logs(models="abc", missing=True))
 def test_unscored_rows_meet_the_same_fate_in_either_shape(missing, table):
     table = table.with_row_index("id")
@@ -154,7 +152,6 @@ def test_models_without_a_row_in_common_have_nothing_to_compare():
     assert (found["n_paired"], found["auc_a"], found["note"]) == (0, None, "no_rows")
 
 
-@few
 @given(
     table=logs(models="abc"), holes=st.sets(st.tuples(st.integers(0, 11), st.sampled_from("abc")))
 )

@@ -9,16 +9,17 @@ from math import sqrt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.comparisons import permuted
 from tests.comparisons.exact import logs
+from tests.strategies import examples
 
 METHODS = ["permutation", "venkatraman"]
 every_method = pytest.mark.parametrize("method", METHODS)
-some = settings(max_examples=8)
+some = examples(2 / 5)
 
 
 def middle_ranks(scores: list[float | None], labels: list[bool]) -> list[Fraction]:

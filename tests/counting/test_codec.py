@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocframe.cases import Cases, State
@@ -53,7 +53,6 @@ def cases(scores: np.ndarray, negative: np.ndarray, state: np.ndarray | None = N
 
 @every_path
 @every_chunk
-@settings(max_examples=50)
 @given(data=st.data())
 def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
     values = np.array(data.draw(st.lists(scores, max_size=12)), dtype)
@@ -73,7 +72,6 @@ def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
 
 @every_path
 @every_chunk
-@settings(max_examples=50)
 @given(data=st.data())
 def test_codes_rise_as_scores_fall_and_tie_exactly_where_they_do(dtype, scores, chunk, data):
     values = np.array(data.draw(st.lists(scores, min_size=1, max_size=12)), dtype)

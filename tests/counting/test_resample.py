@@ -21,7 +21,7 @@ from rocframe.counting.population import Population
 from rocframe.counting.resample import Asked, Batch, resampled
 from tests import oracles
 from tests.counting.walks import cases_of, draws_of, walk_of
-from tests.strategies import COUNTS, EXACT_WEIGHTS, few, repeated, shuffled, tables
+from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -149,7 +149,6 @@ def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
     assert abs(made.redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
 
 
-@few
 @given(tables(missing=True), st.sampled_from(["plain", "count", "weight"]), st.data())
 def test_the_data_are_a_replicate_of_themselves(table, mass, data):
     roles = {"by": "group", "missing": "worst"}
@@ -181,7 +180,6 @@ def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
     return {keys[one.population.group]: one.values[0].tolist() for one in made}
 
 
-@few
 @given(tables(), st.integers(0, 99))
 def test_a_group_draws_the_same_in_any_order_and_whichever_groups_stand_beside_it(table, seed):
     every = drawn_by_group(table)
@@ -191,7 +189,6 @@ def test_a_group_draws_the_same_in_any_order_and_whichever_groups_stand_beside_i
         assert drawn_by_group(alone) == {name: every[name]}
 
 
-@few
 @given(tables(mass={"count": COUNTS}))
 def test_a_compressed_table_draws_what_its_expansion_does(table):
     assert drawn_by_group(table, count="count") == drawn_by_group(repeated(table, "count"))

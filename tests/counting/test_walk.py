@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -17,7 +17,7 @@ from rocframe.counting import codec, sort, threads, walk
 from rocframe.counting.threads import slices, spread, workers
 from rocframe.curves import fixed
 from tests import oracles
-from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, few, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
 
 # Block, large, small and chunk; all rows in one piece, and cut as finely as can be.
 CUTS = {
@@ -65,7 +65,7 @@ def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
 
 @every_cut
 @every_pool
-@settings(max_examples=7)
+@examples(1 / 3)
 @given(table=tables(missing=True, min_size=6, max_size=40))
 def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table):
     expected = everything(table)
@@ -81,7 +81,7 @@ def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table
 
 @every_cut
 @every_pool
-@settings(max_examples=7)
+@examples(1 / 3)
 @given(table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}))
 def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
     expected = everything(table, count="count")
@@ -95,7 +95,7 @@ def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
 
 
 @every_cut
-@settings(max_examples=7)
+@examples(1 / 3)
 @given(
     table=tables(
         missing=True, min_size=6, max_size=40, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}
@@ -115,7 +115,7 @@ def test_weighted_rows_may_be_cut_anywhere_too(sizes, table):
 
 @every_cut
 @pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
-@settings(max_examples=6)
+@examples(1 / 3)
 @given(data=st.data())
 def test_cut_rows_are_counted_by_definition(sizes, shape, data):
     table = data.draw(tables(shape=SHAPES[shape], missing=True, min_size=6, max_size=40))
@@ -221,7 +221,6 @@ def test_a_large_group_without_a_threshold_has_its_first_row(sizes, state):
     ]
 
 
-@few
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=6))
 def test_no_group_rounds_the_sums_of_another(table):
     huge = table.with_columns(group=pl.lit("huge"), weight=pl.col("weight") * 1e17)
@@ -233,7 +232,6 @@ def test_no_group_rounds_the_sums_of_another(table):
     assert_frame_equal(kept, alone, check_exact=True)
 
 
-@few
 @given(length=st.integers(0, 50), most=st.integers(1, 60))
 def test_slices_cover_the_rows_once_in_pieces_no_longer_than_asked(length, most):
     pieces = slices(length, most)

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.rates import RATES
 from tests import oracles
-from tests.strategies import ANY_WEIGHTS, EDGES, PLAIN, TIED, few, shuffled, tables
+from tests.strategies import ANY_WEIGHTS, EDGES, PLAIN, TIED, shuffled, tables
 
 INF = math.inf
 WALK = ["threshold", "tp", "fp", "fn", "tn"]
@@ -199,7 +199,6 @@ def test_rows_of_a_table_with_another_prevalence_are_kept_but_not_worked_out_aga
     assert mixed["tpr"].to_list() == [0.5]
 
 
-@few
 @given(
     table=tables(missing=True),
     asked=st.lists(st.sampled_from([*EDGES, INF, -INF]) | st.floats(allow_nan=False), max_size=4),
@@ -216,7 +215,6 @@ def test_rows_at_thresholds_are_those_of_the_definition(table, asked):
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@few
 @given(table=tables(missing=True), asked=st.lists(values, max_size=4))
 def test_rows_at_rates_are_those_of_the_definition(axis, table, asked):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
@@ -233,7 +231,6 @@ def test_rows_at_rates_are_those_of_the_definition(axis, table, asked):
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@few
 @given(table=tables(shape=TIED, missing=True), asked=st.lists(values, max_size=3))
 def test_interpolated_points_are_those_of_the_definition(axis, table, asked):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
@@ -262,7 +259,6 @@ def traced(table: pl.DataFrame) -> dict[str, list[oracles.Point]]:
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), asked=st.lists(values, max_size=3))
 def test_of_weighted_curves_the_row_keeps_its_promise_too(axis, table, asked):
     curves = rf.curve(
@@ -279,7 +275,6 @@ def test_of_weighted_curves_the_row_keeps_its_promise_too(axis, table, asked):
     )
 
 
-@few
 @given(table=tables(shape=PLAIN, min_size=2), seed=st.integers(0, 9), asked=values)
 def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, asked):
     curves = rf.curve(table, "label", "score", by="group", kind="gain")
@@ -288,7 +283,6 @@ def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, ask
         assert_frame_equal(rf.at(mixed_up, **{axis: asked}), rf.at(curves, **{axis: asked}))
 
 
-@few
 @given(table=tables(), asked=values)
 def test_every_engine_finds_the_same_rows(table, asked):
     curves = rf.curve(table, "label", "score", by="group")

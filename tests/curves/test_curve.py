@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -20,7 +20,6 @@ from tests.strategies import (
     EXACT_WEIGHTS,
     SHAPES,
     SMALLEST,
-    few,
     shuffled,
     tables,
 )
@@ -313,7 +312,6 @@ def test_groups_may_be_of_any_type(key, thresholds):
     assert rf.at(curve, threshold=0.5).height == len(groups)
 
 
-@few
 @given(table=tables())
 def test_a_curve_is_what_counting_at_each_score_gives(table):
     actual = rf.curve(table, "label", "score", by="group").drop("fpr", "tpr")
@@ -322,7 +320,6 @@ def test_a_curve_is_what_counting_at_each_score_gives(table):
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@settings(max_examples=20)
 @given(data=st.data())
 def test_scores_of_every_shape_are_counted_alike(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))
@@ -331,7 +328,6 @@ def test_scores_of_every_shape_are_counted_alike(shape, data):
     assert_frame_equal(actual, expected, check_exact=True)
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_missing_worst_adds_the_unscored_to_every_row(table):
     actual = rf.curve(table, "label", "score", by="group", count="count", missing="worst")
@@ -339,7 +335,6 @@ def test_missing_worst_adds_the_unscored_to_every_row(table):
     assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_missing_drop_counts_the_scored_only(table):
     actual = rf.curve(table, "label", "score", by="group", count="count", missing="drop")
@@ -348,7 +343,6 @@ def test_missing_drop_counts_the_scored_only(table):
     assert_frame_equal(actual.drop("fpr", "tpr"), oracles.curve_table(scored), check_exact=True)
 
 
-@few
 @given(table=tables(missing=True, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}))
 def test_weights_are_added_up(table):
     # Quarters add up exactly in Float64.
@@ -359,7 +353,6 @@ def test_weights_are_added_up(table):
     assert_frame_equal(actual.drop("fpr", "tpr"), expected, check_exact=True)
 
 
-@few
 @given(table=tables(mass={"weight": ANY_WEIGHTS}))
 def test_weights_of_any_size_are_added_up_to_rounding(table):
     actual = rf.curve(table, "label", "score", by="group", weight="weight")
@@ -370,7 +363,6 @@ def test_weights_of_any_size_are_added_up_to_rounding(table):
     assert set(last["tpr"].drop_nulls()) | set(last["fpr"].drop_nulls()) <= {1.0}
 
 
-@few
 @given(
     table=tables(missing=True, mass={"weight": EXACT_WEIGHTS}),
     thresholds=st.lists(st.sampled_from([-INF, -1.0, -0.0, 0.0, 0.3, 0.5, 1.0, INF]), max_size=6),

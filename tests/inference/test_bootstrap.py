@@ -22,7 +22,7 @@ from rocframe.counting.population import Population
 from rocframe.inference.bootstrap import One, acceleration, limits_of, quantile, same, spread_of
 from tests import oracles
 from tests.counting.walks import cases_of, walk_of
-from tests.strategies import COUNTS, few, repeated, shuffled, tables
+from tests.strategies import COUNTS, repeated, shuffled, tables
 
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 every_bootstrap = pytest.mark.parametrize("ci", BOOTSTRAPS)
@@ -50,7 +50,6 @@ def test_a_quantile_is_number_p_times_n_plus_one():
     assert [quantile(rising, p) for p in (0.0, 0.01, 0.99, 1.0)] == [1, 1, 19, 19]
 
 
-@few
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=30), st.floats(0, 1, exclude_max=True))
 def test_quantiles_are_those_that_numpy_calls_weibull(values, p):
     rising = np.sort(values)
@@ -320,7 +319,6 @@ def test_clusters_of_like_rows_have_wider_limits():
 # Seeds
 
 
-@few
 @given(tables(), st.integers(0, 9), st.sampled_from(BOOTSTRAPS))
 def test_the_same_seed_gives_the_same_table_in_any_order(table, seed, ci):
     made = measured(table, ci, by="group", seed=seed, n_boot=30)
@@ -328,7 +326,6 @@ def test_the_same_seed_gives_the_same_table_in_any_order(table, seed, ci):
     assert_frame_equal(made, again, check_exact=True)
 
 
-@few
 @given(tables(mass={"count": COUNTS}), st.sampled_from(BOOTSTRAPS))
 def test_a_compressed_table_has_the_limits_of_its_expansion(table, ci):
     made = measured(table, ci, by="group", count="count", n_boot=30)

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, few, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, tables
 
 METHODS = ["logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential"]
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
@@ -31,7 +31,6 @@ def measured(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 
 
 @every_method
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
 def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
     made = measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
@@ -43,7 +42,6 @@ def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
 
 
 @every_method
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=4), both=st.tuples(levels, levels))
 def test_a_higher_level_has_limits_no_narrower(ci, table, both):
     narrow, wide = (
@@ -56,7 +54,6 @@ def test_a_higher_level_has_limits_no_narrower(ci, table, both):
     assert (narrow["upper"] <= wide["upper"] + 1e-15).all()
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
 def test_newcombes_limits_lie_z_of_their_own_standard_errors_away(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -74,7 +71,6 @@ def test_newcombes_limits_lie_z_of_their_own_standard_errors_away(table, level):
             assert distance == pytest.approx(expected, abs=1e-12)
 
 
-@few
 @given(table=tables(mass={"count": COUNTS}, min_size=4))
 def test_newcombes_standard_error_is_his_variance_at_the_estimate(table):
     made = measured(table, count="count", ci="newcombe")
@@ -85,7 +81,6 @@ def test_newcombes_standard_error_is_his_variance_at_the_estimate(table):
         assert row["se"] == expected
 
 
-@few
 @given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), level=levels)
 def test_walds_limits_are_z_standard_errors_away_and_clipped(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -98,7 +93,6 @@ def test_walds_limits_are_z_standard_errors_away_and_clipped(table, level):
     assert_frame_equal(made.select(LIMITS), expected, rel_tol=0, abs_tol=1e-15)
 
 
-@few
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=4), level=levels)
 def test_logit_limits_are_walds_of_the_log_odds(table, level):
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -158,7 +152,6 @@ def test_constant_scores_have_no_limits_when_weighted_either(ci):
     assert row[6:] == (None, None, None, 0.95, None, "zero_variance")
 
 
-@few
 @given(table=tables(shape=TIED, min_size=4))
 def test_the_area_does_not_depend_on_the_interval(table):
     bare = measured(table, ci=None)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from rocframe.inference.proportions import clopper_pearson, wilson
-from tests.strategies import few
 
 METHODS = {"wilson": wilson, "exact": clopper_pearson}
 
@@ -34,7 +33,6 @@ def test_newcombe_1998_prints_these(part, whole, method, printed):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@few
 @given(st.integers(1, 10**6), st.floats(0, 1), st.floats(0.01, 0.999))
 def test_limits_are_scipys(name, whole, share, level):
     part = round(share * whole)

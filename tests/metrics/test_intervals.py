@@ -24,7 +24,7 @@ from rocframe.metrics.matrices import influence_at
 from rocframe.metrics.points import Where
 from tests import oracles
 from tests.counting.walks import walk_of
-from tests.strategies import COUNTS, few, repeated, shuffled, tables
+from tests.strategies import COUNTS, repeated, shuffled, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
 SCHEMA = {
@@ -444,7 +444,6 @@ def test_clusters_of_like_rows_have_wider_limits():
     assert wide["ci_method"].to_list() == ["bootstrap"] * 4
 
 
-@few
 @given(
     tables(mass={"count": COUNTS}),
     st.sampled_from(["bootstrap", "bootstrap_bca"]),
@@ -461,7 +460,6 @@ def test_order_and_compression_change_nothing(table, ci, seed):
     assert_frame_equal(kept, long, check_exact=True)
 
 
-@few
 @given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
 def test_a_group_alone_has_the_rows_it_has_among_others(table, axis):
     more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}

@@ -17,7 +17,7 @@ from rocframe.counting.resample import Batch
 from rocframe.metrics.whole import WHOLE
 from tests import oracles
 from tests.counting.walks import walk_of
-from tests.strategies import ANY_WEIGHTS, COUNTS, few, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, tables
 
 every_metric = pytest.mark.parametrize("name", WHOLE)
 
@@ -29,7 +29,6 @@ def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
     return made.filter(metric="auc").select("group", *columns)
 
 
-@few
 @given(tables(mass={"count": COUNTS}, min_size=1))
 def test_metrics_of_the_curve_are_those_of_the_expressions(table):
     made = estimates(table, count="count")
@@ -40,7 +39,6 @@ def test_metrics_of_the_curve_are_those_of_the_expressions(table):
         assert_series_equal(made[name], expected, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@few
 @given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
 def test_weighted_metrics_of_the_curve_are_those_of_the_expressions(table):
     made = estimates(table, weight="weight")
@@ -62,7 +60,6 @@ def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
     return Fraction(1)
 
 
-@few
 @given(tables(missing=True, mass={"count": COUNTS}))
 def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
     made = estimates(table, count="count", missing="worst")
@@ -75,7 +72,6 @@ def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
             assert found == pytest.approx(float(expected), abs=1e-12)
 
 
-@few
 @given(tables(missing=True))
 def test_unscored_rows_are_counted_at_every_threshold(table):
     made = estimates(table, missing="worst")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.optimize import brentq
@@ -329,10 +329,8 @@ designs = st.fixed_dictionaries(
         "se_at": st.sampled_from(["estimate", "null"]),
     }
 )
-some = settings(max_examples=40)
 
 
-@some
 @given(areas, rows_of_a_class, rows_of_a_class, designs)
 def test_power_rises_with_the_rows_and_with_the_distance(auc, n_pos, n_neg, design):
     few, more, most = rf.power(auc=auc, n_pos=[n_pos, 2 * n_pos, 4 * n_pos], n_neg=n_neg, **design)[
@@ -346,7 +344,6 @@ def test_power_rises_with_the_rows_and_with_the_distance(auc, n_pos, n_neg, desi
         assert found[1] <= found[2]
 
 
-@some
 @given(
     areas, st.sampled_from([0.1, 0.5, 1.0, 3.0, 19.0]), st.sampled_from([0.5, 0.8, 0.99]), designs
 )
@@ -362,7 +359,6 @@ def test_sample_size_reaches_the_power_and_one_positive_less_does_not(auc, ratio
         assert one(rf.power(auc=auc, n_pos=n_pos - 1, n_neg=fewer, **design)) < power
 
 
-@some
 @given(st.integers(20, 2_000), st.integers(20, 2_000), st.sampled_from([0.6, 0.9]), designs)
 def test_a_detectable_difference_reaches_the_power_and_a_smaller_one_does_not(
     n_pos, n_neg, power, design
@@ -377,7 +373,6 @@ def test_a_detectable_difference_reaches_the_power_and_a_smaller_one_does_not(
     assert one(rf.power(auc=smaller, n_pos=n_pos, n_neg=n_neg, **design)) < power
 
 
-@some
 @given(areas, st.floats(0.5, 0.97), st.floats(-0.5, 0.9), designs)
 def test_more_correlated_areas_need_fewer_rows(auc, auc_b, correlation, design):
     if abs(auc - auc_b) < 0.02:
@@ -389,7 +384,6 @@ def test_more_correlated_areas_need_fewer_rows(auc, auc_b, correlation, design):
     assert tight <= loose
 
 
-@some
 @given(areas, rows_of_a_class, rows_of_a_class, st.sampled_from([0.05, 0.1]))
 def test_the_worse_side_mirrors_the_better_one(auc, n_pos, n_neg, alpha):
     # A flipped score turns wins into losses, and the classes' parts in the variance around.
