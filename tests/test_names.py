@@ -8,6 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from tests.each import all_cases
 
 PATTERNS = ["^p.*$", "^.*$", "*", "^", "$"]
 PUNCTUATION = [
@@ -27,8 +28,6 @@ PUNCTUATION = [
 ]
 OURS = ["(label)", "((label))", "(score 0)", "(weight)", "(threshold)", "(tp)", "0", "1", "literal"]
 NAMES = [*PATTERNS, *PUNCTUATION, *OURS, "index", "len", "cell", "mass", "row", "fresh", "group"]
-
-any_name = pytest.mark.parametrize("name", NAMES, ids=ascii)
 
 # `pp` is there for patterns to match by mistake.
 PREDICTIONS = pl.DataFrame(
@@ -78,57 +77,59 @@ def halved(curves: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
     return pl.concat([curves.select(pl.lit(fold).alias("fold"), pl.all()) for fold in (1, 2)])
 
 
-every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-every_verb_on_curves = pytest.mark.parametrize(
-    "verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES
-)
-
-
 def like(frame, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
     return table.lazy() if frame is pl.LazyFrame else table
 
 
-@any_name
-@every_verb
-@pytest.mark.parametrize("role", ROLES)
-def test_a_column_of_any_name_plays_any_role(frame, verb, role, name):
-    renamed = PREDICTIONS.rename({ROLES[role]: name})
-    actual = verb(like(frame, renamed), **{**ROLES, role: name})
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_columns_of_any_name_play_any_role(frame, verb):
     expected = verb(PREDICTIONS, **ROLES)
-    if role == "by":
-        expected = expected.rename({"g": name})
-    assert_frame_equal(actual, like(frame, expected))
+    with all_cases() as case:
+        for place in range(len(NAMES)):
+            # Four names at a time, so that every name plays every role once.
+            names = {role: NAMES[place - step] for step, role in enumerate(ROLES)}
+            renamed = PREDICTIONS.rename({ROLES[role]: name for role, name in names.items()})
+            with case(names):
+                actual = verb(like(frame, renamed), **names)
+                assert_frame_equal(actual, like(frame, expected.rename({"g": names["by"]})))
 
 
-@any_name
-@every_verb_on_curves
-def test_a_key_of_any_name_goes_through_what_reads_curves(frame, verb, name):
+@pytest.mark.parametrize("verb", VERBS_ON_CURVES.values(), ids=VERBS_ON_CURVES)
+def test_a_key_of_any_name_goes_through_what_reads_curves(frame, verb):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")
-    actual = verb(like(frame, curves.rename({"g": name})))
-    assert_frame_equal(actual, like(frame, verb(curves).rename({"g": name})))
+    expected = verb(curves)
+    with all_cases() as case:
+        for name in NAMES:
+            with case(name):
+                actual = verb(like(frame, curves.rename({"g": name})))
+                assert_frame_equal(actual, like(frame, expected.rename({"g": name})))
 
 
-@any_name
-def test_a_score_of_any_name_is_a_model_of_that_name(frame, name):
-    renamed = PREDICTIONS.rename({"score": name})
+def test_a_score_of_any_name_is_a_model_of_that_name(frame):
     alone = rf.auc(PREDICTIONS, "label", "score", by="g")
-    expected = alone.insert_column(1, pl.lit(name).alias("model"))
-    for score in ([name], cs.by_name(name), cs.by_name(name) + 0, {name: name}):
-        actual = rf.auc(like(frame, renamed), "label", score, by="g")
-        assert_frame_equal(actual, like(frame, expected))
+    with all_cases() as case:
+        for name in NAMES:
+            renamed = PREDICTIONS.rename({"score": name})
+            expected = alone.clone().insert_column(1, pl.lit(name).alias("model"))
+            for score in ([name], cs.by_name(name), cs.by_name(name) + 0, {name: name}):
+                with case(name, score):
+                    actual = rf.auc(like(frame, renamed), "label", score, by="g")
+                    assert_frame_equal(actual, like(frame, expected))
 
 
-@any_name
 @pytest.mark.parametrize("role", ["id", "between"])
-def test_what_pairs_rows_may_have_any_name(frame, role, name):
+def test_what_pairs_rows_may_have_any_name(frame, role):
     rows = PREDICTIONS.with_columns(who=pl.col("g").replace("a", "c"), i=pl.int_range(8) // 4)
     rows = rows.with_columns(i=pl.int_range(pl.len()).over("who"), label=pl.int_range(8) % 2 == 0)
     roles = {"id": "i", "between": "who"}
-    renamed = rows.rename({roles[role]: name})
     options = {"method": "delong_unpaired"} if role == "between" else {}
-    actual = rf.compare(like(frame, renamed), "label", "score", **{**roles, role: name}, **options)
     expected = rf.compare(rows, "label", "score", **roles, **options)
-    assert_frame_equal(actual, like(frame, expected))
+    with all_cases() as case:
+        for name in NAMES:
+            renamed = like(frame, rows.rename({roles[role]: name}))
+            with case(name):
+                actual = rf.compare(renamed, "label", "score", **{**roles, role: name}, **options)
+                assert_frame_equal(actual, like(frame, expected))
 
 
 def test_models_of_all_names_are_compared_side_by_side(frame):
@@ -146,17 +147,23 @@ def test_a_pattern_in_an_expression_stays_a_pattern():
     assert actual["model"].to_list() == ["score", "w"]
 
 
-@any_name
-def test_a_metric_may_have_any_name(frame, name):
-    twice = pl.when(pl.col("tp") > 0).then(pl.col("tp") * 2).alias(name)
-    curves = rf.curve(like(frame, PREDICTIONS), "label", "score", by="g", metrics=["f1", twice])
+def test_a_metric_may_have_any_name(frame):
     plain = rf.curve(PREDICTIONS, "label", "score", by="g", metrics="f1")
+    areas = rf.area(plain)
     numbers = [2 * tp or None for tp in plain["tp"]]
-    assert_frame_equal(curves, like(frame, plain.with_columns(pl.Series(name, numbers, pl.Int64))))
-    points = rf.at(curves, fpr=[0.0, 0.5]).lazy().collect()
-    assert points.columns[-1] == name
-    assert points[name].to_list() == [2 * tp or None for tp in points["tp"]]
-    assert_frame_equal(curves.roc.area(), like(frame, plain.roc.area()))
+    with all_cases() as case:
+        for name in NAMES:
+            with case(name):
+                twice = pl.when(pl.col("tp") > 0).then(pl.col("tp") * 2).alias(name)
+                curves = rf.curve(
+                    like(frame, PREDICTIONS), "label", "score", by="g", metrics=["f1", twice]
+                )
+                expected = plain.with_columns(pl.Series(name, numbers, pl.Int64))
+                assert_frame_equal(curves, like(frame, expected))
+                points = rf.at(curves, fpr=[0.0, 0.5]).lazy().collect()
+                assert points.columns[-1] == name
+                assert points[name].to_list() == [2 * tp or None for tp in points["tp"]]
+                assert_frame_equal(curves.roc.area(), like(frame, areas))
 
 
 def test_a_metric_named_like_a_column_inside_the_node_leaves_areas_alone(frame):
@@ -166,15 +173,17 @@ def test_a_metric_named_like_a_column_inside_the_node_leaves_areas_alone(frame):
     assert_frame_equal(curves.roc.area(), like(frame, expected))
 
 
-@any_name
-def test_a_missing_column_of_any_name_is_named(frame, name):
-    for score in (name, pl.col(name) if name not in PATTERNS else name):
-        with pytest.raises(rf.MissingColumnError) as caught:
-            rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
-        assert str(caught.value).startswith(
-            f"score={name!r}: the frame has no such column.\n"
-            "It has: 'label', 'score', 'g', 'w', 'pp'."
-        )
+def test_a_missing_column_of_any_name_is_named(frame):
+    with all_cases() as case:
+        for name in NAMES:
+            for score in (name, pl.col(name) if name not in PATTERNS else name):
+                with case(name, score):
+                    with pytest.raises(rf.MissingColumnError) as caught:
+                        rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
+                    assert str(caught.value).startswith(
+                        f"score={name!r}: the frame has no such column.\n"
+                        "It has: 'label', 'score', 'g', 'w', 'pp'."
+                    )
 
 
 def test_names_that_look_like_patterns_do_not_match_other_columns(frame):
