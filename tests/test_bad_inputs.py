@@ -16,6 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from tests.each import all_cases
 
 LABEL = [True, False, True, False]
 SCORE = [0.9, 0.4, 0.4, 0.1]
@@ -376,11 +377,14 @@ REFUSED = [
 
 
 @every_verb
-@pytest.mark.parametrize(("columns", "options", "text"), REFUSED)
-def test_an_input_that_is_wrong_everywhere_raises(frame, verb, columns, options, text):
-    with pytest.raises(rf.RocframeError) as caught:
-        verb(frame(columns), **options).lazy().collect()
-    assert text_of(caught) == text
+def test_an_input_that_is_wrong_everywhere_raises(frame, verb):
+    with all_cases() as case:
+        for wrong in REFUSED:
+            columns, options, text = wrong.values
+            with case(wrong.id):
+                with pytest.raises(rf.RocframeError) as caught:
+                    verb(frame(columns), **options).lazy().collect()
+                assert text_of(caught) == text
 
 
 def test_an_eager_error_is_its_text_and_no_plan():

@@ -6,14 +6,12 @@ import ast
 import re
 import subprocess
 import sys
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 import rocframe as rf
+from tests.each import all_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +92,9 @@ GUESTS = {
     "pyspark": set(),
 }
 
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
 
 
 def room(path: Path) -> str:
@@ -115,20 +115,22 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
                 yield from ((source, name.name) for name in names)
 
 
-def without_types(tree: ast.Module) -> ast.Module:
+class Untyped(ast.NodeTransformer):
     """Leave out what is imported for type checkers alone."""
 
-    class Untyped(ast.NodeTransformer):
-        def visit_If(self, node: ast.If) -> ast.AST | None:
-            typed = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-            return None if typed else self.generic_visit(node)
-
-    return Untyped().visit(deepcopy(tree))
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        typed = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if typed else self.generic_visit(node)
 
 
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def without_types(path: Path) -> ast.Module:
+    return Untyped().visit(ast.parse(path.read_text(encoding="utf-8")))
 
 
 def rooms_imported_by(path: Path) -> set[str]:
@@ -146,23 +148,27 @@ def test_every_file_stands_in_a_room():
     assert len(ROOMS) == len(set(ROOMS))
 
 
-@every_file
-def test_imports_point_upstream(path):
-    upstream = set(ROOMS[: ROOMS.index(room(path)) + 1])
-    assert rooms_imported_by(path) - upstream == set()
+def test_imports_point_upstream():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                upstream = set(ROOMS[: ROOMS.index(room(path)) + 1])
+                assert rooms_imported_by(path) - upstream == set()
 
 
-@every_file
-def test_the_package_itself_is_imported_inside_functions_only(path):
-    body = without_types(parsed(path)).body
-    top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert "rocframe" not in {source for node in top for source, _ in imports(node)}
+def test_the_package_itself_is_imported_inside_functions_only():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                body = without_types(path).body
+                top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+                assert "rocframe" not in {source for node in top for source, _ in imports(node)}
 
 
 def test_no_module_imports_itself_around_corners():
     known = {module(path).removesuffix(".__init__"): path for path in FILES}
     edges = {
-        name: {source for source, _ in imports(without_types(parsed(path))) if source in known}
+        name: {source for source, _ in imports(without_types(path)) if source in known}
         for name, path in known.items()
     }
     # Take away what imports nothing that is left, until nothing is: what stays is a circle.
@@ -172,30 +178,34 @@ def test_no_module_imports_itself_around_corners():
     assert edges == {}
 
 
-@every_file
-def test_no_import_is_relative(path):
-    relative = [node for node in ast.walk(parsed(path)) if getattr(node, "level", 0)]
-    assert relative == []
+def test_no_import_is_relative():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                relative = [node for node in ast.walk(parsed(path)) if getattr(node, "level", 0)]
+                assert relative == []
 
 
-@every_file
-def test_guests_stay_in_their_rooms(path):
-    for source, _ in imports(parsed(path)):
-        guest = source.split(".")[0]
-        assert room(path) in GUESTS.get(guest, {room(path)}), source
+def test_guests_stay_in_their_rooms():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                for source, _ in imports(parsed(path)):
+                    guest = source.split(".")[0]
+                    assert room(path) in GUESTS.get(guest, {room(path)}), source
 
 
 def test_only_frames_collects():
     collectors = {"collect", "collect_all", "collect_async", "collect_batches", "fetch"}
-    assert [str(path.relative_to(PACKAGE)) for path in FILES if called(path) & collectors] == [
-        "frames.py"
-    ]
+    assert [name_of(path) for path in FILES if called(path) & collectors] == ["frames.py"]
 
 
-@every_file
-def test_rows_are_never_walked_in_python(path):
+def test_rows_are_never_walked_in_python():
     walks = {"map_elements", "map_rows", "map_groups", "iter_rows", "iterrows", "rows", "apply"}
-    assert called(path) & walks == set()
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                assert called(path) & walks == set()
 
 
 def called(path: Path) -> set[str]:
@@ -207,21 +217,27 @@ def called(path: Path) -> set[str]:
     }
 
 
-@every_file
-def test_no_path_is_of_one_machine(path):
-    text = path.read_text(encoding="utf-8")
-    assert re.findall(r"(?:/(?:home|tmp|work|root|Users|mnt|opt)/|\b[A-Z]:\\)\S*", text) == []
+def test_no_path_is_of_one_machine():
+    foreign = re.compile(r"(?:/(?:home|tmp|work|root|Users|mnt|opt)/|\b[A-Z]:\\)\S*")
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                assert foreign.findall(path.read_text(encoding="utf-8")) == []
 
 
-@every_file
-def test_files_are_short_and_named_for_what_is_in_them(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
-    assert path.stem not in {"utils", "util", "helpers", "common", "misc"}
+def test_files_are_short_and_named_for_what_is_in_them():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+                assert path.stem not in {"utils", "util", "helpers", "common", "misc"}
 
 
-@every_file
-def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(parsed(path))
+def test_every_module_says_what_it_is():
+    with all_cases() as case:
+        for path in FILES:
+            with case(name_of(path)):
+                assert ast.get_docstring(parsed(path))
 
 
 def test_importing_the_package_loads_nothing_that_polars_does_not():
