@@ -118,6 +118,27 @@ VERBS = {
 BY_GROUP = {name: verb for name, verb in VERBS.items() if "test" not in name}
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 every_verb_by_group = pytest.mark.parametrize("verb", BY_GROUP.values(), ids=BY_GROUP)
+# One of each kind of plan node: counts at all scores, at given ones and of several models; areas of
+# pairs, of classes and of models compared; resampled bands; what reads curves, alone and averaged.
+ONE_OF_A_KIND = [
+    "curve, weighted",
+    "curve at thresholds",
+    "curve of models",
+    "auc",
+    "areas of many classes",
+    "volume",
+    "band",
+    "compare models",
+    "fold auc",
+    "at, between rows",
+    "simplify",
+    "area",
+    "average",
+    "average, pooled, at rates",
+]
+every_node = pytest.mark.parametrize(
+    "verb", [VERBS[name] for name in ONE_OF_A_KIND], ids=ONE_OF_A_KIND
+)
 every_by = pytest.mark.parametrize("by", [None, "g", ["g", "h"]], ids=["one", "groups", "two keys"])
 both_engines = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 
