@@ -12,17 +12,17 @@ from rocframe.curves.thin import corners, landmarks, outlines
 
 def farthest(x, y, line_x, line_y):
     """The distance of the farthest point from a line of straight pieces, by looking at them all."""
+    start_x, along_x = line_x[:-1], np.diff(line_x)
+    start_y, along_y = line_y[:-1], np.diff(line_y)
+    length = along_x**2 + along_y**2
+    length[length == 0] = 1
     worst = 0.0
-    for some in np.array_split(np.arange(len(x)), len(x) // 500 + 1):
-        points = np.stack([x[some], y[some]], 1)[:, None]
-        start = np.stack([line_x[:-1], line_y[:-1]], 1)[None]
-        along = np.stack([np.diff(line_x), np.diff(line_y)], 1)[None]
-        length = (along**2).sum(-1)
-        share = ((points - start) * along).sum(-1) / np.where(length > 0, length, 1)
-        nearest = start + np.clip(share, 0, 1)[..., None] * along
-        gap = np.sqrt(((points - nearest) ** 2).sum(-1)).min(1)
-        worst = max(worst, gap.max())
-    return worst
+    for some in np.array_split(np.arange(len(x)), len(x) // 200 + 1):
+        right, up = x[some, None] - start_x, y[some, None] - start_y
+        share = np.clip((right * along_x + up * along_y) / length, 0, 1)
+        squares = (right - share * along_x) ** 2 + (up - share * along_y) ** 2
+        worst = max(worst, squares.min(1).max())
+    return np.sqrt(worst)
 
 
 def filled(x, y, parts=4):
