@@ -1,24 +1,24 @@
-"""Data sets that ship with scikit-learn and statsmodels → the prediction logs in this folder.
+"""Create the prediction logs in this folder from data sets of scikit-learn and statsmodels.
 
-Run by maintainers, from anywhere, with scikit-learn and statsmodels installed; no network:
+The script needs scikit-learn and statsmodels, but no network. Run it from any folder:
 
     python data/make_logs.py
 
-It writes ``vote.parquet`` and ``digits.parquet`` beside itself and prints the AUC of every model,
-as scikit-learn computes it from the written file. Seeds are fixed and every score is an
-out-of-fold prediction: its model has not seen the row. The same versions on the same machine give
-the same bytes; another version or linear-algebra library may change the last digits of a score,
-and then the frozen numbers in ``tests/`` have to be made again too.
+It writes ``vote.parquet`` and ``digits.parquet`` to this folder and prints the AUC of every model,
+as computed by scikit-learn from the written file. Seeds are fixed. Every score is an out-of-fold
+prediction: the model was not trained on the row. The same versions on the same machine give
+byte-identical files. Another version or linear-algebra library can change the last digits of a
+score; then the reference numbers in ``tests/`` have to be computed again too.
 
 Sources
 -------
 vote
     ``statsmodels.datasets.anes96``: 944 respondents of the American National Election Study 1996
-    who expected to vote for Clinton or for Dole. Its notes say "This is public domain".
+    who expected to vote for Clinton or for Dole. Its notes state "This is public domain".
 digits
     ``sklearn.datasets.load_digits``: 1797 images of handwritten digits, the test part of
     E. Alpaydin and C. Kaynak (1998), "Optical Recognition of Handwritten Digits", UCI Machine
-    Learning Repository, doi:10.24432/C50P49, licence CC BY 4.0.
+    Learning Repository, doi:10.24432/C50P49, license CC BY 4.0.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 
-# Party identification and the place respondents give themselves between left and right all but
-# name the vote; without the two, the AUCs lie near 0.8 and the models differ.
+# Party identification and the left-right self-rating are left out, because they almost determine
+# the vote. Without them the AUCs are near 0.8 and the models differ.
 VOTE_FEATURES = ["ClinLR", "DoleLR", "TVnews", "age", "educ", "income", "logpopul"]
 
 VOTE_MODELS = {
@@ -61,7 +61,7 @@ VOTE_MODELS = {
     "linear_svm": make_pipeline(StandardScaler(), LinearSVC(dual=False, random_state=0)),
 }
 
-# Strong regularisation and few leaves on purpose: better models leave no errors to look at.
+# Strong regularization and few leaves are intended: better models would make too few errors.
 DIGITS_MODELS = {
     "logistic_regression": make_pipeline(MinMaxScaler(), LogisticRegression(C=0.01, max_iter=1000)),
     "naive_bayes": GaussianNB(),
@@ -72,7 +72,7 @@ DIGITS_MODELS = {
 def out_of_fold(
     models: dict[str, Any], features: NDArray[Any], label: NDArray[Any], folds: StratifiedKFold
 ) -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    """Yield name, fold of each row (from 1) and scores of each model, in the order of the rows."""
+    """Yield the name of each model, the fold of each row (from 1) and the scores, in row order."""
     for name, model in models.items():
         fold = np.zeros(len(label), dtype=np.int8)
         parts: dict[int, NDArray[Any]] = {}
@@ -89,7 +89,7 @@ def out_of_fold(
 
 
 def vote() -> pl.DataFrame:
-    """Predict the vote for Dole: six models, ten folds."""
+    """Return the predictions of the vote for Dole: six models, ten folds."""
     survey = anes96.load_pandas().data
     features = survey[VOTE_FEATURES].to_numpy(dtype=np.float64)
     label = survey["vote"].to_numpy() == 1
@@ -112,7 +112,7 @@ def vote() -> pl.DataFrame:
 
 
 def digits() -> pl.DataFrame:
-    """Tell ten handwritten digits apart: three models, five folds, one column per class."""
+    """Return predictions of the digits: three models, five folds, one score column per class."""
     features, label = load_digits(return_X_y=True)
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=1998)
     return pl.concat(
@@ -150,7 +150,7 @@ def describe_digits(log: pl.DataFrame) -> None:
 
 
 def main() -> None:
-    """Write both logs and print what scikit-learn says about them."""
+    """Write both logs and print the AUCs that scikit-learn computes from them."""
     for name, log in {"vote": vote(), "digits": digits()}.items():
         log.write_parquet(FOLDER / f"{name}.parquet", compression="zstd", statistics=True)
     describe_vote(pl.read_parquet(FOLDER / "vote.parquet"))
