@@ -1,1 +1,1 @@
-"""Benchmarks: seconds, and multiples of one `np.sort` of the score column in the same run."""
+"""Benchmarks: run times in seconds and as multiples of `np.sort` of the scores in the same run."""

@@ -1,10 +1,10 @@
-"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [one part alone]`.
+"""Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--drawing` and `--pages`.
+The parts are `--uncertainty`, `--drawing` and `--pages`; without one of them all benchmarks run.
 
-Each line says how long the best of some runs took, and how many times as long as one
-single-threaded `np.sort` of the float64 score column in this very run; ratios, because seconds
-say more about the machine. Peak memory is that of a fresh process, less what its table takes.
+Each line has the run time of the fastest of N runs, in seconds and as a multiple of one
+single-threaded `np.sort` of the float64 scores in the same run. The multiple depends less on the
+machine than the seconds do. Peak memory is measured in a new process, without that of its table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
 
 
 def best(work: Callable[[], object], repeat: int) -> float:
-    """Return the seconds of the quickest run."""
+    """Return the seconds of the fastest run."""
     seconds = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -48,13 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Print all measurements."""
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("rows", nargs="?", type=int, default=10_000_000)
-    parser.add_argument("--no-peers", action="store_true", help="measure this package alone")
+    parser.add_argument("--no-peers", action="store_true", help="do not run other packages")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument(
-        "--uncertainty", action="store_true", help="measure intervals and tests alone"
-    )
-    parser.add_argument("--drawing", action="store_true", help="measure charts alone")
-    parser.add_argument("--pages", action="store_true", help="measure pages alone")
+    parser.add_argument("--uncertainty", action="store_true", help="run intervals and tests only")
+    parser.add_argument("--drawing", action="store_true", help="run charts only")
+    parser.add_argument("--pages", action="store_true", help="run pages only")
     options = parser.parse_args(arguments)
     if options.drawing:
         drawing(options.repeat)
@@ -69,7 +67,9 @@ def main(arguments: list[str] | None = None) -> None:
     scores = predictions(options.rows)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), max(3, options.repeat))
     print(f"{options.rows:,} rows; np.sort of the scores: {sort:.3f} s\n")
-    print(LINE.format(what="what", table="table", seconds="seconds", ratio="× sort", goal="goal"))
+    print(
+        LINE.format(what="benchmark", table="table", seconds="seconds", ratio="× sort", goal="goal")
+    )
     for _, cases in every(options.rows, peers=not options.no_peers):
         for case in cases:
             seconds = best(case.work, options.repeat)
@@ -97,8 +97,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def uncertainty(repeat: int) -> None:
-    """Print how long intervals and tests take, in seconds."""
-    print(TIMED.format(what="what", table="table", seconds="seconds", goal="goal", proc="pROC"))
+    """Print the run times of intervals and tests, in seconds."""
+    print(
+        TIMED.format(what="benchmark", table="table", seconds="seconds", goal="goal", proc="pROC")
+    )
     for one in every_uncertainty():
         print(
             TIMED.format(
@@ -113,24 +115,24 @@ def uncertainty(repeat: int) -> None:
 
 
 def drawing(repeat: int) -> None:
-    """Print how long charts of long curves take, beside a sort, and how large they are."""
+    """Print the run times of charts of long curves, next to that of a sort, and the chart sizes."""
     scores = predictions(CURVES * POINTS)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), repeat)
-    print(f"{CURVES} curves of {POINTS:,} points; np.sort of as many scores: {sort:.3f} s")
+    print(f"{CURVES} curves of {POINTS:,} points; np.sort of the scores: {sort:.3f} s")
     for one in every_drawing():
         seconds = best(one.work, repeat)
-        made = one.work()
+        result = one.work()
         size = (
-            f"{made.height:,} rows"
-            if isinstance(made, pl.DataFrame)
-            else f"{len(made.to_json(indent=None)) / 1000:.0f} KB (≤ {SIZE})"
+            f"{result.height:,} rows"
+            if isinstance(result, pl.DataFrame)
+            else f"{len(result.to_json(indent=None)) / 1000:.0f} KB (≤ {SIZE})"
         )
         goal = "" if one.goal is None else f" (≤ {one.goal:g})"
         print(f"{one.what:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
 
 
 def memory(what: str, rows: int, groups: int) -> None:
-    """Print the peak memory of one verb, as a multiple of its input and of its output."""
+    """Print the peak memory of a function, as a multiple of its input and of its output."""
     code = (
         "import resource, sys\n"
         "import rocframe as rf\n"
@@ -145,28 +147,28 @@ def memory(what: str, rows: int, groups: int) -> None:
         " if line.startswith('VmRSS')))\n"
         "open('/proc/self/clear_refs', 'w').write('5')\n"
         "before = now()\n"
-        f"made = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r})\n"
-        "print(peak() - before, table.estimated_size() // 1024, made.estimated_size() // 1024)\n"
+        f"result = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r})\n"
+        "print(peak() - before, table.estimated_size() // 1024, result.estimated_size() // 1024)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
-        print(f"{what}: peak memory is read from /proc, which is not to be had here")
+        print(f"{what}: peak memory is not measured, because /proc is not available")
         return
-    used, table, made = (int(word) for word in done.stdout.split())
+    used, table, result = (int(word) for word in done.stdout.split())
     print(
-        f"{what}, {groups:,} groups: peak memory {used / 1024:,.0f} MiB beyond the table, "
-        f"{used / table:.1f} times its columns, {used / max(made, 1):.1f} times the result"
+        f"{what}, {groups:,} groups: peak memory {used / 1024:,.0f} MiB in addition to the table, "
+        f"{used / table:.1f} times the table, {used / max(result, 1):.1f} times the result"
     )
 
 
 def imports(repeat: int) -> None:
-    """Print what `import rocframe` costs beyond `import polars`."""
+    """Print how much longer `import rocframe` takes than `import polars`."""
 
     def run(module: str) -> None:
         subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
 
     plain, ours = (best(lambda m=m: run(m), 3 * repeat) for m in ("polars", "rocframe"))  # type: ignore[misc]
-    print(f"import rocframe: {1000 * (ours - plain):.0f} ms more than import polars")
+    print(f"import rocframe: {1000 * (ours - plain):.0f} ms longer than import polars")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a measurement is: what is done, on which table, and how fast it should be."""
+"""The record of one benchmark: name, table, goal and the function to run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """One measurement: what, on which table, the goal as a multiple of np.sort, and the work."""
+    """A benchmark: its name, its table, the goal as a multiple of np.sort, and the function."""
 
     what: str
     table: str

@@ -1,4 +1,4 @@
-"""What is measured: each case is a name and a function of no arguments; its table is made first."""
+"""Benchmarks of curves and areas. A case is a function without arguments for an existing table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Groups, goal of auc without and of curve with every point, as multiples of np.sort.
+# Number of groups: goals of `auc` with `ci=None` and of `curve` with all points, as multiples of
+# np.sort.
 GOALS: dict[int, tuple[float | None, float | None]] = {
     1: (3, 5),
     1_000: (4, 6.5),
@@ -25,12 +26,12 @@ GOALS: dict[int, tuple[float | None, float | None]] = {
     1_000_000: (None, None),
 }
 
-# 100 million rows in a second, where ten million scores sort in 0.2: the cost is that of a row.
+# 100 million rows in one second, on a machine that sorts ten million scores in 0.2 s.
 MEAN_GOAL = 0.5
 
 
 def columns(rows: int) -> Iterator[tuple[int, str, int | None]]:
-    """Yield groups, dtype and rounding of the tables."""
+    """Yield number of groups, dtype and number of decimals of each table."""
     for groups in GOALS:
         if groups <= rows // 10:
             yield groups, "f8", None
@@ -40,7 +41,7 @@ def columns(rows: int) -> Iterator[tuple[int, str, int | None]]:
 
 
 def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
-    """Yield tables and the cases to run on them."""
+    """Yield each table with the cases to run on it."""
     for groups, dtype, decimals in columns(rows):
         frame = predictions(rows, groups=groups, dtype=dtype, decimals=decimals)
         by = "group" if groups > 1 else None

@@ -1,4 +1,4 @@
-"""Tables of many classes, and what is measured on them."""
+"""Benchmarks of multiclass tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = 20  # rows of a small group
 
 
 def every(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
-    """Yield tables and the cases to run on them."""
+    """Yield each table with the cases to run on it."""
     size, instances = min(MANY, rows // 100), rows // 100
     wide = table(instances, size)
     names = wide.columns[1:-1]
@@ -66,7 +66,7 @@ def every(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
 
 
 def table(rows: int, classes: int) -> pl.DataFrame:
-    """Return random scores of so many classes, which tell them apart a little, and a group."""
+    """Return random multiclass scores that separate the classes weakly, and a group column."""
     rng = np.random.default_rng(rows + classes)
     truth = rng.integers(0, classes, rows)
     columns = {}
@@ -81,7 +81,7 @@ def table(rows: int, classes: int) -> pl.DataFrame:
 
 
 def _streamed(wide: pl.DataFrame, names: list[str]) -> Callable[[], object]:
-    """Take the mean score of the rows of each class, in one pass over the long table."""
+    """Compute the mean score of the positives of each class, in one pass over the long table."""
     long = rf.one_vs_rest(wide.lazy(), "truth", names, keep=[])
     mean = pl.col("score").filter("label").mean()
     return lambda: long.group_by("class").agg(mean).collect(engine="streaming")

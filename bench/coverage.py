@@ -1,8 +1,8 @@
 """Run the coverage study: `python -m bench.coverage [--samples N] [--resampled N] [--seed S]`.
 
-How often do intervals of an AUC hold the true one, and bands the true curve? All samples of one
-setting are groups of one table, so that the package works out each setting in one call. What is
-printed are the tables of docs/coverage.md; the same numbers each time.
+The study simulates how often intervals of an AUC contain the true AUC, and how often bands
+contain the true curve. All samples of a setting are groups of one table, so one call evaluates
+the setting. The output is the tables of docs/coverage.md; the numbers are the same in each run.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 ROWS = (50, 200, 1000)
 SIMULTANEOUS = ("kolmogorov_smirnov", "fixed_width", "envelope", "working_hotelling")
 POINTWISE = ("bootstrap", "binomial", "threshold")
-DRAWN = ("fixed_width", "envelope", "bootstrap")
+RESAMPLED_BANDS = ("fixed_width", "envelope", "bootstrap")
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """Two score distributions: draws of positives, and the rates at a threshold.
+    """Score distributions of both classes, with samples and true rates.
 
-    Negatives are standard normal. Positives are normal too, with means drawn from `means`.
+    Negatives are standard normal. Positives are normal with means drawn from `means`.
     """
 
     name: str
     means: tuple[float, ...]
 
     def samples(self, groups: int, n: int, seed: int, negatives: int = 1) -> pl.DataFrame:
-        """Return groups of n positives and so many times as many negatives."""
+        """Return samples of n positives and n * `negatives` negatives."""
         rng = np.random.default_rng([seed, n, round(1e6 * sum(self.means))])
         means, more = rng.choice(self.means, (groups, n)), n * negatives
         scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, more))])
@@ -60,21 +60,21 @@ class Truth:
         )
 
     def rates(self, threshold: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Return the true FPR and TPR at thresholds."""
+        """Return the true FPR and TPR at each threshold."""
         from scipy.special import ndtr
 
         tpr = np.mean([ndtr(mean - threshold) for mean in self.means], axis=0)
         return ndtr(-threshold), tpr
 
     def curve(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the true TPR at false positive rates."""
+        """Return the true TPR at each false positive rate."""
         from scipy.special import ndtri
 
         return self.rates(-ndtri(fpr))[1]
 
 
 def normal(area: float) -> Truth:
-    """Return two normal distributions, one of them moved, that have this AUC."""
+    """Return two normal distributions with different means that have this AUC."""
     from scipy.special import ndtri
 
     return Truth(name=f"normal, AUC {area:g}", means=(float(np.sqrt(2) * ndtri(area)),))
@@ -84,7 +84,7 @@ TWO_KINDS = Truth(name="two kinds of positives", means=(0.0, 3.0))
 
 
 def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the table of each size: coverage in percent, and mean width, per method and AUC."""
+    """Yield one table per sample size: coverage in percent and mean width, by method and AUC."""
     for n in SIZES:
         yield f"{n} positives and {n} negatives:\n"
         yield "| `ci` | " + " | ".join(f"AUC {area:g}" for area in AREAS) + " |"
@@ -95,35 +95,35 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
             for area, table in zip(AREAS, tables, strict=True):
                 rows = table.head(2 * n * resampled) if ci in BOOTSTRAPS else table
                 options = {"ci": ci, "level": LEVEL, "n_boot": n_boot, "seed": seed}
-                made = rf.auc(rows, "label", "score", by="sample", **options)
-                holds = made["lower"].is_not_null() & (made["lower"] <= area)
-                holds &= made["upper"] >= area
-                width = (made["upper"] - made["lower"]).mean()
+                result = rf.auc(rows, "label", "score", by="sample", **options)
+                holds = result["lower"].is_not_null() & (result["lower"] <= area)
+                holds &= result["upper"] >= area
+                width = (result["upper"] - result["lower"]).mean()
                 cells.append(f"{100 * holds.mean():.1f} ({width:.3f})")
             yield f"| `{ci}` | " + " | ".join(cells) + " |"
         yield ""
 
 
 def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the table of each truth: how often bands hold the whole curve, and one point."""
+    """Yield one table per true curve: coverage of the whole curve and of single points."""
     for truth in (normal(0.7), normal(0.9), normal(0.97), TWO_KINDS):
         yield f"{truth.name[0].upper()}{truth.name[1:]}:\n"
         yield "| `method` | " + " | ".join(f"{rows} rows" for rows in ROWS) + " |"
         yield "| --- |" + " --- |" * len(ROWS)
         for method in (*SIMULTANEOUS, *POINTWISE):
-            groups = resampled if method in DRAWN else samples
+            groups = resampled if method in RESAMPLED_BANDS else samples
             cells = []
             for rows in ROWS:
                 table = truth.samples(groups, rows // 2, seed)
                 options = {"method": method, "level": LEVEL, "n_boot": n_boot, "seed": seed}
-                made = rf.band(table, "label", "score", by="sample", grid=GRID, **options)
-                cells.append(_held(made, table, truth))
+                result = rf.band(table, "label", "score", by="sample", grid=GRID, **options)
+                cells.append(_coverage(result, table, truth))
             yield f"| `{method}` | " + " | ".join(cells) + " |"
         yield ""
 
 
 def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield how often the limits at one false positive rate hold the true height."""
+    """Yield the pointwise coverage at single false positive rates."""
     yield "`bootstrap`:\n"
     yield "| | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
     yield "| --- | --- |" + " --- |" * len(RATES)
@@ -131,64 +131,70 @@ def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
     for area in (0.7, 0.9, 0.97):
         for rows in ROWS:
             table = normal(area).samples(resampled, rows // 2, seed)
-            made = rf.band(table, "label", "score", method="bootstrap", **options)
-            yield f"| AUC {area:g} | {rows} | " + " | ".join(_per_rate(made, normal(area))) + " |"
+            result = rf.band(table, "label", "score", method="bootstrap", **options)
+            yield f"| AUC {area:g} | {rows} | " + " | ".join(_per_rate(result, normal(area))) + " |"
     yield "\n`binomial`, 50 positives, AUC 0.9:\n"
     yield "| negatives | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
     yield "| --- |" + " --- |" * len(RATES)
     for negatives in (1, 10, 100):
         table = normal(0.9).samples(samples, 50, seed, negatives)
-        made = rf.band(table, "label", "score", method="binomial", **options)
-        yield f"| {50 * negatives} | " + " | ".join(_per_rate(made, normal(0.9))) + " |"
+        result = rf.band(table, "label", "score", method="binomial", **options)
+        yield f"| {50 * negatives} | " + " | ".join(_per_rate(result, normal(0.9))) + " |"
     yield ""
 
 
-def _per_rate(made: pl.DataFrame, truth: Truth) -> list[str]:
-    held = made.with_columns(inside=_inside(made, truth)).group_by("fpr").agg(pl.mean("inside"))
-    return [f"{100 * share:.1f}" for share in held.sort("fpr")["inside"]]
+def _per_rate(result: pl.DataFrame, truth: Truth) -> list[str]:
+    shares = (
+        result.with_columns(inside=_inside(result, truth)).group_by("fpr").agg(pl.mean("inside"))
+    )
+    return [f"{100 * share:.1f}" for share in shares.sort("fpr")["inside"]]
 
 
-def _inside(made: pl.DataFrame, truth: Truth) -> pl.Series:
-    # Limits of 0 and 1 come from rounding on either side.
-    low, high = made["lower"] - 1e-12, made["upper"] + 1e-12
-    return pl.Series(truth.curve(made["fpr"].to_numpy())).is_between(low, high)
+def _inside(result: pl.DataFrame, truth: Truth) -> pl.Series:
+    # Limits of 0 and 1 can be off by floating-point rounding.
+    low, high = result["lower"] - 1e-12, result["upper"] + 1e-12
+    return pl.Series(truth.curve(result["fpr"].to_numpy())).is_between(low, high)
 
 
-def _held(made: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
-    """Say how often a band held the whole curve, and a point of it; its width; and nulls."""
-    if made["band"][0] == "threshold":
+def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
+    """Return coverage of the whole curve and of single points, mean width, and nulls, as text."""
+    if result["band"][0] == "threshold":
         thresholds = rf.curve(table, "label", "score", by="sample")
         rates = ["sample", "fpr", "tpr"]
-        made = made.join(thresholds.select(*rates, "threshold"), on=rates, how="left")
-        fpr, tpr = truth.rates(made["threshold"].to_numpy())
-        made = made.with_columns(
-            inside=pl.Series(tpr).is_between(made["lower"], made["upper"])
-            & pl.Series(fpr).is_between(made["fpr_lower"], made["fpr_upper"])
+        result = result.join(thresholds.select(*rates, "threshold"), on=rates, how="left")
+        fpr, tpr = truth.rates(result["threshold"].to_numpy())
+        result = result.with_columns(
+            inside=pl.Series(tpr).is_between(result["lower"], result["upper"])
+            & pl.Series(fpr).is_between(result["fpr_lower"], result["fpr_upper"])
         )
     else:
-        made = made.with_columns(inside=_inside(made, truth))
-    without = made.filter(pl.col("lower").is_null())["sample"].n_unique()
-    made = made.drop_nulls("lower")
-    whole = made.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
-    point = made.filter(pl.col("fpr").is_between(0, 1, closed="none"))["inside"].mean()
-    width = (made["upper"] - made["lower"]).mean()
+        result = result.with_columns(inside=_inside(result, truth))
+    without = result.filter(pl.col("lower").is_null())["sample"].n_unique()
+    result = result.drop_nulls("lower")
+    whole = result.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
+    point = result.filter(pl.col("fpr").is_between(0, 1, closed="none"))["inside"].mean()
+    width = (result["upper"] - result["lower"]).mean()
     lost = f", {without} without" if without else ""
     return f"{100 * whole:.1f} / {100 * point:.1f} ({width:.3f}{lost})"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the study."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.coverage")
-    parser.add_argument("--samples", type=int, default=4000, help="where nothing is resampled")
-    parser.add_argument("--resampled", type=int, default=1000, help="samples for bootstraps")
-    parser.add_argument("--replicates", type=int, default=1000, help="of each of these samples")
+    parser.add_argument(
+        "--samples", type=int, default=4000, help="samples for methods without resampling"
+    )
+    parser.add_argument("--resampled", type=int, default=1000, help="samples for bootstrap methods")
+    parser.add_argument(
+        "--replicates", type=int, default=1000, help="resamples of each of these samples"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
-        # Whole curves take longer than areas.
-        "Bands: whole curve / one point held, in percent (mean width)": (bands, 2),
-        "Pointwise bands: one point held, in percent": (points, 2),
+        # Half as many samples, because curves take longer than areas.
+        "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
+        "Pointwise bands: coverage of one point, in percent": (points, 2),
     }
     for title, (part, share) in parts.items():
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Synthetic prediction tables: so many rows, groups and distinct scores."""
+"""Synthetic prediction tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 def predictions(
     rows: int, *, groups: int = 1, dtype: str = "f8", decimals: int | None = None
 ) -> pl.DataFrame:
-    """Return random predictions, three in ten positive, that tell the classes apart a little."""
+    """Return random predictions with 30 % positives, whose scores separate the classes weakly."""
     rng = np.random.default_rng(rows + groups)
     label = rng.random(rows) < 0.3
     score = 1 / (1 + np.exp(-rng.normal(np.where(label, 0.5, -0.5))))
@@ -25,9 +25,9 @@ def predictions(
 
 
 def fold_curves(rows: int) -> pl.DataFrame:
-    """Return curves of 100 folds, 100,000 points each, as `curve` makes them: all are the same.
+    """Return a curve table of 100 folds per model, in which all curves are equal.
 
-    There are as many models as make up the rows.
+    A curve has about 100,000 points; the number of models depends on `rows`.
     """
     folds = 100
     models = max(1, rows // 10**7)

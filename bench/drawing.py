@@ -1,4 +1,4 @@
-"""What thinning and drawing take: 20 curves of a million points each, made beforehand."""
+"""Benchmarks of `chart` and `simplify`, with 20 curves of a million points each."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 CURVES, POINTS = 20, 1_000_000
-SIZE = 300  # kilobytes of a chart
+SIZE = 300  # goal for the size of a chart, in kilobytes
 
 
-class Drawn(NamedTuple):
-    """One measurement: what, the goal in seconds, and the work."""
+class Drawing(NamedTuple):
+    """A benchmark: its name, the goal in seconds, and the function to run."""
 
     what: str
     goal: float | None
     work: Callable[[], pl.DataFrame | alt.TopLevelMixin]
 
 
-def every(points: int = POINTS) -> Iterator[Drawn]:
-    """Yield the cases to run, on curves of about so many points."""
+def every(points: int = POINTS) -> Iterator[Drawing]:
+    """Yield the benchmarks, with curves of about `points` points each."""
     frame = predictions(CURVES * points, groups=CURVES)
     curves = rf.curve(frame, "label", "score", by="group")
-    yield Drawn("chart", 3, lambda: rf.chart(curves))
-    yield Drawn("chart, precision_recall", None, lambda: rf.chart(curves, kind="precision_recall"))
-    yield Drawn("simplify", None, lambda: rf.simplify(curves))
+    yield Drawing("chart", 3, lambda: rf.chart(curves))
+    yield Drawing(
+        "chart, precision_recall", None, lambda: rf.chart(curves, kind="precision_recall")
+    )
+    yield Drawing("simplify", None, lambda: rf.simplify(curves))

@@ -1,4 +1,4 @@
-"""How long pages take: to write those of the bundled logs, and to open one with 60 charts."""
+"""Benchmarks of reports: writing those of the bundled logs, and opening one with 60 charts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHROMIUM = Path("/usr/bin/chromium")
-WRITTEN, OPENED = 5.0, 3.0  # seconds
+WRITTEN, OPENED = 5.0, 3.0  # goals in seconds
 
 
 class Page(NamedTuple):
-    """A page to write: of which log, and with which columns."""
+    """A report: its name and the function that writes it to a path."""
 
     what: str
     write: Callable[[Path], None]
 
 
 def every() -> list[Page]:
-    """Return the pages of the bundled logs."""
+    """Return the reports of the bundled logs."""
     vote = rf.datasets.vote()
     scores = {digit: f"p{digit}" for digit in range(10)}
     digits = rf.one_vs_rest(rf.datasets.digits(), "label", scores, id="id")
@@ -44,7 +44,7 @@ def _writing(predictions: pl.DataFrame, **options: object) -> Callable[[Path], N
 
 
 def sixty(path: Path, charts: int = 60) -> None:
-    """Write a page with ten charts of each of six kinds."""
+    """Write a page with charts of six kinds, ten of each kind by default."""
     vote = rf.datasets.vote().with_columns(pl.col("fold").alias("part"))
     kinds = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
     rf.report(
@@ -58,7 +58,7 @@ def sixty(path: Path, charts: int = 60) -> None:
 
 
 def opening(path: Path) -> tuple[int, float, float]:
-    """Return how many charts a page has, and the seconds until those in sight and all are drawn."""
+    """Return the number of charts, and the seconds until the visible and until all are drawn."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -78,7 +78,7 @@ def opening(path: Path) -> tuple[int, float, float]:
 
 
 def lacking() -> str:
-    """Say what is not there that opens pages, if anything is."""
+    """Return which program for opening pages is missing, or an empty string."""
     if find_spec("playwright") is None:
         return "playwright is not installed"
     return "" if CHROMIUM.exists() else "chromium is not installed"
@@ -91,15 +91,15 @@ def main() -> None:
             start = time.perf_counter()
             page.write(Path(folder) / "page.html")
             seconds = time.perf_counter() - start
-            first = ", with all that loads first" if place == 0 else ""
+            first = ", including imports" if place == 0 else ""
             print(f"report, {page.what}: {seconds:.1f} s{first}; goal ≤ {WRITTEN:g} s", flush=True)
         if lacking():
-            print(f"opening a page is not measured: {lacking()}")
+            print(f"Opening a page is not measured: {lacking()}.")
             return
         sixty(Path(folder) / "sixty.html")
         count, seen, whole = opening(Path(folder) / "sixty.html")
         print(
-            f"a page with {count} charts: those in sight drawn after {seen:.1f} s, all after "
+            f"page with {count} charts: visible charts drawn after {seen:.1f} s, all charts after "
             f"{whole:.1f} s; goal ≤ {OPENED:g} s"
         )
 

@@ -1,4 +1,4 @@
-"""What others do with the same tables."""
+"""Functions of other packages, for the same tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A loop over more partitions than this takes minutes and tells nothing new.
+# A loop over more partitions takes minutes and gives no new information.
 MOST_PARTITIONS = 10_000
 
 
@@ -21,7 +21,7 @@ def _loop(frame: pl.DataFrame, groups: int, function: Callable[..., object]) -> 
     return [
         function(part["label"].to_numpy(), part["score"].to_numpy())
         for part in parts
-        if part["label"].n_unique() == 2  # it warns of one-class partitions
+        if part["label"].n_unique() == 2  # scikit-learn warns if a partition has one class only
     ]
 
 

@@ -1,4 +1,4 @@
-"""Speed goals of intervals and tests, in seconds, beside what pROC 1.18 was measured to take."""
+"""Benchmarks of intervals and tests, with goals and run times of pROC 1.18, in seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Timed(NamedTuple):
-    """One measurement: what, on which table, the goal and pROC's figure in seconds, the work."""
+    """A benchmark: name, table, goal and run time of pROC in seconds, and the function to run."""
 
     what: str
     table: str
@@ -25,7 +25,7 @@ class Timed(NamedTuple):
 
 
 def every(scale: float = 1.0) -> Iterator[Timed]:
-    """Yield what is measured; a smaller scale has fewer rows, and draws less."""
+    """Yield the benchmarks. A scale below 1 uses fewer rows and fewer resamples."""
     yield from _intervals(scale)
     yield from _comparisons(scale)
     yield from _permutations(scale)
@@ -95,7 +95,7 @@ def _sized(full: int, scale: float) -> int:
 
 
 def _models(rows: int, *, models: int) -> pl.DataFrame:
-    """Return labels, and scores of several models side by side that are right on the same rows."""
+    """Return labels and one score column per model, with correlated scores."""
     rng = np.random.default_rng(rows + models)
     label = rng.random(rows) < 0.3
     shared = rng.normal(np.where(label, 0.5, -0.5))

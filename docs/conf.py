@@ -1,4 +1,4 @@
-"""The site: API pages from docstrings, the rest from Markdown. Builds without a network."""
+"""Sphinx configuration: API pages from docstrings, other pages from Markdown, no network."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
-# Types of polars, Altair and the standard library have their pages elsewhere, and a site that
-# fetches nothing cannot know where. So only names of rocframe itself are looked for, but not the
-# type variable for "the kind of frame that was given".
+# References to types of polars, Altair and the standard library are not resolved, because that
+# needs a network. Only names of rocframe are checked, except the type variable `FrameT`.
 nitpick_ignore_regex = [("py:.*", r"(?!rocframe\.).*|.*\bFrameT")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

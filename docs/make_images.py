@@ -1,4 +1,4 @@
-"""Draw the pictures of the README and the site: `python docs/make_images.py`."""
+"""Write the pictures of the README and of the documentation: `python docs/make_images.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Write every picture."""
+    """Write all pictures."""
     votes = rf.datasets.vote()
     for kind in ("roc", "precision_recall", "det", "lift"):
         chart = rf.curve(votes, "label", "score", by="model", kind=kind).roc.chart()

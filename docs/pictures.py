@@ -1,4 +1,4 @@
-"""The gallery → its pictures: each is the `chart` of the lines above it."""
+"""Run the code of the gallery: each picture shows the variable `chart` of the code above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PART = re.compile(
 
 
 def pictures() -> dict[str, Any]:
-    """Run the gallery; return the chart of each image, by its path."""
+    """Run the gallery and return the chart of each image, by image path."""
     source = GALLERY.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     found: dict[str, Any] = {}
@@ -34,10 +34,10 @@ def pictures() -> dict[str, Any]:
 
 
 def digest(chart: Any) -> str:
-    """Return what tells one chart from another.
+    """Return a hash of the specification of a chart.
 
-    Neither the release of Vega-Lite that it is for nor the last digits of its numbers do: those
-    may differ from one processor to the next.
+    The hash ignores the version of Vega-Lite, and the last digits of numbers, which can differ
+    between processors.
     """
     spec = chart.to_dict()
     spec.pop("$schema", None)
@@ -48,7 +48,7 @@ def digest(chart: Any) -> str:
 
 def _rough(part: Any) -> Any:
     match part:
-        # Names of data are made of what is in them, to the last digit.
+        # The name of a data set is a hash of its values, including their last digits.
         case {"datasets": sets, **rest}:
             rough: Any = [_rough(rest), *map(_rough, sets.values())]
         case {"name": str(name)} if name.startswith("data-"):
