@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import zip_longest
@@ -21,6 +19,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.cli import main
+from tests.each import all_cases
 
 TREE = Path(__file__).resolve().parents[1]
 PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
@@ -88,20 +88,24 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
         assert printed == output.text, f"{page.name}, line {output.line}: see --update-golden"
 
 
-@every_page
 @pytest.mark.usefixtures("_folder_with_data")
-def test_every_rocframe_command_works(page):
-    program = str(Path(sys.executable).with_name("rocframe"))
-    for block in blocks(page):
-        if block.language != "console":
-            continue
-        lines = block.text.replace("\\\n", " ").splitlines()
-        for line in lines:
-            if not line.startswith("$ rocframe "):
-                continue
-            command = [program, *shlex.split(line, comments=True)[2:]]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{page.name}: {line}\n{done.stdout}{done.stderr}"
+def test_every_rocframe_command_works(capsys):
+    seen = set()
+    with all_cases() as case:
+        for page in PAGES:
+            for line in commands(page):
+                if line not in seen:  # pages repeat commands that write a report
+                    seen.add(line)
+                    with case(page.name, line):
+                        assert main(shlex.split(line, comments=True)[2:]) == 0, capsys.readouterr()
+    assert len(seen) > 1
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of a page that run `rocframe`."""
+    consoles = [block.text for block in blocks(page) if block.language == "console"]
+    lines = "".join(consoles).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith("$ rocframe ")]
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

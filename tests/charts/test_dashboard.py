@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ import vl_convert
 
 import rocframe as rf
 from rocframe.charts.linked_rows import ROWS
+from tests.each import all_cases
 
 NUMBERS = [
     *("threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "precision", "accuracy", "alert_rate"),
@@ -34,15 +36,20 @@ def strict(chart):
 drawn = cache(vl_convert.vegalite_to_svg)
 
 
+def rendered(chart):
+    """The picture of a chart, or of its spec."""
+    return ET.fromstring(drawn(json.dumps(chart if isinstance(chart, dict) else strict(chart))))
+
+
 def labels(chart):
     """What the parts of the rendered chart are called."""
-    svg = ET.fromstring(drawn(json.dumps(strict(chart))))
+    svg = rendered(chart)
     return [node.get("aria-label") for node in svg.iter() if node.get("aria-label")]
 
 
 def texts(chart):
     """All the text that the rendered chart shows."""
-    svg = ET.fromstring(drawn(json.dumps(strict(chart))))
+    svg = rendered(chart)
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
@@ -83,27 +90,47 @@ def test_a_dashboard_without_groups_says_what_it_said(vote, assert_golden):
     )
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.2, 0.0, 1.0, -0.7, 7.5])
 @pytest.mark.parametrize("prevalence", [None, 0.1])
-def test_its_numbers_are_those_of_at(vote, threshold, prevalence):
+def test_its_numbers_are_those_of_at(vote, prevalence):
     costs = {"fp": 2, "fn": 5}
     few = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]))
     curves = rf.curve(
         few, "label", "score", by="model", metrics=RATES[2:], prevalence=prevalence, costs=costs
     )
-    board = rf.dashboard(curves, threshold=threshold, prevalence=prevalence, costs=costs)
+    board = rf.dashboard(curves, threshold=0.2, prevalence=prevalence, costs=costs)
     assert board.title.subtitle is alt.Undefined  # not a row is left out
-    shown = numbers(board)
-    for row in rf.at(curves, threshold=threshold).to_dicts():
-        for name in NUMBERS:
-            text, value = shown[row["model"]][name].replace("−", "-"), row[name]
-            if value is None:
-                assert text == "–"
-            elif name in {"tp", "fp", "fn", "tn"}:
-                assert text == f"{value:,}"
-            else:
-                assert float(text) == pytest.approx(value, abs=6e-4, rel=1e-6), name
-    assert len(shown) == 2
+    spec = strict(board)
+    slider = next(one for one in spec["params"] if "value" in one)
+    assert slider["value"] == [{"angle": 0.2}]
+    for threshold in (0.5, 0.2, 0.0, 1.0, -0.7, 7.5):
+        slider["value"] = [{"angle": threshold}]
+        shown = numbers(spec)
+        for row in rf.at(curves, threshold=threshold).to_dicts():
+            for name in NUMBERS:
+                text, value = shown[row["model"]][name].replace("−", "-"), row[name]
+                if value is None:
+                    assert text == "–"
+                elif name in {"tp", "fp", "fn", "tn"}:
+                    assert text == f"{value:,}"
+                else:
+                    assert float(text) == pytest.approx(value, abs=6e-4, rel=1e-6), name
+        assert len(shown) == 2
+
+
+def test_a_threshold_is_the_value_of_the_slider_and_nothing_else(by_model):
+    expected = rf.dashboard(by_model).to_dict(validate=False)
+    slider = next(one for one in expected["params"] if "value" in one)
+    for threshold in (-0.7, 7.5):
+        slider["value"] = [{"angle": threshold}]
+        actual = rf.dashboard(by_model, threshold=threshold).to_dict(validate=False)
+        assert plain_names(actual) == plain_names(expected)
+
+
+def plain_names(spec):
+    """A spec as text, with the views that Altair numbers as it makes them numbered from 0."""
+    seen = {}
+    text = json.dumps(spec)
+    return re.sub(r"view_\d+", lambda found: seen.setdefault(found[0], f"view {len(seen)}"), text)
 
 
 def test_the_matrix_is_that_of_the_first_curve(by_model):
@@ -262,20 +289,27 @@ def test_curves_at_given_thresholds_are_refused(vote):
         rf.dashboard(curves)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>", "angle", "f0"],
-)
-def test_names_and_values_are_text_and_nothing_else(name):
-    def board(name):
-        rows = pl.DataFrame(
-            {name: [name, name, "b", "b"], "label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]}
-        )
-        return rf.dashboard(rf.curve(rows, "label", "score", by=name))
+def test_names_and_values_are_text_and_nothing_else():
+    # fmt: off
+    names = ["^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>",
+             "angle", "f0"]
+    # fmt: on
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
 
-    assert len(numbers(board(name))) == 2
+    def board(names):
+        values = {name: pl.lit(name) for name in names}
+        first = rows.select(pl.all(), **values)
+        second = rows.select(pl.all(), **dict.fromkeys(names, pl.lit("b")))
+        curves = rf.curve(pl.concat([first, second]), "label", "score", by=names)
+        return rf.dashboard(curves)
+
     # What Vega reads as fields and expressions is the same, whatever the names are.
-    assert list(read(strict(board(name)))) == list(read(strict(board("m"))))
+    plain = list(read(board(["m"]).to_dict(validate=False)))
+    with all_cases() as case:
+        for name in names:
+            with case(name):
+                assert list(read(board([name]).to_dict(validate=False))) == plain
+    assert len(numbers(board(names))) == 2
 
 
 def read(part):
