@@ -13,21 +13,7 @@ from rocframe.curves.held import held_of
 from rocframe.curves.kinds import kind_of
 from rocframe.curves.mean import mean_of
 from rocframe.errors import BrokenCurveError
-from rocframe.vocabulary import (
-    AUC,
-    AUC_TEST,
-    BAND,
-    FOLD_AUC,
-    MULTICLASS_AUC,
-    PARTIAL_AUC,
-    PLAN,
-    POINT,
-    POOLING_GAP,
-    ROWS,
-    THRESHOLD,
-    VOLUME,
-    WALK,
-)
+from rocframe.vocabulary import AUC, BAND, PARTIAL_AUC, PLAN, POINT, THRESHOLD, WALK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,23 +21,27 @@ if TYPE_CHECKING:
 ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
 SHARED = "a tie counts 1/k, of k ways that it leaves open"
 
-# What the columns right of the groups are, in the order in which to look for them: a table of
-# operating points has the columns of a curve too.
+# Columns that tell a table from all others, in the order in which they stand right of the groups.
+# Tables are looked for in this order: a table of operating points has the columns of a curve too.
 TABLES: tuple[tuple[str, tuple[str, ...], str | None], ...] = (
     ("operating_points", (*POINT, *WALK), ONE_ROW),
-    ("intervals", ("metric", *POINT, THRESHOLD, *ROWS, "estimate"), ONE_ROW),
+    ("intervals", ("metric", *POINT, "estimate", THRESHOLD), ONE_ROW),
     ("curve", WALK, ONE_ROW),
-    ("auc", (*ROWS, *AUC), ONE_HALF),
-    ("partial_auc", (*ROWS, *PARTIAL_AUC), ONE_HALF),
-    ("auc_test", (*ROWS, *AUC_TEST), ONE_HALF),
-    ("multiclass_auc", tuple(MULTICLASS_AUC), ONE_HALF),
-    ("volume", tuple(VOLUME), SHARED),
-    ("fold_auc", (*ROWS, *FOLD_AUC), ONE_HALF),
-    ("pooling_gap", (*ROWS, *POOLING_GAP), ONE_HALF),
+    ("auc", AUC, ONE_HALF),
+    ("partial_auc", PARTIAL_AUC, ONE_HALF),
+    ("auc_test", ("auc", "p_value", "p_adjusted", "null", "statistic"), ONE_HALF),
+    ("multiclass_auc", ("average", "auc", "n_classes", "n_classes_used"), ONE_HALF),
+    ("volume", ("volume", "rule", "n_first", "n_second", "n_third"), SHARED),
+    ("fold_auc", ("mean_auc", "sd", "auc_of_mean", "pooled_auc"), ONE_HALF),
+    (
+        "pooling_gap",
+        ("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"),
+        ONE_HALF,
+    ),
     ("plan", tuple(PLAN), None),
-    ("comparison", ("model_a", "model_b", "n_paired"), ONE_HALF),
-    ("auc_covariance", ("model_a", "model_b", "n_pos", "n_neg"), ONE_HALF),
-    ("contrast", ("n_models", "n_paired", "statistic", "df"), ONE_HALF),
+    ("comparison", ("model_a", "model_b", "difference", "p_value", "p_adjusted"), ONE_HALF),
+    ("auc_covariance", ("model_a", "model_b", "covariance", "correlation"), ONE_HALF),
+    ("contrast", ("p_value", "p_adjusted", "statistic", "df", "n_models"), ONE_HALF),
     ("band", tuple(BAND), ONE_ROW),
     ("area", ("auc",), ONE_HALF),
     ("area", ("auc_of_mean",), ONE_HALF),
@@ -91,10 +81,15 @@ def table_of(columns: Sequence[str]) -> Table:
 def _recognised(columns: Sequence[str]) -> tuple[str, int, str | None]:
     """Return what a table is, how many group columns it has, and its tie rule."""
     for name, known, ties in TABLES:
-        for start in range(len(columns) - len(known) + 1):
-            if tuple(columns[start : start + len(known)]) != known:
-                continue
-            if name == "area" and start + len(known) < len(columns):
-                continue  # a column `auc` says little while others follow
-            return name, start, ties
+        if known[0] not in columns:
+            continue
+        start = columns.index(known[0])
+        right = iter(columns[start:])
+        if not all(column in right for column in known):  # in this order
+            continue
+        if name == "operating_points" and columns[start + len(POINT)] != THRESHOLD:
+            continue  # a curve with these group columns, and others
+        if name == "area" and tuple(columns[start:]) != known:
+            continue  # a column `auc` says little while others follow
+        return name, start, ties
     return "table", 0, None

@@ -1,4 +1,9 @@
-"""Column names, dtypes and order of each table we make; the names that groups may not take."""
+"""Column names, dtypes and order of each table we make; the names that groups may not take.
+
+Right of the keys stands what was asked for, then its limits (or p-values), then what explains it,
+then counts of rows; `ci_level`, the method and `note` come last. The reason is that polars displays
+only the first and last four columns.
+"""
 
 from __future__ import annotations
 
@@ -22,65 +27,64 @@ CONFUSION = ("tp", "fp", "fn", "tn")
 WALK = (THRESHOLD, *CONFUSION)
 
 ROWS = {"n_pos": pl.Int64, "n_neg": pl.Int64, "n_missing": pl.Int64}
-INTERVAL = {
-    "se": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "ci_level": pl.Float64,
-    "ci_method": pl.String,
-    "note": pl.String,
-}
+LIMITS = {"lower": pl.Float64, "upper": pl.Float64}
+SPREAD = {**LIMITS, "se": pl.Float64}
+METHOD = {"ci_level": pl.Float64, "ci_method": pl.String, "note": pl.String}
 AUC = ("auc", "auc_pessimistic", "auc_optimistic")
 PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
 AUC_TEST = {
     "auc": pl.Float64,
+    "p_value": pl.Float64,
+    "p_adjusted": pl.Float64,
     "null": pl.Float64,
     "se": pl.Float64,
     "statistic": pl.Float64,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
+    **ROWS,
     "test": pl.String,
     "note": pl.String,
 }
 
 MULTICLASS_AUC = {
     "average": pl.String,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
+    "auc": pl.Float64,
+    **SPREAD,
     "n_classes": pl.Int64,
     "n_classes_used": pl.Int64,
-    "auc": pl.Float64,
-    **INTERVAL,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+    **METHOD,
 }
 
 VOLUME = {
+    "volume": pl.Float64,
+    **SPREAD,
     "rule": pl.String,
     "n_first": pl.Int64,
     "n_second": pl.Int64,
     "n_third": pl.Int64,
     "n_missing": pl.Int64,
-    "volume": pl.Float64,
-    **INTERVAL,
+    **METHOD,
 }
 
+# The verbs on plans solve for one of the first four columns.
 PLAN = {
+    "difference": pl.Float64,
+    "n_pos": pl.Int64,
+    "n_neg": pl.Int64,
+    "power": pl.Float64,
     "auc": pl.Float64,
     "null": pl.Float64,
     "auc_b": pl.Float64,
     "correlation": pl.Float64,
-    "difference": pl.Float64,
-    "n_pos": pl.Int64,
-    "n_neg": pl.Int64,
+    "se": pl.Float64,
+    "se_null": pl.Float64,
     "ratio": pl.Float64,
+    "target": pl.Float64,
     "alpha": pl.Float64,
     "alternative": pl.String,
     "variance": pl.String,
     "se_at": pl.String,
-    "se_null": pl.Float64,
-    "se": pl.Float64,
-    "target": pl.Float64,
-    "power": pl.Float64,
     "note": pl.String,
 }
 
@@ -98,20 +102,21 @@ BAND = {
 }
 
 FOLD_AUC = {
+    "mean_auc": pl.Float64,
+    **LIMITS,
+    "sd": pl.Float64,
+    "se": pl.Float64,
+    "auc_of_mean": pl.Float64,
+    "pooled_auc": pl.Float64,
     "n_curves": pl.Int64,
-    **dict.fromkeys(
-        ("mean_auc", "sd", "se", "lower", "upper", "auc_of_mean", "pooled_auc", "ci_level"),
-        pl.Float64,
-    ),
-    "ci_method": pl.String,
-    "note": pl.String,
+    **ROWS,
+    **METHOD,
 }
 
 POOLING_GAP = {
-    "n_curves": pl.Int64,
     **dict.fromkeys(
         (
-            *("pooled_auc", "mean_auc", "gap", "gap_between", "gap_within"),
+            *("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within"),
             *("between_share", "between_auc", "within_auc"),
         ),
         pl.Float64,
@@ -120,6 +125,8 @@ POOLING_GAP = {
     "worst_negatives": pl.String,
     "worst_auc": pl.Float64,
     "worst_gap": pl.Float64,
+    "n_curves": pl.Int64,
+    **ROWS,
     "note": pl.String,
 }
 
@@ -129,11 +136,13 @@ MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.F
 
 MODEL = "model"
 
-TEST = {
+P_VALUES = {"p_value": pl.Float64, "p_adjusted": pl.Float64}
+CONTRAST = {
+    **P_VALUES,
     "statistic": pl.Float64,
     "df": pl.Float64,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
+    "n_models": pl.Int64,
+    "n_paired": pl.Int64,
     "test": pl.String,
     "note": pl.String,
 }
@@ -144,11 +153,14 @@ def comparison_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
     named: dict[str, pl.DataType | type[pl.DataType]] = {
         "model_a": model,
         "model_b": model,
+        "difference": pl.Float64,
+        **LIMITS,
+        **P_VALUES,
+        **dict.fromkeys(("se", "statistic", "df", f"{area}_a", f"{area}_b"), pl.Float64),
         "n_paired": pl.Int64,
-        f"{area}_a": pl.Float64,
-        f"{area}_b": pl.Float64,
-        **dict.fromkeys(("difference", "se", "lower", "upper"), pl.Float64),
-        **TEST,
+        "ci_level": pl.Float64,
+        "test": pl.String,
+        "note": pl.String,
     }
     return {name: as_instance(dtype) for name, dtype in named.items()}
 
@@ -158,12 +170,12 @@ def covariance_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
     named: dict[str, pl.DataType | type[pl.DataType]] = {
         "model_a": model,
         "model_b": model,
-        "n_pos": pl.Int64,
-        "n_neg": pl.Int64,
-        f"{area}_a": pl.Float64,
-        f"{area}_b": pl.Float64,
         "covariance": pl.Float64,
         "correlation": pl.Float64,
+        f"{area}_a": pl.Float64,
+        f"{area}_b": pl.Float64,
+        "n_pos": pl.Int64,
+        "n_neg": pl.Int64,
         "note": pl.String,
     }
     return {name: as_instance(dtype) for name, dtype in named.items()}
@@ -171,8 +183,7 @@ def covariance_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
 
 def contrast_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of contrasts, right of its keys."""
-    named = {"n_models": pl.Int64, "n_paired": pl.Int64, **TEST}
-    return {name: as_instance(dtype) for name, dtype in named.items()}
+    return {name: as_instance(dtype) for name, dtype in CONTRAST.items()}
 
 
 def walk_schema(mass: pl.DataType | type[pl.DataType]) -> dict[str, pl.DataType]:
@@ -182,7 +193,8 @@ def walk_schema(mass: pl.DataType | type[pl.DataType]) -> dict[str, pl.DataType]
 
 def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
     """Dtypes of an AUC table, right of its keys."""
-    named = {**ROWS, **dict.fromkeys(areas, pl.Float64), **INTERVAL}
+    area, *envelope = areas
+    named = {area: pl.Float64, **SPREAD, **dict.fromkeys(envelope, pl.Float64), **ROWS, **METHOD}
     return {name: as_instance(dtype) for name, dtype in named.items()}
 
 
@@ -192,17 +204,18 @@ def metrics_schema() -> dict[str, pl.DataType]:
         "metric": pl.String,
         "at": pl.String,
         "value": pl.Float64,
+        "estimate": pl.Float64,
+        **SPREAD,
         THRESHOLD: pl.Float64,
         **ROWS,
-        "estimate": pl.Float64,
-        **INTERVAL,
+        **METHOD,
     }
     return {name: as_instance(dtype) for name, dtype in named.items()}
 
 
 def auc_test_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of tests of one area, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in {**ROWS, **AUC_TEST}.items()}
+    return {name: as_instance(dtype) for name, dtype in AUC_TEST.items()}
 
 
 def multiclass_auc_schema() -> dict[str, pl.DataType]:
@@ -217,12 +230,12 @@ def volume_schema() -> dict[str, pl.DataType]:
 
 def fold_auc_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of areas over folds, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in {**ROWS, **FOLD_AUC}.items()}
+    return {name: as_instance(dtype) for name, dtype in FOLD_AUC.items()}
 
 
 def pooling_gap_schema() -> dict[str, pl.DataType]:
     """Dtypes of a table of what pooling changes, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in {**ROWS, **POOLING_GAP}.items()}
+    return {name: as_instance(dtype) for name, dtype in POOLING_GAP.items()}
 
 
 def plan_schema() -> dict[str, pl.DataType]:

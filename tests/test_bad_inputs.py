@@ -545,15 +545,17 @@ def test_labels_that_say_which_class_is_positive_give_one_table(frame, labels, p
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
 WITHOUT_LIMITS = {
+    "auc": pl.Float64,
+    "se": pl.Float64,
+    **dict.fromkeys(AREAS[1:], pl.Float64),
     **dict.fromkeys(["n_pos", "n_neg", "n_missing"], pl.Int64),
-    **dict.fromkeys([*AREAS, "se"], pl.Float64),
     "note": pl.String,
 }
 
 
 def area(*rows, areas=(None, None, None), se=None, note=None) -> pl.DataFrame:
     """One row of an AUC table, but for its limits: n_pos, n_neg, n_missing and what follows."""
-    values = (*rows, *areas, se, note)
+    values = (areas[0], se, *areas[1:], *rows, note)
     return pl.DataFrame([dict(zip(WITHOUT_LIMITS, values, strict=True))], WITHOUT_LIMITS)
 
 
@@ -759,36 +761,36 @@ RESERVED = {
     "auc": (
         VERBS["auc"],
         [
-            *("n_pos", "n_neg", "n_missing", "auc", "auc_pessimistic", "auc_optimistic", "se"),
-            *("lower", "upper", "ci_level", "ci_method", "note"),
+            *("auc", "lower", "upper", "se", "auc_pessimistic", "auc_optimistic"),
+            *("n_pos", "n_neg", "n_missing", "ci_level", "ci_method", "note"),
         ],
     ),
     "compare": (
         VERBS["compare"],
         [
-            *("model_a", "model_b", "n_paired", "auc_a", "auc_b", "difference", "se"),
-            *("lower", "upper", "statistic", "df", "p_value", "p_adjusted", "test", "note"),
+            *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted"),
+            *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "ci_level", "test", "note"),
         ],
     ),
     "auc covariance": (
         VERBS["auc covariance"],
         [
-            *("model_a", "model_b", "n_pos", "n_neg", "auc_a", "auc_b", "covariance"),
-            *("correlation", "note"),
+            *("model_a", "model_b", "covariance", "correlation", "auc_a", "auc_b"),
+            *("n_pos", "n_neg", "note"),
         ],
     ),
     "contrast": (
         VERBS["contrast"],
         [
-            *("n_models", "n_paired", "statistic", "df", "p_value", "p_adjusted", "test"),
+            *("p_value", "p_adjusted", "statistic", "df", "n_models", "n_paired", "test"),
             "note",
         ],
     ),
     "auc test": (
         VERBS["auc test"],
         [
-            *("n_pos", "n_neg", "n_missing", "auc", "null", "se", "statistic", "p_value"),
-            *("p_adjusted", "test", "note"),
+            *("auc", "p_value", "p_adjusted", "null", "se", "statistic"),
+            *("n_pos", "n_neg", "n_missing", "test", "note"),
         ],
     ),
 }

@@ -73,7 +73,7 @@ def test_the_tables_are_those_of_the_verbs(capsys):
     curves = rf.curve(vote, "label", "score", by="model", metrics=more)
     assert_frame_equal(rf.read("out/curves.parquet"), curves)
     lines = out.splitlines()
-    assert lines[0] == "model                n_pos  n_neg  n_missing     AUC     95 % interval"
+    assert lines[0] == "model                   AUC     95 % interval  n_pos  n_neg  n_missing"
     assert [line.split()[0] for line in lines[1:7]] == areas["model"].to_list()
     assert lines[7:] == ["", "out/curves.parquet", "out/auc.parquet"]
 
@@ -107,7 +107,7 @@ def test_several_scores_are_compared_as_models(capsys):
                     "--score", "other", "--missing", "drop")  # fmt: skip
     assert rf.read("out/auc.parquet")["model"].to_list() == ["other", "score"]
     assert rf.about("out/auc.parquet")["rows_missing"] == {"other": 0, "score": 1}
-    assert out.startswith("model  n_pos")
+    assert out.startswith("model     AUC")
 
 
 def test_several_groups_and_globs(capsys):

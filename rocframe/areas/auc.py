@@ -98,18 +98,17 @@ def auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `n_pos, n_neg, n_missing, auc, auc_pessimistic, auc_optimistic, se,
-        lower, upper, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or
-        `tpr` the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. The
-        three counts (Int64) are of rows, `count` included, also where rows are weighted; areas
-        and limits are Float64 in [0, 1], but where `standardize` puts them below 0 for a model
-        worse than chance. An area is null without positives or without negatives; `se` where its
-        variance is 0. With one row of a class `se` and limits are null for DeLong's methods and
-        the bootstraps, the others have both. At an AUC of 0 or 1 the limits are Newcombe's, and
-        `ci_method` says so. `note` (String) is null, or the first that
-        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance, redrawn`; the last with a number, as in `redrawn:12`: so many resamples of
-        clusters lacked a class.
+        `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
+        n_missing, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or `tpr`
+        the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. The three
+        counts (Int64) are of rows, `count` included, also where rows are weighted; areas and limits
+        are Float64 in [0, 1], but where `standardize` puts them below 0 for a model worse than
+        chance. An area is null without positives or without negatives; `se` where its variance is
+        0. With one row of a class `se` and limits are null for DeLong's methods and the bootstraps,
+        the others have both. At an AUC of 0 or 1 the limits are Newcombe's, and `ci_method` says
+        so. `note` (String) is null, or the first that applies of `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, redrawn`; the last with a number,
+        as in `redrawn:12`: so many resamples of clusters lacked a class.
 
     Raises
     ------
@@ -151,15 +150,15 @@ def auc(
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
     >>> areas = rf.auc(predictions, "label", "score")
-    >>> areas.select("n_pos", "n_neg", "auc", "auc_pessimistic", "auc_optimistic", "note")
+    >>> areas.select("auc", "auc_pessimistic", "auc_optimistic", "n_pos", "n_neg", "note")
     shape: (1, 6)
-    ┌───────┬───────┬──────┬─────────────────┬────────────────┬──────────────┐
-    │ n_pos ┆ n_neg ┆ auc  ┆ auc_pessimistic ┆ auc_optimistic ┆ note         │
-    │ ---   ┆ ---   ┆ ---  ┆ ---             ┆ ---            ┆ ---          │
-    │ i64   ┆ i64   ┆ f64  ┆ f64             ┆ f64            ┆ str          │
-    ╞═══════╪═══════╪══════╪═════════════════╪════════════════╪══════════════╡
-    │ 2     ┆ 1     ┆ 0.75 ┆ 0.5             ┆ 1.0            ┆ one_negative │
-    └───────┴───────┴──────┴─────────────────┴────────────────┴──────────────┘
+    ┌──────┬─────────────────┬────────────────┬───────┬───────┬──────────────┐
+    │ auc  ┆ auc_pessimistic ┆ auc_optimistic ┆ n_pos ┆ n_neg ┆ note         │
+    │ ---  ┆ ---             ┆ ---            ┆ ---   ┆ ---   ┆ ---          │
+    │ f64  ┆ f64             ┆ f64            ┆ i64   ┆ i64   ┆ str          │
+    ╞══════╪═════════════════╪════════════════╪═══════╪═══════╪══════════════╡
+    │ 0.75 ┆ 0.5             ┆ 1.0            ┆ 2     ┆ 1     ┆ one_negative │
+    └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     # numpy loads with the first area, not with the package.
     from rocframe.areas.measure import measured

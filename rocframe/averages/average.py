@@ -134,9 +134,9 @@ def average(
         curve, and so are the limits unless they are binomial. Limits are clipped to what the rate
         can be. `note` is null, or says how many curves are left out, and which: left_out:1 (7).
 
-        Pooled curves are a curve table: `threshold, tp, fp, fn, tn`, the two axes, then `n_curves,
-        pooled_auc, mean_auc, note`: all rows are pooled, also those of curves that `mean_auc`
-        leaves out. The areas are null where a curve ends before its lowest score.
+        Pooled curves are a curve table: `threshold, tp, fp, fn, tn`, the two axes, then
+        `pooled_auc, mean_auc, n_curves, note`: all rows are pooled, also those of curves that
+        `mean_auc` leaves out. The areas are null where a curve ends before its lowest score.
 
     Raises
     ------

@@ -81,14 +81,14 @@ def fold_auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `n_pos, n_neg, n_missing, n_curves, mean_auc, sd, se, lower, upper,
-        auc_of_mean, pooled_auc, ci_level, ci_method, note`; a row per group, sorted by group. The
-        first three (Int64) count all rows, `n_curves` (Int64) the folds that have both classes;
-        all else are Float64, but for the last two (String). `sd` is that of the areas, with n - 1,
-        null for one fold. `se` is null where the variance is 0, or, by DeLong, where a fold has
-        one row of a class; the limits are null with it. `auc_of_mean` is the area under the
-        vertical average at 101 points. `note` is null, or the first that applies of `no_rows,
-        no_positives, no_negatives, one_positive, one_negative`, and then which folds are left out.
+        `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
+        n_neg, n_missing, ci_level, ci_method, note`; a row per group, sorted by group. `sd` is that
+        of the areas, with n - 1, null for one fold. `se` is null where the variance is 0, or, by
+        DeLong, where a fold has one row of a class; the limits are null with it. `auc_of_mean` is
+        the area under the vertical average at 101 points. `n_curves` (Int64) counts the folds that
+        have both classes, and the next three (Int64) count all rows; all else are Float64, but for
+        the last two (String). `note` is null, or the first that applies of `no_rows, no_positives,
+        no_negatives, one_positive, one_negative`, and then which folds are left out.
 
     Raises
     ------
@@ -130,15 +130,15 @@ def fold_auc(
     ...     }
     ... )
     >>> areas = rf.fold_auc(predictions, "label", "score", over="fold")
-    >>> areas.select("n_curves", "mean_auc", "sd", "se", "pooled_auc")
+    >>> areas.select("mean_auc", "sd", "se", "pooled_auc", "n_curves")
     shape: (1, 5)
-    ┌──────────┬──────────┬──────────┬──────────┬────────────┐
-    │ n_curves ┆ mean_auc ┆ sd       ┆ se       ┆ pooled_auc │
-    │ ---      ┆ ---      ┆ ---      ┆ ---      ┆ ---        │
-    │ i64      ┆ f64      ┆ f64      ┆ f64      ┆ f64        │
-    ╞══════════╪══════════╪══════════╪══════════╪════════════╡
-    │ 2        ┆ 0.6875   ┆ 0.265165 ┆ 0.265165 ┆ 0.6875     │
-    └──────────┴──────────┴──────────┴──────────┴────────────┘
+    ┌──────────┬──────────┬──────────┬────────────┬──────────┐
+    │ mean_auc ┆ sd       ┆ se       ┆ pooled_auc ┆ n_curves │
+    │ ---      ┆ ---      ┆ ---      ┆ ---        ┆ ---      │
+    │ f64      ┆ f64      ┆ f64      ┆ f64        ┆ i64      │
+    ╞══════════╪══════════╪══════════╪════════════╪══════════╡
+    │ 0.6875   ┆ 0.265165 ┆ 0.265165 ┆ 0.6875     ┆ 2        │
+    └──────────┴──────────┴──────────┴────────────┴──────────┘
     """
     # numpy loads with the first mean, not with the package.
     from rocframe.averages.fold_areas import Interval as Intervals

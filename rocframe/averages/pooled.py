@@ -39,9 +39,9 @@ def pooled(
     cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
     groups = len(members.notes)
     per_group = {
-        "n_curves": pl.Series(cell.count.ravel() if groups else [], dtype=pl.Int64),
         "pooled_auc": pl.Series(_areas(merged), dtype=pl.Float64, nan_to_null=True),
         "mean_auc": pl.Series(cell.mean.ravel() if groups else [], dtype=pl.Float64),
+        "n_curves": pl.Series(cell.count.ravel() if groups else [], dtype=pl.Int64),
         "note": pl.Series(members.notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))

@@ -69,17 +69,17 @@ def pooling_gap(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `n_pos, n_neg, n_missing, n_curves, pooled_auc, mean_auc, gap,
-        gap_between, gap_within, between_share, between_auc, within_auc, worst_positives,
-        worst_negatives, worst_auc, worst_gap, note`; a row per group, sorted by group. The first
-        three (Int64) count all rows, `n_curves` (Int64) the folds that have both classes. `gap`
-        (Float64, as all the others but the three of text) is `pooled_auc` less `mean_auc`.
+        `*by`, (`model`,) `gap, pooled_auc, mean_auc, gap_between, gap_within, between_share,
+        between_auc, within_auc, worst_positives, worst_negatives, worst_auc, worst_gap, n_curves,
+        n_pos, n_neg, n_missing, note`; a row per group, sorted by group. `gap` (Float64, as all
+        the others but the three of text and the four counts) is `pooled_auc` less `mean_auc`.
         `gap_between` is what pairs between folds do to it: `between_share` of all pairs, whose
         area is `between_auc`, where that of pairs within folds is `within_auc`. `gap_within` is the
         rest: large folds have more pairs, but in the mean each fold counts the same. The positives
         of the fold `worst_positives` and the negatives of `worst_negatives` (String) are the pair
         of folds that moves the area most: theirs is `worst_auc`, and it moves it by `worst_gap`.
-        What has no pairs is null. `note` is as in `fold_auc`.
+        `n_curves` (Int64) counts the folds that have both classes, and the next three (Int64) count
+        all rows. What has no pairs is null. `note` is as in `fold_auc`.
 
     Raises
     ------

@@ -94,16 +94,16 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `n_pos, n_neg, n_missing, auc, null, se, statistic, p_value, p_adjusted,
-        test, note`; a row per group, sorted by group. The three counts (Int64) are of rows, `count`
-        included, also where rows are weighted; all else are Float64, but for the last two (String).
-        `statistic` is the difference of `auc` and `null` over `se`: DeLong's standard error, or
-        that of an area by chance, ties allowed for. `p_adjusted` is adjusted over the whole result.
-        `test` is `method`, or `permutation_exact`; it is never null. Without positives or without
-        negatives `auc` and all that follows from it is null; under `"delong"` the p-value is null
-        too where a class has one row or where the variance is 0, say at an AUC of 1. Where the
-        variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1. `note` is
-        null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
+        `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
+        test, note`; a row per group, sorted by group. `p_adjusted` is adjusted over the whole
+        result. `statistic` is the difference of `auc` and `null` over `se`: DeLong's standard
+        error, or that of an area by chance, ties allowed for. The three counts (Int64) are of rows,
+        `count` included, also where rows are weighted; all else are Float64, but for the last two
+        (String). `test` is `method`, or `permutation_exact`; it is never null. Without positives or
+        without negatives `auc` and all that follows from it is null; under `"delong"` the p-value
+        is null too where a class has one row or where the variance is 0, say at an AUC of 1. Where
+        the variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1. `note`
+        is null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
         one_negative, zero_variance`.
 
     Raises
@@ -146,15 +146,15 @@ def auc_test(
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.9, 0.7, 0.7, 0.1]})
     >>> tests = rf.auc_test(predictions, "label", "score", method="permutation")
-    >>> tests.select("auc", "null", "p_value", "test")
+    >>> tests.select("auc", "p_value", "null", "test")
     shape: (1, 4)
-    ┌───────┬──────┬──────────┬───────────────────┐
-    │ auc   ┆ null ┆ p_value  ┆ test              │
-    │ ---   ┆ ---  ┆ ---      ┆ ---               │
-    │ f64   ┆ f64  ┆ f64      ┆ str               │
-    ╞═══════╪══════╪══════════╪═══════════════════╡
-    │ 0.875 ┆ 0.5  ┆ 0.666667 ┆ permutation_exact │
-    └───────┴──────┴──────────┴───────────────────┘
+    ┌───────┬──────────┬──────┬───────────────────┐
+    │ auc   ┆ p_value  ┆ null ┆ test              │
+    │ ---   ┆ ---      ┆ ---  ┆ ---               │
+    │ f64   ┆ f64      ┆ f64  ┆ str               │
+    ╞═══════╪══════════╪══════╪═══════════════════╡
+    │ 0.875 ┆ 0.666667 ┆ 0.5  ┆ permutation_exact │
+    └───────┴──────────┴──────┴───────────────────┘
     """
     # numpy loads with the first test, not with the package.
     from rocframe.chance.tested import Question, tested, with_adjusted

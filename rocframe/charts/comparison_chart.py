@@ -24,7 +24,7 @@ def comparison_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its interval and its p-value."""
     right = own_columns(table, found.by)
-    area = right[3].removesuffix("_a")
+    area = next((name for name in right[2:] if name.endswith("_a")), "area").removesuffix("_a")
     first, second = _models(table)
     pairs = [f"{a} − {b}" for a, b in zip(first, second, strict=True)]
     rows = rows_of(

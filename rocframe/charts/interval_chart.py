@@ -157,7 +157,7 @@ def _differs(records: Sequence[dict[str, Any]], ends: tuple[str, str] | None) ->
 
 def _limits(table: pl.DataFrame) -> str:
     """Say what the intervals of a table are, or its tests."""
-    if "ci_level" not in table.columns:
+    if not {"ci_level", "ci_method"} <= set(table.columns):
         tests: Sequence[str] = (
             table.get_column("test").unique(maintain_order=True).to_list()
             if "test" in table.columns

@@ -94,15 +94,15 @@ def multiclass_auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, average, n, n_missing, n_classes, n_classes_used, auc, se, lower, upper, ci_level,
-        ci_method, note`; a row per group and average, sorted by group, averages in the order
-        asked for. `n` counts rows (Int64), `n_missing` those that lack a label or a score, under
-        `"drop"` left out for all classes. `n_classes` are the classes with a score,
-        `n_classes_used` those that rows are of: the averages are over these, except `"micro"`,
-        which has the negatives of all. `auc` is null with fewer than two. `note` (String) is
-        null, or the first that applies of `no_rows, one_class, zero_variance, redrawn`; the last
-        with a number, as in `redrawn:12`: so many resamples had one class only. Limits of
-        `"bootstrap_bca"` are null where all resamples lie on one side of the estimate.
+        `*by, average, auc, lower, upper, se, n_classes, n_classes_used, n, n_missing, ci_level,
+        ci_method, note`; a row per group and average, sorted by group, averages in the order asked
+        for. `n_classes` are the classes with a score, `n_classes_used` those that rows are of: the
+        averages are over these, except `"micro"`, which has the negatives of all. `auc` is null
+        with fewer than two. `n` counts rows (Int64), `n_missing` those that lack a label or a
+        score, under `"drop"` left out for all classes. `note` (String) is null, or the first that
+        applies of `no_rows, one_class, zero_variance, redrawn`; the last with a number, as in
+        `redrawn:12`: so many resamples had one class only. Limits of `"bootstrap_bca"` are null
+        where all resamples lie on one side of the estimate.
 
     Raises
     ------
@@ -148,18 +148,18 @@ def multiclass_auc(
     ...     }
     ... )
     >>> areas = rf.multiclass_auc(predictions, "truth", ["cat", "dog", "emu"])
-    >>> areas.select("average", "n", "n_classes_used", "auc")
+    >>> areas.select("average", "auc", "n_classes_used", "n")
     shape: (4, 4)
-    ┌───────────┬─────┬────────────────┬──────────┐
-    │ average   ┆ n   ┆ n_classes_used ┆ auc      │
-    │ ---       ┆ --- ┆ ---            ┆ ---      │
-    │ str       ┆ i64 ┆ i64            ┆ f64      │
-    ╞═══════════╪═════╪════════════════╪══════════╡
-    │ hand_till ┆ 3   ┆ 3              ┆ 0.666667 │
-    │ macro     ┆ 3   ┆ 3              ┆ 0.666667 │
-    │ weighted  ┆ 3   ┆ 3              ┆ 0.666667 │
-    │ micro     ┆ 3   ┆ 3              ┆ 0.777778 │
-    └───────────┴─────┴────────────────┴──────────┘
+    ┌───────────┬──────────┬────────────────┬─────┐
+    │ average   ┆ auc      ┆ n_classes_used ┆ n   │
+    │ ---       ┆ ---      ┆ ---            ┆ --- │
+    │ str       ┆ f64      ┆ i64            ┆ i64 │
+    ╞═══════════╪══════════╪════════════════╪═════╡
+    │ hand_till ┆ 0.666667 ┆ 3              ┆ 3   │
+    │ macro     ┆ 0.666667 ┆ 3              ┆ 3   │
+    │ weighted  ┆ 0.666667 ┆ 3              ┆ 3   │
+    │ micro     ┆ 0.777778 ┆ 3              ┆ 3   │
+    └───────────┴──────────┴────────────────┴─────┘
     """
     # numpy loads with the first area, not with the package.
     from rocframe.inference.intervals import Confidence

@@ -81,12 +81,12 @@ def volume(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, rule, n_first, n_second, n_third, n_missing, volume, se, lower, upper, ci_level,
-        ci_method, note`; a row per group, sorted by group. `n_first, n_second, n_third` (Int64)
-        count the rows of the classes in the order in which they were named, `n_missing` those that
-        lack a label or a score. `volume` (Float64) is null where a class has no rows; `se` and
-        limits where one has a single row, or where all rows of a class have the same share of
-        right triples, in each class. Under `"worst"` no triple of an unscored row is right. `note`
+        `*by, volume, lower, upper, se, rule, n_first, n_second, n_third, n_missing, ci_level,
+        ci_method, note`; a row per group, sorted by group. `volume` (Float64) is null where a class
+        has no rows; `se` and limits where one has a single row, or where all rows of a class have
+        the same share of right triples, in each class. `n_first, n_second, n_third` (Int64) count
+        the rows of the classes in the order in which they were named, `n_missing` those that lack a
+        label or a score. Under `"worst"` no triple of an unscored row is right. `note`
         (String) is null, or the first that applies of `no_rows, absent_class, single_row,
         zero_variance`.
 
@@ -130,15 +130,15 @@ def volume(
     ...     {"stage": ["low", "low", "mid", "mid", "high"], "score": [1.0, 2.0, 2.0, 3.0, 4.0]}
     ... )
     >>> found = rf.volume(stages, "stage", "score", classes=["low", "mid", "high"])
-    >>> found.select("rule", "n_first", "n_second", "n_third", "volume", "note")
+    >>> found.select("volume", "rule", "n_first", "n_second", "n_third", "note")
     shape: (1, 6)
-    ┌───────┬─────────┬──────────┬─────────┬────────┬────────────┐
-    │ rule  ┆ n_first ┆ n_second ┆ n_third ┆ volume ┆ note       │
-    │ ---   ┆ ---     ┆ ---      ┆ ---     ┆ ---    ┆ ---        │
-    │ str   ┆ i64     ┆ i64      ┆ i64     ┆ f64    ┆ str        │
-    ╞═══════╪═════════╪══════════╪═════════╪════════╪════════════╡
-    │ order ┆ 2       ┆ 2        ┆ 1       ┆ 0.875  ┆ single_row │
-    └───────┴─────────┴──────────┴─────────┴────────┴────────────┘
+    ┌────────┬───────┬─────────┬──────────┬─────────┬────────────┐
+    │ volume ┆ rule  ┆ n_first ┆ n_second ┆ n_third ┆ note       │
+    │ ---    ┆ ---   ┆ ---     ┆ ---      ┆ ---     ┆ ---        │
+    │ f64    ┆ str   ┆ i64     ┆ i64      ┆ i64     ┆ str        │
+    ╞════════╪═══════╪═════════╪══════════╪═════════╪════════════╡
+    │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
+    └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
     # numpy loads with the first area, not with the package.
     from rocframe.inference.intervals import Confidence

@@ -27,12 +27,12 @@ def printed(areas: pl.DataFrame, *, width: int | None, most: int = 60) -> str:
     keys = keys_of(areas)
     top = areas.head(most)
     columns = [[visible(name), *words(top.get_column(name))] for name in keys]
-    columns += [[name, *(f"{n:,}" for n in top.get_column(name))] for name in ROWS]
     columns += [["AUC", *(number(area) or NONE for area in top.get_column("auc"))]]
     level = level_of(areas)
     if level is not None:
         limits = zip(top.get_column("lower"), top.get_column("upper"), strict=True)
         columns += [[level, *(interval(*pair) or NONE for pair in limits)]]
+    columns += [[name, *(f"{n:,}" for n in top.get_column(name))] for name in ROWS]
     if areas.get_column("note").null_count() < areas.height:
         columns += [["note", *(note or "" for note in top.get_column("note"))]]
     left = {*range(len(keys)), *([len(columns) - 1] if columns[-1][0] == "note" else [])}

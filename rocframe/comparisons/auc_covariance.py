@@ -84,14 +84,15 @@ def auc_covariance(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, n_pos, n_neg, auc_a, auc_b, covariance, correlation, note`; a row
+        `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; a row
         per group and ordered pair of its models, a model with itself among them, sorted by these:
-        the covariance there is the variance of the area. `n_pos` and `n_neg` (Int64) count the rows
-        that all models scored. With `fpr` or `tpr` the areas are `partial_auc_a` and
-        `partial_auc_b`. Both covariance and correlation (in [-1, 1]) are null where a class has
-        fewer than two rows, or clusters; the correlation also where a variance is 0. `note`
-        (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, zero_variance`, or the number of rows left out (`unmatched:3`).
+        the covariance there is the variance of the area. Both covariance and correlation (in
+        [-1, 1]) are null where a class has fewer than two rows, or clusters; the correlation also
+        where a variance is 0. With `fpr` or `tpr` the areas are `partial_auc_a` and
+        `partial_auc_b`.
+        `n_pos` and `n_neg` (Int64) count the rows that all models scored. `note` (String) is null,
+        or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, zero_variance`, or the number of rows left out (`unmatched:3`).
 
     Raises
     ------
@@ -125,18 +126,18 @@ def auc_covariance(
     ...     {"label": [1, 1, 0, 0], "a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0]}
     ... )
     >>> matrix = rf.auc_covariance(predictions, "label", ["a", "b"])
-    >>> matrix.select("model_a", "model_b", "auc_a", "auc_b", "covariance")
+    >>> matrix.select("model_a", "model_b", "covariance", "auc_a", "auc_b")
     shape: (4, 5)
-    ┌─────────┬─────────┬───────┬───────┬────────────┐
-    │ model_a ┆ model_b ┆ auc_a ┆ auc_b ┆ covariance │
-    │ ---     ┆ ---     ┆ ---   ┆ ---   ┆ ---        │
-    │ str     ┆ str     ┆ f64   ┆ f64   ┆ f64        │
-    ╞═════════╪═════════╪═══════╪═══════╪════════════╡
-    │ a       ┆ a       ┆ 0.875 ┆ 0.875 ┆ 0.03125    │
-    │ a       ┆ b       ┆ 0.875 ┆ 0.625 ┆ 0.03125    │
-    │ b       ┆ a       ┆ 0.625 ┆ 0.875 ┆ 0.03125    │
-    │ b       ┆ b       ┆ 0.625 ┆ 0.625 ┆ 0.15625    │
-    └─────────┴─────────┴───────┴───────┴────────────┘
+    ┌─────────┬─────────┬────────────┬───────┬───────┐
+    │ model_a ┆ model_b ┆ covariance ┆ auc_a ┆ auc_b │
+    │ ---     ┆ ---     ┆ ---        ┆ ---   ┆ ---   │
+    │ str     ┆ str     ┆ f64        ┆ f64   ┆ f64   │
+    ╞═════════╪═════════╪════════════╪═══════╪═══════╡
+    │ a       ┆ a       ┆ 0.03125    ┆ 0.875 ┆ 0.875 │
+    │ a       ┆ b       ┆ 0.03125    ┆ 0.875 ┆ 0.625 │
+    │ b       ┆ a       ┆ 0.03125    ┆ 0.625 ┆ 0.875 │
+    │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
+    └─────────┴─────────┴────────────┴───────┴───────┘
     """
     # numpy and scipy load with the first comparison, not with the package.
     from rocframe.areas.part import Part

@@ -129,20 +129,21 @@ def compare(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, n_paired, auc_a, auc_b, difference, se, lower, upper, statistic,
-        df, p_value, p_adjusted, test, note`; a row per group and pair of models that both have rows
-        there, sorted by these. `difference` is `auc_a - auc_b`; `n_paired` (Int64) counts the rows
-        that both scored, null where rows are not paired. With a range the areas are `partial_auc_a`
-        and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`. Limits are
-        those of the difference; they and `se` are null for tests that have none, and where the
-        difference shows no variance: then p is 1 if the difference is 0 (1/2 one-sided, 0 with
-        `margin`), and null otherwise. `statistic` is the distance from the null hypothesis in
-        standard errors; of exchanged ranks it is the difference itself, and for `"venkatraman"` the
-        errors by which the curves differ, added up over all ranks. `df` is null unless the
-        statistic is a t. `test` names the method, with `_exact` where all exchanges were looked at.
-        `note` (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, zero_variance`, the number of replicates that were drawn again
-        (`redrawn:3`), or of rows left out (`unmatched:3`).
+        `*by`, `model_a, model_b, difference, lower, upper, p_value, p_adjusted, se, statistic, df,
+        auc_a, auc_b, n_paired, ci_level, test, note`; a row per group and pair of models that both
+        have rows there, sorted by these. `difference` is `auc_a - auc_b`. Limits are those of the
+        difference; they and `se` are null for tests that have none, and where the difference shows
+        no variance: then p is 1 if the difference is 0 (1/2 one-sided, 0 with `margin`), and null
+        otherwise. `statistic` is the distance from the null hypothesis in standard errors; of
+        exchanged ranks it is the difference itself, and for `"venkatraman"` the errors by which the
+        curves differ, added up over all ranks. `df` is null unless the statistic is a t. With a
+        range the areas are `partial_auc_a` and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`,
+        or `fpr_a` and `fpr_b`. `n_paired` (Int64) counts the rows that both scored, null where rows
+        are not paired. `ci_level` is `level`, and null for tests without limits. `test` names the
+        method, with `_exact` where all exchanges were looked at. `note` (String) is null, or the
+        first that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`, the number of replicates that were drawn again (`redrawn:3`), or of rows
+        left out (`unmatched:3`).
 
     Raises
     ------
@@ -193,14 +194,14 @@ def compare(
     ...     {"label": [1, 1, 1, 0, 0], "a": [0.9, 0.8, 0.3, 0.3, 0.1], "b": [3, 1, 2, 3, 0]}
     ... )
     >>> pairs = rf.compare(predictions, "label", ["a", "b"])
-    >>> pairs.select("model_a", "model_b", "n_paired", "auc_a", "auc_b", "se", "p_value")
+    >>> pairs.select("model_a", "model_b", "p_value", "se", "auc_a", "auc_b", "n_paired")
     shape: (1, 7)
     ┌─────────┬─────────┬──────────┬──────────┬──────────┬──────────┬──────────┐
-    │ model_a ┆ model_b ┆ n_paired ┆ auc_a    ┆ auc_b    ┆ se       ┆ p_value  │
+    │ model_a ┆ model_b ┆ p_value  ┆ se       ┆ auc_a    ┆ auc_b    ┆ n_paired │
     │ ---     ┆ ---     ┆ ---      ┆ ---      ┆ ---      ┆ ---      ┆ ---      │
-    │ str     ┆ str     ┆ i64      ┆ f64      ┆ f64      ┆ f64      ┆ f64      │
+    │ str     ┆ str     ┆ f64      ┆ f64      ┆ f64      ┆ f64      ┆ i64      │
     ╞═════════╪═════════╪══════════╪══════════╪══════════╪══════════╪══════════╡
-    │ a       ┆ b       ┆ 5        ┆ 0.916667 ┆ 0.583333 ┆ 0.343592 ┆ 0.331975 │
+    │ a       ┆ b       ┆ 0.331975 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     """
     # numpy and scipy load with the first comparison, not with the package.

@@ -147,7 +147,13 @@ def compared(frame: pl.DataFrame, pairs: BoundPairs, plan: Plan) -> pl.DataFrame
     find = _unpaired if plan.method == "delong_unpaired" else _paired
     models, keys, found = find(frame, pairs, plan)
     return comparison_table(
-        found, keys, models, plan.family, area=plan.measure.name, test=plan.method
+        found,
+        keys,
+        models,
+        plan.family,
+        area=plan.measure.name,
+        test=plan.method,
+        level=None if plan.method in EXCHANGING else plan.question.level,
     )
 
 

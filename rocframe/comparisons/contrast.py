@@ -102,13 +102,13 @@ def contrast(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `n_models, n_paired, statistic, df, p_value, p_adjusted, test, note`; a row per
-        group, sorted by group. `n_models` (Int64) counts the models of the group, `n_paired` the
-        rows that all of them scored. `statistic` has a chi-squared distribution with `df` degrees
-        of freedom where all sums are 0: as many as sums that do not follow from each other. Models
-        that order rows alike have 0 degrees, and p is 1. The test is null where a class has fewer
-        than two rows, or clusters, where a model with a coefficient has no rows, and where a sum
-        is not 0 and shows no variance. `note` (String) is null, or the first that applies of
+        `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; a row per
+        group, sorted by group. `statistic` has a chi-squared distribution with `df` degrees of
+        freedom where all sums are 0: as many as sums that do not follow from each other. Models
+        that order rows alike have 0 degrees, and p is 1. `n_models` (Int64) counts the models of
+        the group, `n_paired` the rows that all of them scored. The test is null where a class has
+        fewer than two rows, or clusters, where a model with a coefficient has no rows, and where a
+        sum is not 0 and shows no variance. `note` (String) is null, or the first that applies of
         `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`, or the
         number of rows left out (`unmatched:3`).
 
@@ -149,15 +149,15 @@ def contrast(
     ...     }
     ... )
     >>> test = rf.contrast(predictions, "label", ["a", "b", "c"])
-    >>> test.select("n_models", "n_paired", "statistic", "df", "p_value")
+    >>> test.select("p_value", "statistic", "df", "n_models", "n_paired")
     shape: (1, 5)
-    ┌──────────┬──────────┬───────────┬─────┬──────────┐
-    │ n_models ┆ n_paired ┆ statistic ┆ df  ┆ p_value  │
-    │ ---      ┆ ---      ┆ ---       ┆ --- ┆ ---      │
-    │ i64      ┆ i64      ┆ f64       ┆ f64 ┆ f64      │
-    ╞══════════╪══════════╪═══════════╪═════╪══════════╡
-    │ 3        ┆ 4        ┆ 13.0      ┆ 2.0 ┆ 0.001503 │
-    └──────────┴──────────┴───────────┴─────┴──────────┘
+    ┌──────────┬───────────┬─────┬──────────┬──────────┐
+    │ p_value  ┆ statistic ┆ df  ┆ n_models ┆ n_paired │
+    │ ---      ┆ ---       ┆ --- ┆ ---      ┆ ---      │
+    │ f64      ┆ f64       ┆ f64 ┆ i64      ┆ i64      │
+    ╞══════════╪═══════════╪═════╪══════════╪══════════╡
+    │ 0.001503 ┆ 13.0      ┆ 2.0 ┆ 3        ┆ 4        │
+    └──────────┴───────────┴─────┴──────────┴──────────┘
     """
     # numpy and scipy load with the first comparison, not with the package.
     from rocframe.areas.part import Part

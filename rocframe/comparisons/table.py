@@ -77,8 +77,12 @@ def comparison_table(
     *,
     area: str,
     test: str,
+    level: float | None,
 ) -> pl.DataFrame:
-    """Put comparisons together: sorted by group, then model a, then model b."""
+    """Put comparisons together: sorted by group, then model a, then model b.
+
+    `level` is that of the limits, None for tests that have none.
+    """
     lengths = [len(one.groups) for one in found]
     group = _joined([one.groups for one in found])
     a, b = (np.repeat([getattr(one, side) for one in found], lengths) for side in "ab")
@@ -87,6 +91,7 @@ def comparison_table(
     made: dict[str, Any] = {
         "model_a": models[a[order].astype(np.int64)],
         "model_b": models[b[order].astype(np.int64)],
+        "ci_level": [level] * len(order),
     }
     schema = comparison_schema(models.dtype, area)
     for name in schema:

@@ -58,11 +58,11 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
             pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
                 pl.Series(
                     name,
-                    values,
-                    pl.Int64 if name.startswith("model") else schema[name],
+                    columns[name],
+                    pl.Int64 if name.startswith("model") else dtype,
                     nan_to_null=True,
                 )
-                for name, values in columns.items()
+                for name, dtype in schema.items()
             )
         )
     if not parts:

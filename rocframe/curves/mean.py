@@ -24,7 +24,7 @@ ABOUT = {
     "threshold_sd": pl.Float64,
     "note": pl.String,
 }
-POOLED = {"n_curves": pl.Int64, "pooled_auc": pl.Float64, "mean_auc": pl.Float64, "note": pl.String}
+POOLED = {"pooled_auc": pl.Float64, "mean_auc": pl.Float64, "n_curves": pl.Int64, "note": pl.String}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,8 +118,8 @@ def intervals(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `metric, at, value, threshold, n_pos, n_neg, n_missing, estimate, se,
-        lower, upper, ci_level, ci_method, note`; a row per group, metric and point, sorted by
+        `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
+        n_missing, ci_level, ci_method, note`; a row per group, metric and point, sorted by
         group, metrics and points in the order given. `metric` (String) is the name asked for;
         `at` (String) the argument that gave the point and `value` what it gave; `threshold` the
         score that the point is at: all three null for whole curves. The counts (Int64) are of
@@ -173,16 +173,16 @@ def intervals(
     >>> made = rf.intervals(
     ...     predictions, "label", "score", metrics=["tpr", "precision"], threshold=0.5, ci="wilson"
     ... )
-    >>> made.select("metric", "at", "value", "threshold", "estimate", "lower", "upper")
+    >>> made.select("metric", "at", "value", "estimate", "lower", "upper", "threshold")
     shape: (2, 7)
-    ┌───────────┬───────────┬───────┬───────────┬──────────┬─────────┬──────────┐
-    │ metric    ┆ at        ┆ value ┆ threshold ┆ estimate ┆ lower   ┆ upper    │
-    │ ---       ┆ ---       ┆ ---   ┆ ---       ┆ ---      ┆ ---     ┆ ---      │
-    │ str       ┆ str       ┆ f64   ┆ f64       ┆ f64      ┆ f64     ┆ f64      │
-    ╞═══════════╪═══════════╪═══════╪═══════════╪══════════╪═════════╪══════════╡
-    │ tpr       ┆ threshold ┆ 0.5   ┆ 0.7       ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 │
-    │ precision ┆ threshold ┆ 0.5   ┆ 0.7       ┆ 1.0      ┆ 0.34238 ┆ 1.0      │
-    └───────────┴───────────┴───────┴───────────┴──────────┴─────────┴──────────┘
+    ┌───────────┬───────────┬───────┬──────────┬─────────┬──────────┬───────────┐
+    │ metric    ┆ at        ┆ value ┆ estimate ┆ lower   ┆ upper    ┆ threshold │
+    │ ---       ┆ ---       ┆ ---   ┆ ---      ┆ ---     ┆ ---      ┆ ---       │
+    │ str       ┆ str       ┆ f64   ┆ f64      ┆ f64     ┆ f64      ┆ f64       │
+    ╞═══════════╪═══════════╪═══════╪══════════╪═════════╪══════════╪═══════════╡
+    │ tpr       ┆ threshold ┆ 0.5   ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 ┆ 0.7       │
+    │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
+    └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
     # numpy loads with the first interval, not with the package.
     from rocframe.inference.intervals import Confidence

@@ -68,8 +68,8 @@ def detectable_difference(
     Returns
     -------
     DataFrame
-        `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
+        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
         the values given. `auc` is the area nearest to `null`, or to `auc_b`, that reaches the power
         wanted, which is in `target`; it lies above, or below if `alternative` is `"less"`.
         `difference` is how far it is from there, and `power` what is reached. Where no area does,
@@ -109,17 +109,17 @@ def detectable_difference(
     --------
     >>> import rocframe as rf
     >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
-    >>> plans.select("null", "n_pos", "n_neg", "auc", "difference", "note")
+    >>> plans.select("difference", "n_pos", "n_neg", "auc", "null", "note")
     shape: (3, 6)
-    ┌──────┬───────┬───────┬──────────┬────────────┬──────┐
-    │ null ┆ n_pos ┆ n_neg ┆ auc      ┆ difference ┆ note │
-    │ ---  ┆ ---   ┆ ---   ┆ ---      ┆ ---        ┆ ---  │
-    │ f64  ┆ i64   ┆ i64   ┆ f64      ┆ f64        ┆ str  │
-    ╞══════╪═══════╪═══════╪══════════╪════════════╪══════╡
-    │ 0.5  ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.252752   ┆ null │
-    │ 0.5  ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.157911   ┆ null │
-    │ 0.5  ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.065397   ┆ null │
-    └──────┴───────┴───────┴──────────┴────────────┴──────┘
+    ┌────────────┬───────┬───────┬──────────┬──────┬──────┐
+    │ difference ┆ n_pos ┆ n_neg ┆ auc      ┆ null ┆ note │
+    │ ---        ┆ ---   ┆ ---   ┆ ---      ┆ ---  ┆ ---  │
+    │ f64        ┆ i64   ┆ i64   ┆ f64      ┆ f64  ┆ str  │
+    ╞════════════╪═══════╪═══════╪══════════╪══════╪══════╡
+    │ 0.252752   ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.5  ┆ null │
+    │ 0.157911   ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.5  ┆ null │
+    │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
+    └────────────┴───────┴───────┴──────────┴──────┴──────┘
     """
     from rocframe.planning.given import combinations
     from rocframe.planning.table import check_target, plans, row

@@ -64,8 +64,8 @@ def power(
     Returns
     -------
     DataFrame
-        `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
+        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
         the values given. `power` is the chance of a p-value of at most `alpha`. `null` is null for
         two models, and `auc_b` and `correlation` for one; `target` and `note` always are. `se_null`
         and `se` are standard errors of the estimated difference, under the null hypothesis and as
@@ -104,16 +104,16 @@ def power(
     --------
     >>> import rocframe as rf
     >>> plans = rf.power(auc=0.7, n_pos=[20, 40], n_neg=80)
-    >>> plans.select("auc", "null", "n_pos", "n_neg", "power")
+    >>> plans.select("n_pos", "n_neg", "power", "auc", "null")
     shape: (2, 5)
-    ┌─────┬──────┬───────┬───────┬──────────┐
-    │ auc ┆ null ┆ n_pos ┆ n_neg ┆ power    │
-    │ --- ┆ ---  ┆ ---   ┆ ---   ┆ ---      │
-    │ f64 ┆ f64  ┆ i64   ┆ i64   ┆ f64      │
-    ╞═════╪══════╪═══════╪═══════╪══════════╡
-    │ 0.7 ┆ 0.5  ┆ 20    ┆ 80    ┆ 0.809272 │
-    │ 0.7 ┆ 0.5  ┆ 40    ┆ 80    ┆ 0.966058 │
-    └─────┴──────┴───────┴───────┴──────────┘
+    ┌───────┬───────┬──────────┬─────┬──────┐
+    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null │
+    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  │
+    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  │
+    ╞═══════╪═══════╪══════════╪═════╪══════╡
+    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  │
+    │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
+    └───────┴───────┴──────────┴─────┴──────┘
     """
     from rocframe.planning.given import combinations
     from rocframe.planning.plan import Plan

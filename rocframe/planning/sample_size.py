@@ -69,8 +69,8 @@ def sample_size(
     Returns
     -------
     DataFrame
-        `auc, null, auc_b, correlation, difference, n_pos, n_neg, ratio, alpha, alternative,
-        variance, se_at, se_null, se, target, power, note`; a row per combination, in the order of
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
+        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
         the values given. `n_pos` is the smallest number of positives that, with `ratio` times as
         many negatives, rounded up to `n_neg`, reaches the power wanted, which is in `target`, with
         at least 10 rows of each class; `power` is the one that is reached. Where no number of rows
@@ -111,16 +111,16 @@ def sample_size(
     --------
     >>> import rocframe as rf
     >>> plans = rf.sample_size(auc=[0.7, 0.8], ratio=4)
-    >>> plans.select("auc", "null", "n_pos", "n_neg", "target", "power")
+    >>> plans.select("n_pos", "n_neg", "power", "auc", "null", "target")
     shape: (2, 6)
-    ┌─────┬──────┬───────┬───────┬────────┬──────────┐
-    │ auc ┆ null ┆ n_pos ┆ n_neg ┆ target ┆ power    │
-    │ --- ┆ ---  ┆ ---   ┆ ---   ┆ ---    ┆ ---      │
-    │ f64 ┆ f64  ┆ i64   ┆ i64   ┆ f64    ┆ f64      │
-    ╞═════╪══════╪═══════╪═══════╪════════╪══════════╡
-    │ 0.7 ┆ 0.5  ┆ 20    ┆ 80    ┆ 0.8    ┆ 0.809272 │
-    │ 0.8 ┆ 0.5  ┆ 10    ┆ 40    ┆ 0.8    ┆ 0.920464 │
-    └─────┴──────┴───────┴───────┴────────┴──────────┘
+    ┌───────┬───────┬──────────┬─────┬──────┬────────┐
+    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null ┆ target │
+    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  ┆ ---    │
+    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  ┆ f64    │
+    ╞═══════╪═══════╪══════════╪═════╪══════╪════════╡
+    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  ┆ 0.8    │
+    │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
+    └───────┴───────┴──────────┴─────┴──────┴────────┘
     """
     from rocframe.planning.given import combinations
     from rocframe.planning.table import check_target, plans, row

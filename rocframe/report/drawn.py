@@ -64,7 +64,7 @@ def _merged(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
     """Return a row for each mean, as if it were a curve."""
     keys = [column(key) for key in keys_of(areas) if key != averaged]
     rows = [pl.col(name).sum() for name in ("n_pos", "n_neg")]
-    merged = [*rows, pl.col("auc").max()]
+    merged = [pl.col("auc").max(), *rows]
     return areas.group_by(keys, maintain_order=True).agg(merged) if keys else areas.select(merged)
 
 

@@ -69,13 +69,13 @@ def listed_folds(folds: pl.DataFrame) -> Listed:
     """Spell out the means of the areas of folds."""
     top = folds.head(MOST_ROWS)
     columns = [
-        *_names(top, keys_of(folds)),
+        *_names(top, keys_of(folds, "mean_auc")),
         _numbers("mean AUC", top.get_column("mean_auc")),
         *_interval(top, folds),
         _numbers("sd", top.get_column("sd")),
-        _counts("curves", top.get_column("n_curves")),
         _numbers("AUC of mean curve", top.get_column("auc_of_mean")),
         _numbers("AUC of all rows", top.get_column("pooled_auc")),
+        _counts("curves", top.get_column("n_curves")),
     ]
     return Listed(columns=[*columns, *_notes(top, folds)], more=_fewer(folds, None))
 
@@ -87,7 +87,7 @@ def listed_comparison(comparison: pl.DataFrame) -> Listed:
     columns = [
         *_names(top, [*keys, "model_a", "model_b"]),
         _numbers("difference", top.get_column("difference")),
-        *_interval(top, comparison, title="interval"),
+        *_interval(top, comparison),
         _cells("p", top.get_column("p_value"), probability),
         _cells("p adjusted", top.get_column("p_adjusted"), probability),
         _numbers("AUC a", top.get_column("auc_a")),
@@ -121,8 +121,8 @@ def _counts(title: str, values: pl.Series) -> Column:
     return Column(title=title, cells=["–" if n is None else f"{n:,}" for n in values])
 
 
-def _interval(top: pl.DataFrame, table: pl.DataFrame, title: str | None = None) -> list[Column]:
-    level = level_of(table) if "ci_level" in table.columns else title
+def _interval(top: pl.DataFrame, table: pl.DataFrame) -> list[Column]:
+    level = level_of(table)
     if level is None:
         return []
     limits = zip(top.get_column("lower"), top.get_column("upper"), strict=True)

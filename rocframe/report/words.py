@@ -38,9 +38,9 @@ def joined(names: Sequence[str]) -> str:
     return f"{', '.join(front)} and {last}" if front else last
 
 
-def keys_of(areas: pl.DataFrame) -> list[str]:
-    """Return the group columns of a table of areas."""
-    return areas.columns[: areas.columns.index("n_pos")]
+def keys_of(areas: pl.DataFrame, first: str = "auc") -> list[str]:
+    """Return the group columns of a table of areas, which are left of its `first` column."""
+    return areas.columns[: areas.columns.index(first)]
 
 
 def level_of(areas: pl.DataFrame) -> str | None:

@@ -27,22 +27,22 @@ from tests.strategies import (
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
 SCHEMA = {
+    "auc": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "se": pl.Float64,
+    "auc_pessimistic": pl.Float64,
+    "auc_optimistic": pl.Float64,
     "n_pos": pl.Int64,
     "n_neg": pl.Int64,
     "n_missing": pl.Int64,
-    "auc": pl.Float64,
-    "auc_pessimistic": pl.Float64,
-    "auc_optimistic": pl.Float64,
-    "se": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
     "ci_level": pl.Float64,
     "ci_method": pl.String,
     "note": pl.String,
 }
 
-# Areas, standard error, limits, level and method where a class is absent.
-NO_AREA = [*[None] * 6, 0.95, None]
+NO_AREA = [None] * 6  # the area, its limits, its standard error and its envelope
+NO_LIMITS = [0.95, None]  # level and method where there are none
 
 # Of 2 times 2 pairs the positives win two and a half, and tie one.
 PREDICTIONS = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]}
@@ -62,14 +62,14 @@ def test_an_auc_table_has_counts_areas_interval_and_note(frame):
     se = math.sqrt(5 / 32)
     half = 1.959963984540054 * se / (0.625 * 0.375)
     lower, upper = (1 / (1 + math.exp(-math.log(0.625 / 0.375) + way * half)) for way in (1, -1))
-    row = [2, 2, 0, 0.625, 0.5, 0.75, se, lower, upper, 0.95, "logit_delong", None]
+    row = [0.625, lower, upper, se, 0.5, 0.75, 2, 2, 0, 0.95, "logit_delong", None]
     expected = frame(pl.DataFrame([row], schema=SCHEMA, orient="row"))
     assert_frame_equal(actual, expected, rel_tol=1e-14, abs_tol=0)  # of exp and log
 
 
 def test_without_an_interval_its_columns_are_null(frame):
     actual = rf.auc(frame(PREDICTIONS), "label", "score", ci=None)
-    row = [2, 2, 0, 0.625, 0.5, 0.75, *[None] * 6]
+    row = [0.625, None, None, None, 0.5, 0.75, 2, 2, 0, None, None, None]
     expected = frame(pl.DataFrame([row], schema=SCHEMA, orient="row"))
     assert_frame_equal(actual, expected, check_exact=True)
 
@@ -129,7 +129,7 @@ def test_broken_groups_cost_the_others_nothing():
 
 def test_without_rows_there_is_one_group_or_none():
     empty = pl.DataFrame(schema={"group": pl.String, "label": pl.Boolean, "score": pl.Float64})
-    row = [0, 0, 0, *NO_AREA, "no_rows"]
+    row = [*NO_AREA, 0, 0, 0, *NO_LIMITS, "no_rows"]
     one = pl.DataFrame([row], schema=SCHEMA, orient="row")
     assert_same(rf.auc(empty, "label", "score"), one)
     none = pl.DataFrame(schema={"group": pl.String, **SCHEMA})
@@ -144,17 +144,17 @@ def test_without_rows_there_is_one_group_or_none():
 def test_all_rows_missing_are_counted_and_leave_a_group():
     table = pl.DataFrame({"label": [1, 0, None], "score": [None, math.nan, 0.5]})
     actual = rf.auc(table, "label", "score", missing="drop")
-    assert actual.row(0) == (0, 0, 3, *NO_AREA, "no_rows")
+    assert actual.row(0) == (*NO_AREA, 0, 0, 3, *NO_LIMITS, "no_rows")
     worst = rf.auc(table.head(2), "label", "score", missing="worst")
-    assert worst.row(0)[:6] == (1, 1, 2, 0.0, 0.0, 0.0)
+    assert worst.select("n_pos", "n_neg", "n_missing", *AREAS).row(0) == (1, 1, 2, 0.0, 0.0, 0.0)
 
 
 def test_a_class_weighted_to_nothing_is_absent():
     table = pl.DataFrame({"label": [1, 1, 0], "score": [0.1, 0.3, 0.2], "w": [0.0, 0.0, 2.0]})
     actual = rf.auc(table, "label", "score", weight="w")
-    assert actual.row(0) == (0, 1, 0, *NO_AREA, "no_positives")
+    assert actual.row(0) == (*NO_AREA, 0, 1, 0, *NO_LIMITS, "no_positives")
     actual = rf.auc(table.with_columns(w=pl.lit(0.0)), "label", "score", weight="w")
-    assert actual.row(0) == (0, 0, 0, *NO_AREA, "no_rows")
+    assert actual.row(0) == (*NO_AREA, 0, 0, 0, *NO_LIMITS, "no_rows")
 
 
 @given(table=tables())
@@ -397,7 +397,14 @@ def test_models_of_groups_sort_by_group_then_name():
 def test_labels_with_a_positive_value_are_that_value_against_the_rest():
     table = pl.DataFrame({"label": ["cat", "dog", "eel", "cat"], "score": [3, 1, 2, 2]})
     actual = rf.auc(table, "label", "score", positive="cat", ci=None)
-    assert actual.row(0)[:6] == (2, 2, 0, 0.875, 0.75, 1.0)
+    assert actual.select("n_pos", "n_neg", "n_missing", *AREAS).row(0) == (
+        2,
+        2,
+        0,
+        0.875,
+        0.75,
+        1.0,
+    )
 
 
 def test_constant_scores_have_no_limits_by_any_method():

@@ -53,15 +53,15 @@ def test_a_partial_area_table_says_so_in_its_columns(frame):
     # φ₁ = 1/2, 1/4 over the positives and φ₀ = 3/4, 1 over the negatives: (1/32)/2 + (1/32)/2.
     se = math.sqrt(1 / 32)
     columns = {
+        "partial_auc": [0.375],
+        "lower": [0.375 - 1.959963984540054 * se],
+        "upper": [0.5],
+        "se": [se],
+        "partial_auc_pessimistic": [0.25],
+        "partial_auc_optimistic": [0.5],
         "n_pos": [2],
         "n_neg": [2],
         "n_missing": [0],
-        "partial_auc": [0.375],
-        "partial_auc_pessimistic": [0.25],
-        "partial_auc_optimistic": [0.5],
-        "se": [se],
-        "lower": [0.375 - 1.959963984540054 * se],
-        "upper": [0.5],
         "ci_level": [0.95],
         "ci_method": ["delong"],
         "note": pl.Series([None], dtype=pl.String),

@@ -125,9 +125,9 @@ def test_pooled_folds_are_the_curve_of_all_rows(frame):
     pooled = rf.average(curves(frame(TABLE)), method="pooled")
     whole = rf.curve(frame(TABLE), "label", "score")
     expected = whole.with_columns(
-        n_curves=pl.lit(2, pl.Int64),
         pooled_auc=pl.lit(0.7),
         mean_auc=pl.lit(0.75),
+        n_curves=pl.lit(2, pl.Int64),
         note=pl.lit(LEFT_OUT),
     )
     assert_frame_equal(pooled, expected)

@@ -23,8 +23,8 @@ every_method = pytest.mark.parametrize("method", METHODS)
 every_alternative = pytest.mark.parametrize("alternative", ALTERNATIVES)
 
 SCHEMA = {
+    **dict.fromkeys(["auc", "p_value", "p_adjusted", "null", "se", "statistic"], pl.Float64),
     **dict.fromkeys(["n_pos", "n_neg", "n_missing"], pl.Int64),
-    **dict.fromkeys(["auc", "null", "se", "statistic", "p_value", "p_adjusted"], pl.Float64),
     **dict.fromkeys(["test", "note"], pl.String),
 }
 
@@ -79,7 +79,7 @@ def test_a_table_of_tests_has_counts_area_test_and_note(frame):
     # variance 1/32, and half of it goes into the variance of the area.
     se = math.sqrt(2 * (1 / 32) / 2)
     p = 2 * norm.sf(0.375 / se)
-    expected = (2, 2, 0, 0.875, 0.5, se, 0.375 / se, p, p, "delong", None)
+    expected = (0.875, p, p, 0.5, se, 0.375 / se, 2, 2, 0, "delong", None)
     expected = pl.DataFrame([expected], schema=SCHEMA, orient="row")
     assert_frame_equal(table, expected, rel_tol=1e-14)
 
@@ -89,7 +89,7 @@ def test_all_ways_to_deal_out_four_labels(frame):
     # Margins 3, 0, 0, -3: two of them add up to 3, 3, 0, 0, -3, -3. The area's variance is 2/3 of
     # 3² over (2·4)², the mean of their squares.
     se = math.sqrt((4 * 9 / 6) / 64)
-    expected = (2, 2, 0, 0.875, 0.5, se, 0.375 / se, 4 / 6, 4 / 6, "permutation_exact", None)
+    expected = (0.875, 4 / 6, 4 / 6, 0.5, se, 0.375 / se, 2, 2, 0, "permutation_exact", None)
     expected = pl.DataFrame([expected], schema=SCHEMA, orient="row")
     assert_frame_equal(table.lazy().collect(), expected, rel_tol=1e-14)
     rows = pl.DataFrame(PREDICTIONS)
@@ -106,21 +106,21 @@ def test_a_group_that_cannot_be_tested_says_why_and_costs_no_other_anything(fram
     alone = rf.auc_test(pl.DataFrame(PREDICTIONS), "label", "score")["p_value"].item()
     table = rf.auc_test(frame(rows), "label", "score", by="g", missing="drop").lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic").rows() == [
-        ("a", 0, 0, None, None, None, "delong", "no_rows"),
-        ("b", 2, 0, None, None, None, "delong", "no_negatives"),
-        ("c", 1, 2, 1.0, None, None, "delong", "one_positive"),
-        ("d", 1, 1, 0.5, None, None, "delong", "one_positive"),
-        ("e", 2, 2, 0.875, alone, alone, "delong", None),
+        ("a", None, None, None, 0, 0, "delong", "no_rows"),
+        ("b", None, None, None, 2, 0, "delong", "no_negatives"),
+        ("c", 1.0, None, None, 1, 2, "delong", "one_positive"),
+        ("d", 0.5, None, None, 1, 1, "delong", "one_positive"),
+        ("e", 0.875, alone, alone, 2, 2, "delong", None),
     ]
     assert table["n_missing"].to_list() == [1, 0, 0, 0, 0]
     options = {"by": "g", "missing": "drop", "method": "permutation"}
     table = rf.auc_test(frame(rows), "label", "score", adjust=None, **options).lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic", "p_adjusted").rows() == [
-        ("a", 0, 0, None, None, "permutation", "no_rows"),
-        ("b", 2, 0, None, None, "permutation", "no_negatives"),
-        ("c", 1, 2, 1.0, pytest.approx(2 / 3), "permutation_exact", None),
-        ("d", 1, 1, 0.5, 1.0, "permutation", "zero_variance"),
-        ("e", 2, 2, 0.875, pytest.approx(4 / 6), "permutation_exact", None),
+        ("a", None, None, 0, 0, "permutation", "no_rows"),
+        ("b", None, None, 2, 0, "permutation", "no_negatives"),
+        ("c", 1.0, pytest.approx(2 / 3), 1, 2, "permutation_exact", None),
+        ("d", 0.5, 1.0, 1, 1, "permutation", "zero_variance"),
+        ("e", 0.875, pytest.approx(4 / 6), 2, 2, "permutation_exact", None),
     ]
 
 

@@ -21,17 +21,17 @@ def table(log=LOG, **options):
 
 def test_a_line_per_group_with_numbers_below_each_other():
     assert printed(table(), width=None).splitlines() == [
-        "model  n_pos  n_neg  n_missing     AUC     95 % interval  note",
-        "a          2      2          0  0.8750  0.2276 to 0.9940",
-        "b          0      1          1       -                 -  no_positives",
+        "model     AUC     95 % interval  n_pos  n_neg  n_missing  note",
+        "a      0.8750  0.2276 to 0.9940      2      2          0",
+        "b           -                 -      0      1          1  no_positives",
     ]
 
 
 def test_without_groups_intervals_and_notes_their_columns_are_left_out():
     text = printed(table(LOG.filter(model="a"), by=None, ci=None), width=None)
     assert text.splitlines() == [
-        "n_pos  n_neg  n_missing     AUC",
-        "    2      2          0  0.8750",
+        "   AUC  n_pos  n_neg  n_missing",
+        "0.8750      2      2          0",
     ]
 
 
@@ -44,13 +44,13 @@ def test_names_are_cut_where_lines_are_wider_than_the_terminal():
 
 def test_a_terminal_that_is_too_narrow_gets_wide_lines():
     lines = printed(table(), width=20).splitlines()
-    assert lines[1].startswith("a          2")
+    assert lines[1].startswith("a      0.8750")
 
 
 def test_wide_letters_take_two_columns():
     lines = printed(table(LOG.with_columns(model=pl.lit("模型"))), width=None).splitlines()
-    assert lines[0].startswith("model  n_pos")
-    assert lines[1].startswith("模型       2")
+    assert lines[0].startswith("model     AUC")
+    assert lines[1].startswith("模型   0.9167")
 
 
 def test_what_does_not_print_is_spelled_out():

@@ -24,7 +24,7 @@ from tests.comparisons.tables import (
 from tests.strategies import examples
 
 COLUMNS = [
-    *("model_a", "model_b", "n_pos", "n_neg", "auc_a", "auc_b", "covariance", "correlation"),
+    *("model_a", "model_b", "covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg"),
     "note",
 ]
 
@@ -49,12 +49,12 @@ def test_two_models_of_five_rows_by_hand(frame):
         {
             "model_a": list("aabb"),
             "model_b": list("abab"),
-            "n_pos": [3] * 4,
-            "n_neg": [2] * 4,
-            "auc_a": [areas[m] for m in "aabb"],
-            "auc_b": [areas[m] for m in "abab"],
             "covariance": [a, together, together, b],
             "correlation": [1, correlation, correlation, 1],
+            "auc_a": [areas[m] for m in "aabb"],
+            "auc_b": [areas[m] for m in "abab"],
+            "n_pos": [3] * 4,
+            "n_neg": [2] * 4,
             "note": pl.Series([None] * 4, dtype=pl.String),
         },
         strict=False,

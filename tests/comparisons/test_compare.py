@@ -21,8 +21,8 @@ from tests.comparisons.tables import (
 from tests.counting.test_walk import cut
 
 COLUMNS = [
-    *("model_a", "model_b", "n_paired", "auc_a", "auc_b", "difference", "se", "lower", "upper"),
-    *("statistic", "df", "p_value", "p_adjusted", "test", "note"),
+    *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted", "se"),
+    *("statistic", "df", "auc_a", "auc_b", "n_paired", "ci_level", "test", "note"),
 ]
 
 
@@ -35,8 +35,11 @@ def test_columns_their_types_and_their_order_are_those_promised(frame, method):
     kinds |= dict.fromkeys(["model_a", "model_b", "test", "note"], pl.String)
     kinds["n_paired"] = pl.Int64
     assert dict(table.lazy().collect_schema()) == kinds
-    assert list(kinds) == COLUMNS
-    assert table.lazy().collect()["test"].item() == method
+    found = table.lazy().collect()
+    assert found.columns == COLUMNS
+    assert found["test"].item() == method
+    tests_only = method in {"permutation", "venkatraman"}
+    assert found["ci_level"].item() == (None if tests_only else 0.95)
 
 
 @pytest.mark.parametrize("method", METHODS)

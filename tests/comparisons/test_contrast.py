@@ -27,7 +27,7 @@ from tests.comparisons.tables import (
 )
 from tests.strategies import examples
 
-COLUMNS = ["n_models", "n_paired", "statistic", "df", "p_value", "p_adjusted", "test", "note"]
+COLUMNS = ["p_value", "p_adjusted", "statistic", "df", "n_models", "n_paired", "test", "note"]
 
 
 def test_three_models_of_four_rows_by_hand(frame):
@@ -44,12 +44,12 @@ def test_three_models_of_four_rows_by_hand(frame):
     statistic = value @ np.linalg.solve(contrast @ matrix @ contrast.T, value)
     expected = pl.DataFrame(
         {
-            "n_models": [3],
-            "n_paired": [4],
-            "statistic": [statistic],
-            "df": [2.0],
             "p_value": [stats.chi2.sf(statistic, 2)],
             "p_adjusted": [stats.chi2.sf(statistic, 2)],
+            "statistic": [statistic],
+            "df": [2.0],
+            "n_models": [3],
+            "n_paired": [4],
             "test": ["delong"],
             "note": pl.Series([None], dtype=pl.String),
         }

@@ -94,8 +94,10 @@ def test_the_level_widens_the_limits_and_nothing_else(level):
     half = stats.norm.ppf((1 + level) / 2) * plain["se"]
     assert found["lower"] == near(plain["difference"] - half)
     assert found["upper"] == near(plain["difference"] + half)
-    assert {k: v for k, v in found.items() if k not in {"lower", "upper"}} == {
-        k: v for k, v in plain.items() if k not in {"lower", "upper"}
+    assert found["ci_level"] == level
+    limits = {"lower", "upper", "ci_level"}
+    assert {k: v for k, v in found.items() if k not in limits} == {
+        k: v for k, v in plain.items() if k not in limits
     }
 
 

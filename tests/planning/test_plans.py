@@ -18,12 +18,11 @@ import rocframe as rf
 VARIANCES = ["hanley_mcneil_exponential", "obuchowski"]
 ALTERNATIVES = ["two-sided", "greater", "less"]
 SCHEMA = {
-    **dict.fromkeys(["auc", "null", "auc_b", "correlation", "difference"], pl.Float64),
+    "difference": pl.Float64,
     **dict.fromkeys(["n_pos", "n_neg"], pl.Int64),
-    **dict.fromkeys(["ratio", "alpha"], pl.Float64),
-    **dict.fromkeys(["alternative", "variance", "se_at"], pl.String),
-    **dict.fromkeys(["se_null", "se", "target", "power"], pl.Float64),
-    "note": pl.String,
+    **dict.fromkeys(["power", "auc", "null", "auc_b", "correlation", "se", "se_null"], pl.Float64),
+    **dict.fromkeys(["ratio", "target", "alpha"], pl.Float64),
+    **dict.fromkeys(["alternative", "variance", "se_at", "note"], pl.String),
 }
 
 
@@ -44,8 +43,9 @@ def test_a_plan_has_what_was_given_and_what_follows():
     se_null = math.sqrt(31 / 2400)
     se = math.sqrt((0.16 + 9 * (0.8 / 1.2 - 0.64) + 19 * (1.28 / 1.8 - 0.64)) / 200)
     power = norm.sf(norm.ppf(0.975) - 0.3 / se) + norm.cdf(norm.ppf(0.025) - 0.3 / se)
-    row = (0.8, 0.5, None, None, 0.3, 10, 20, 2.0, 0.05, *CHOSEN, "estimate", se_null, se)
-    expected = pl.DataFrame([(*row, None, power, None)], schema=SCHEMA, orient="row")
+    row = (0.3, 10, 20, power, 0.8, 0.5, None, None, se, se_null, 2.0, None, 0.05)
+    chosen = (*CHOSEN, "estimate", None)
+    expected = pl.DataFrame([(*row, *chosen)], schema=SCHEMA, orient="row")
     assert_frame_equal(table, expected, rel_tol=1e-12)
 
 

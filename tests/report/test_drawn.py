@@ -11,7 +11,7 @@ def areas(**keys):
     """A table of areas; each group has one row more than the one before."""
     n = len(next(iter(keys.values()), [0]))
     return pl.DataFrame(
-        {**keys, "n_pos": range(n), "n_neg": [1] * n, "n_missing": [0] * n, "auc": [0.5] * n}
+        {**keys, "auc": [0.5] * n, "n_pos": range(n), "n_neg": [1] * n, "n_missing": [0] * n}
     )
 
 
@@ -72,7 +72,7 @@ def test_folds_of_a_mean_are_no_groups_of_their_own():
     drawn = Drawn.of(table, "fold")
     ((name, groups),) = drawn.groups
     assert (name, drawn.color, drawn.panel, drawn.whole) == (None, "model", None, 3)
-    expected = {"model": ["a", "b", None], "n_pos": [1, 2, 3], "n_neg": [2, 1, 1], "auc": [0.5] * 3}
+    expected = {"model": ["a", "b", None], "auc": [0.5] * 3, "n_pos": [1, 2, 3], "n_neg": [2, 1, 1]}
     assert_frame_equal(groups, pl.DataFrame(expected))
     ((_, whole),) = Drawn.of(areas(fold=[1, 2]), "fold").groups
-    assert whole.rows() == [(1, 2, 0.5)]
+    assert whole.rows() == [(0.5, 1, 2)]
