@@ -4,30 +4,16 @@
               ├───▶ auc, auc_test, band, compare
               └───▶ report
 
-Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. numpy,
-Altair and pyarrow are loaded by the first call that needs them.
+Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. Every
+function is loaded on first use, and numpy, Altair and pyarrow with it.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rocframe import datasets
-from rocframe.areas.area import area
-from rocframe.areas.auc import auc
-from rocframe.averages.average import average
-from rocframe.averages.fold_auc import fold_auc
-from rocframe.averages.pooling_gap import pooling_gap
-from rocframe.bands.band import band
-from rocframe.chance.auc_test import auc_test
-from rocframe.charts.chart import chart
-from rocframe.charts.dashboard import dashboard
-from rocframe.classes.multiclass_auc import multiclass_auc
-from rocframe.classes.one_vs_one import one_vs_one
-from rocframe.classes.one_vs_rest import one_vs_rest
-from rocframe.classes.volume import volume
-from rocframe.comparisons.auc_covariance import auc_covariance
-from rocframe.comparisons.compare import compare
-from rocframe.comparisons.contrast import contrast
-from rocframe.curves.at import at
-from rocframe.curves.curve import curve
-from rocframe.curves.simplify import simplify
 from rocframe.errors import (
     AmbiguousCountError,
     BrokenCurveError,
@@ -48,17 +34,35 @@ from rocframe.errors import (
     StorageError,
     UnknownOptionError,
 )
-from rocframe.expressions import RocExpr  # noqa: F401 - registers `.roc` on expressions
-from rocframe.metrics.intervals import intervals
-from rocframe.namespace import RocFrame  # noqa: F401 - registers `.roc` on frames
-from rocframe.planning.detectable_difference import detectable_difference
-from rocframe.planning.power import power
-from rocframe.planning.sample_size import sample_size
-from rocframe.report.bundle import chart_bundle
-from rocframe.report.fragment import chart_fragment
-from rocframe.report.report import report
-from rocframe.report.save import save_chart
-from rocframe.storage import about, read, scan, write
+from rocframe.namespace import Method, RocExpr, RocFrame  # noqa: F401 - RocExpr for tests and docs
+
+if TYPE_CHECKING:
+    from rocframe import planning as detectable_difference
+    from rocframe import planning as power
+    from rocframe import planning as sample_size
+    from rocframe.areas.area import area
+    from rocframe.areas.auc import auc
+    from rocframe.averages.average import average
+    from rocframe.averages.fold_auc import fold_auc
+    from rocframe.averages.pooling_gap import pooling_gap
+    from rocframe.bands.band import band
+    from rocframe.charts.chart import chart
+    from rocframe.charts.dashboard.dashboard import dashboard
+    from rocframe.classes.multiclass_auc import multiclass_auc
+    from rocframe.classes.one_vs_one import one_vs_one
+    from rocframe.classes.one_vs_rest import one_vs_rest
+    from rocframe.classes.volume import volume
+    from rocframe.comparisons.auc_covariance import auc_covariance
+    from rocframe.comparisons.compare import compare
+    from rocframe.comparisons.contrast import contrast
+    from rocframe.curves.at import at
+    from rocframe.curves.curve import curve
+    from rocframe.curves.simplify import simplify
+    from rocframe.io.tables import about, read, scan, write
+    from rocframe.metrics.intervals import intervals
+    from rocframe.reports.export import chart_bundle, chart_fragment, save_chart
+    from rocframe.reports.report import report
+    from rocframe.significance.auc_test import auc_test
 
 __version__ = "0.1.0"
 
@@ -115,6 +119,23 @@ __all__ = [
     "volume",
     "write",
 ]
+
+
+# The module of every public function: the methods of `.roc`, and those that take no frame.
+MODULES = {
+    **{name: value.module for name, value in vars(RocFrame).items() if isinstance(value, Method)},
+    **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
+    **dict.fromkeys(("chart_bundle", "chart_fragment", "save_chart"), "rocframe.reports.export"),
+    **dict.fromkeys(("about", "read", "scan", "write"), "rocframe.io.tables"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in MODULES:
+        raise AttributeError(f"module 'rocframe' has no attribute {name!r}", name=name)
+    function = getattr(import_module(MODULES[name]), name)
+    globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.quoting import counted, listed, shown
+from rocframe.text import counted, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

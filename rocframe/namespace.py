@@ -1,95 +1,115 @@
-"""`.roc` on DataFrame and LazyFrame: names only, the functions live in their rooms."""
+"""The namespace `.roc` on DataFrame, LazyFrame and Expr; its methods are loaded on first use."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from importlib import import_module
+from types import MethodType
+from typing import Any, NoReturn
 
 import polars as pl
 
-from rocframe.areas.area import area
-from rocframe.areas.auc import auc
-from rocframe.averages.average import average
-from rocframe.averages.fold_auc import fold_auc
-from rocframe.averages.pooling_gap import pooling_gap
-from rocframe.bands.band import band
-from rocframe.chance.auc_test import auc_test
-from rocframe.charts.chart import chart
-from rocframe.charts.dashboard import dashboard
-from rocframe.classes.multiclass_auc import multiclass_auc
-from rocframe.classes.one_vs_one import one_vs_one
-from rocframe.classes.one_vs_rest import one_vs_rest
-from rocframe.classes.volume import volume
-from rocframe.comparisons.auc_covariance import auc_covariance
-from rocframe.comparisons.compare import compare
-from rocframe.comparisons.contrast import contrast
-from rocframe.curves.at import at
-from rocframe.curves.curve import curve
-from rocframe.curves.simplify import simplify
-from rocframe.metrics.intervals import intervals
-from rocframe.report.report import report
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+class Method:
+    """A function of a module as a method, imported when it is first accessed."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, namespace: Namespace | None, owner: type) -> Any:
+        function = getattr(import_module(self.module), self.name)
+
+        @wraps(function)
+        def method(self: Namespace, /, *args: Any, **kwargs: Any) -> Any:
+            return function(self._subject, *args, **kwargs)
+
+        return method if namespace is None else MethodType(method, namespace)
 
 
-def verb(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Make a method of a function that takes the frame first; keep its docs and signature."""
+class Namespace:
+    """A namespace of methods whose first argument is `_subject`."""
 
-    @wraps(function)
-    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(self._frame, *args, **kwargs)
-
-    return method
-
-
-@pl.api.register_dataframe_namespace("roc")
-@pl.api.register_lazyframe_namespace("roc")
-class RocFrame:
-    """Evaluation curves of a table of predictions, and what follows from a table of curves."""
-
-    def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
-        self._held = frame
-
-    @property
-    def _frame(self) -> pl.DataFrame | pl.LazyFrame:
-        # polars caches the accessor on the frame: a cycle that keeps large frames alive until
-        # the garbage collector runs. Dropping the cached entry breaks it.
-        vars(self._held).pop("roc", None)
-        return self._held
+    _subject: Any
 
     def __getattr__(self, name: str) -> NoReturn:
-        verbs = [verb for verb in vars(type(self)) if not verb.startswith("_")]
-        guess = get_close_matches(name, verbs, n=1, cutoff=0.4)
+        methods = [key for key, value in vars(type(self)).items() if isinstance(value, Method)]
+        guess = get_close_matches(name, methods, n=1, cutoff=0.4)
         raise AttributeError(
-            f".roc.{name}: there is no such verb.\nThere are: {', '.join(sorted(verbs))}."
+            f".roc.{name}: there is no such method.\nThere are: {', '.join(sorted(methods))}."
             + (f"\nDid you mean .roc.{guess[0]}?" if guess else ""),
             name=name,
             obj=self,
         )
 
-    curve = verb(curve)
-    auc = verb(auc)
-    band = verb(band)
-    compare = verb(compare)
-    contrast = verb(contrast)
-    auc_covariance = verb(auc_covariance)
-    auc_test = verb(auc_test)
-    intervals = verb(intervals)
-    multiclass_auc = verb(multiclass_auc)
-    one_vs_rest = verb(one_vs_rest)
-    one_vs_one = verb(one_vs_one)
-    volume = verb(volume)
-    at = verb(at)
-    simplify = verb(simplify)
-    area = verb(area)
-    average = verb(average)
-    fold_auc = verb(fold_auc)
-    pooling_gap = verb(pooling_gap)
-    chart = verb(chart)
-    dashboard = verb(dashboard)
-    report = verb(report)
+
+@pl.api.register_dataframe_namespace("roc")
+@pl.api.register_lazyframe_namespace("roc")
+class RocFrame(Namespace):
+    """Evaluation curves of a predictions table, and results computed from a curve table."""
+
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
+        self._frame = frame
+
+    @property
+    def _subject(self) -> pl.DataFrame | pl.LazyFrame:
+        # polars caches the accessor on the frame: a cycle that keeps large frames alive until
+        # the garbage collector runs. Dropping the cached entry breaks it.
+        vars(self._frame).pop("roc", None)
+        return self._frame
+
+    curve = Method("rocframe.curves.curve")
+    auc = Method("rocframe.areas.auc")
+    band = Method("rocframe.bands.band")
+    compare = Method("rocframe.comparisons.compare")
+    contrast = Method("rocframe.comparisons.contrast")
+    auc_covariance = Method("rocframe.comparisons.auc_covariance")
+    auc_test = Method("rocframe.significance.auc_test")
+    intervals = Method("rocframe.metrics.intervals")
+    multiclass_auc = Method("rocframe.classes.multiclass_auc")
+    one_vs_rest = Method("rocframe.classes.one_vs_rest")
+    one_vs_one = Method("rocframe.classes.one_vs_one")
+    volume = Method("rocframe.classes.volume")
+    at = Method("rocframe.curves.at")
+    simplify = Method("rocframe.curves.simplify")
+    area = Method("rocframe.areas.area")
+    average = Method("rocframe.averages.average")
+    fold_auc = Method("rocframe.averages.fold_auc")
+    pooling_gap = Method("rocframe.averages.pooling_gap")
+    chart = Method("rocframe.charts.chart")
+    dashboard = Method("rocframe.charts.dashboard.dashboard")
+    report = Method("rocframe.reports.report")
+
+
+@pl.api.register_expr_namespace("roc")
+class RocExpr(Namespace):
+    """Statistics of a score column, as expressions: one value per group, or one per row.
+
+    They are native polars expressions. They work in `select`, `with_columns`, `group_by().agg()`,
+    `over`, `group_by_dynamic` and `rolling`, eager and lazy, on any engine, and for several columns
+    at once.
+
+    An expression cannot raise errors that depend on the data. Rows whose label, score, weight or
+    count is null or NaN are left out, and rows of weight or count 0 are ignored. The result of a
+    group is null where the positive class is unknown (labels are neither Boolean nor 0/1 and
+    `positive` is not given), where a weight or count is negative, and where a weight is infinite.
+    A column named `count` is read only if `count` names it.
+    """
+
+    def __init__(self, expr: pl.Expr) -> None:
+        self._subject = expr
+
+    auc = Method("rocframe.expressions.auc")
+    auc_se = Method("rocframe.expressions.auc")
+    gini = Method("rocframe.expressions.auc")
+    ks = Method("rocframe.expressions.rates")
+    average_precision = Method("rocframe.expressions.precision_recall")
+    pr_auc = Method("rocframe.expressions.precision_recall")
+    brier = Method("rocframe.expressions.probability")
+    log_loss = Method("rocframe.expressions.probability")
+    tpr = Method("rocframe.expressions.rates")
+    fpr = Method("rocframe.expressions.rates")
+    placement = Method("rocframe.expressions.rates")

@@ -1,47 +1,21 @@
-"""Metrics of a confusion matrix: one record each, pure expressions over tp, fp, fn, tn."""
+"""Metrics of a confusion matrix: one record each, as expressions over `tp, fp, fn, tn`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, Literal
+from functools import reduce
+from math import inf, isfinite
+from operator import add
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.formulas import (
-    COUNTED,
-    Counts,
-    Settings,
-    Share,
-    accuracy,
-    alert_rate,
-    chi2,
-    error_rate,
-    expected_cost,
-    f_beta,
-    false_omission_rate,
-    fdr,
-    fnr,
-    fpr,
-    kappa,
-    lift,
-    mcc,
-    mutual_information,
-    net_benefit,
-    npv,
-    odds,
-    precision,
-    prevalence,
-    ratio,
-    rnp,
-    tnr,
-    tpr,
-)
-from rocframe.options import check_choice
+from rocframe.options import as_number, check_choice, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # expressions compare to expressions
@@ -69,6 +43,152 @@ class Rate:
         settings = settings or Settings()
         counts = settings.counts if self.mixes else COUNTED
         return self.formula(counts, settings).cast(pl.Float64).alias(self.name)
+
+
+def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Divide; null, never NaN, where the whole is empty."""
+    return pl.when(whole > 0).then(part / whole)
+
+
+def odds(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Divide; infinite over an empty whole, null where both are empty."""
+    return pl.when(whole > 0).then(part / whole).when((whole == 0) & (part > 0)).then(pl.lit(inf))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of rows: which counts it is of, and out of which."""
+
+    part: tuple[str, ...]
+    whole: tuple[str, ...]
+
+    def __call__(self, counts: Counts, _: Settings) -> pl.Expr:
+        """Return the share."""
+        part, whole = (
+            reduce(add, (getattr(counts, name) for name in names))
+            for names in (self.part, self.whole)
+        )
+        return ratio(part, whole)
+
+
+tpr = Share(("tp",), ("tp", "fn"))
+
+fpr = Share(("fp",), ("fp", "tn"))
+
+tnr = Share(("tn",), ("fp", "tn"))
+
+fnr = Share(("fn",), ("tp", "fn"))
+
+precision = Share(("tp",), ("tp", "fp"))
+
+npv = Share(("tn",), ("fn", "tn"))
+
+fdr = Share(("fp",), ("tp", "fp"))
+
+false_omission_rate = Share(("fn",), ("fn", "tn"))
+
+
+class Counts(NamedTuple):
+    """The four counts of a confusion matrix, as expressions."""
+
+    tp: pl.Expr
+    fp: pl.Expr
+    fn: pl.Expr
+    tn: pl.Expr
+
+    @property
+    def n(self) -> pl.Expr:
+        """All cases."""
+        return self.tp + self.fp + self.fn + self.tn
+
+
+accuracy = Share(("tp", "tn"), Counts._fields)
+
+error_rate = Share(("fp", "fn"), Counts._fields)
+
+alert_rate = Share(("tp", "fp"), Counts._fields)
+
+rnp = Share(("fn", "tn"), Counts._fields)
+
+prevalence = Share(("tp", "fn"), Counts._fields)
+
+
+def f_beta(c: Counts, s: Settings) -> pl.Expr:
+    """Return the harmonic mean of precision and recall, recall counting beta times as much."""
+    square = s.beta**2
+    return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
+
+
+def mcc(c: Counts, _: Settings) -> pl.Expr:
+    """Return the correlation of label and call."""
+    margins = ((c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)).sqrt() * (
+        (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
+    ).sqrt()
+    return ratio(_crossed(c), margins).clip(-1, 1)
+
+
+def kappa(c: Counts, _: Settings) -> pl.Expr:
+    """Return the agreement of label and call beyond chance."""
+    chance = (c.tp + c.fp).cast(pl.Float64) * (c.fp + c.tn) + (c.tp + c.fn).cast(pl.Float64) * (
+        c.fn + c.tn
+    )
+    return ratio(2 * _crossed(c), chance)
+
+
+def chi2(c: Counts, _: Settings) -> pl.Expr:
+    """Pearson's statistic of label and call, uncorrected."""
+    rows = (c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)
+    columns = (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
+    return pl.when((rows > 0) & (columns > 0)).then(
+        _crossed(c) / rows * _crossed(c) / columns * c.n
+    )
+
+
+def lift(c: Counts, s: Settings) -> pl.Expr:
+    """How many times the prevalence the precision is."""
+    return ratio(precision(c, s), prevalence(c, s))
+
+
+def mutual_information(c: Counts, _: Settings) -> pl.Expr:
+    """Return what the call tells of the label, in bits."""
+
+    def cell(count: pl.Expr, row: pl.Expr, col: pl.Expr) -> pl.Expr:
+        share = count / c.n
+        gain = (count.cast(pl.Float64) * c.n / row / col).log(2)
+        return pl.when(count > 0).then(share * gain).otherwise(0.0)
+
+    bits = (
+        cell(c.tp, c.tp + c.fp, c.tp + c.fn)
+        + cell(c.fp, c.tp + c.fp, c.fp + c.tn)
+        + cell(c.fn, c.fn + c.tn, c.tp + c.fn)
+        + cell(c.tn, c.fn + c.tn, c.fp + c.tn)
+    )
+    return pl.when(c.n > 0).then(bits.clip(0, 1))
+
+
+def expected_cost(c: Counts, s: Settings) -> pl.Expr:
+    """Return what a row costs on average."""
+    if s.costs is None:
+        raise OptionValueError.of(
+            "metrics",
+            "expected_cost",
+            "nobody said what the errors cost",
+            'Give, say, costs={"fp": 1, "fn": 5}; correct predictions cost 0 unless named.',
+        )
+    paid = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
+    return ratio(paid, c.n)
+
+
+def net_benefit(c: Counts, _: Settings) -> pl.Expr:
+    """Return true positives less false ones at the odds of the threshold, per row."""
+    at = pl.col("threshold")
+    gained = (c.tp - c.fp * (at / (1 - at))) / c.n
+    return (
+        pl.when((at == inf) & (c.n > 0))
+        .then(0.0)
+        .when((at >= 0) & (at < 1) & (c.n > 0))
+        .then(gained)
+    )
 
 
 RATES = {
@@ -299,3 +419,53 @@ def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] 
         if value != idle and reader not in every:
             todo = f'Say metrics=["{reader}"] with it.'
             raise OptionValueError.of(option, value, "no metric reads it", todo)
+
+
+COUNTED = Counts(*(pl.col(name) for name in Counts._fields))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settings:
+    """What some metrics ask for beside the counts."""
+
+    beta: float = 1.0
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
+
+    def __post_init__(self) -> None:
+        beta = as_number(self.beta)
+        if beta is None or not 0 < beta < inf:
+            wrong = "it is no finite number above 0"
+            raise OptionValueError.of("beta", self.beta, wrong, "Give, say, beta=2.")
+        if self.prevalence is not None:
+            wrong = "the share of positives is a number between 0 and 1"
+            share("prevalence", self.prevalence, wrong, "Give one, or None for that of the data.")
+        costs: object = self.costs
+        if costs is not None and not isinstance(costs, Mapping):
+            wrong = "it does not say what costs how much"
+            raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+        for name, cost in (self.costs or {}).items():
+            check_choice("costs", name, Counts._fields)
+            number = as_number(cost)
+            if number is None or not isfinite(number):
+                raise OptionValueError.of("costs", cost, f"{name!r} costs no number", "Give one.")
+
+    @property
+    def counts(self) -> Counts:
+        """The counts, with the classes at the wished-for prevalence."""
+        if self.prevalence is None:
+            return COUNTED
+        tp, fp, fn, tn = COUNTED
+        pos = COUNTED.n * self.prevalence
+        neg = COUNTED.n * (1 - self.prevalence)
+        return Counts(
+            tp=pos * ratio(tp, tp + fn),
+            fp=neg * ratio(fp, fp + tn),
+            fn=pos * ratio(fn, tp + fn),
+            tn=neg * ratio(tn, fp + tn),
+        )
+
+
+# Products of two counts outgrow Int64; as floats they only lose digits that no one reads.
+def _crossed(c: Counts) -> pl.Expr:
+    return c.tp.cast(pl.Float64) * c.tn - c.fp.cast(pl.Float64) * c.fn

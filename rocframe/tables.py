@@ -1,24 +1,24 @@
-"""Columns → which of our tables they are.
-
-A table has its columns in an order of their own right of its groups: they say what it shows, in
-memory as in a file. `chart` and `about` ask here.
-"""
+"""Recognition of tables by their columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from rocframe.curves.held import held_of
-from rocframe.curves.kinds import kind_of
-from rocframe.curves.mean import mean_of
+import polars as pl
+
+from rocframe.curves.kinds import KINDS, kind_of
 from rocframe.errors import BrokenCurveError
-from rocframe.vocabulary import AUC, BAND, PARTIAL_AUC, PLAN, POINT, THRESHOLD, WALK
+from rocframe.schemas import AUC, BAND, PARTIAL_AUC, PLAN, POINT, THRESHOLD, WALK, as_instance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocframe.curves.kinds import Kind
+
+
 ONE_ROW, ONE_HALF = "a tie is one row", "a tie counts one half"
+
 SHARED = "a tie counts 1/k, of k ways that it leaves open"
 
 # Columns that tell a table from all others, in the order in which they stand right of the groups.
@@ -93,3 +93,119 @@ def _recognised(columns: Sequence[str]) -> tuple[str, int, str | None]:
             continue  # a column `auc` says little while others follow
         return name, start, ties
     return "table", 0, None
+
+
+SIDE = "side"
+
+SPREAD = ("sd", "se", "lower", "upper")
+
+ABOUT = {
+    "ci_level": pl.Float64,
+    "n_curves": pl.Int64,
+    "threshold_mean": pl.Float64,
+    "threshold_sd": pl.Float64,
+    "note": pl.String,
+}
+
+POOLED = {"pooled_auc": pl.Float64, "mean_auc": pl.Float64, "n_curves": pl.Int64, "note": pl.String}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """What a table of averaged curves shows: along which axes its curves were averaged."""
+
+    by: tuple[str, ...]
+    kind: Kind
+    averaged: tuple[str, ...]
+    sides: bool
+
+    @property
+    def fixed(self) -> Literal["x", "y"] | None:
+        """The axis that was held fixed; None where both were averaged at thresholds."""
+        if len(self.averaged) == 2:
+            return None
+        return "x" if self.averaged == (self.kind.y,) else "y"
+
+
+def mean_schema(kind: Kind, averaged: Sequence[str], *, sides: bool) -> dict[str, pl.DataType]:
+    """Dtypes of a table of averaged curves, right of its keys."""
+    named = {
+        **({SIDE: pl.String} if sides else {}),
+        **dict.fromkeys((kind.x, kind.y), pl.Float64),
+        **{f"{axis}_{part}": pl.Float64 for axis in averaged for part in SPREAD},
+        **ABOUT,
+    }
+    return {name: as_instance(dtype) for name, dtype in named.items()}
+
+
+def pooled_schema() -> dict[str, pl.DataType]:
+    """Dtypes of what a pooled curve has right of its rates."""
+    return {name: as_instance(dtype) for name, dtype in POOLED.items()}
+
+
+def mean_of(columns: Sequence[str]) -> Mean | None:
+    """Recognise a table of averaged curves; None where it is none."""
+    names = list(columns)
+    for kind in KINDS.values():
+        for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
+            for sides in (False, True):
+                known = list(mean_schema(kind, averaged, sides=sides))
+                start = names.index(known[0]) if known[0] in names else len(names)
+                if names[start : start + len(known)] == known:
+                    by = tuple(names[:start])
+                    if not sides and by[-1:] == (SIDE,):
+                        continue
+                    return Mean(by=by, kind=kind, averaged=averaged, sides=sides)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldMean:
+    """What such a table shows: which metric was held fixed, and which were averaged."""
+
+    by: tuple[str, ...]
+    fixed: str
+    averaged: tuple[str, ...]
+
+
+def held_schema(fixed: str, averaged: Sequence[str]) -> dict[str, pl.DataType]:
+    """Dtypes of such a table, right of its keys."""
+    named = {fixed: pl.Float64}
+    for name in averaged:
+        named |= dict.fromkeys(spread_of(name), pl.Float64)
+    return {name: as_instance(dtype) for name, dtype in (named | ABOUT).items()}
+
+
+def spread_of(name: str) -> tuple[str, ...]:
+    """Return the columns of an averaged metric: its mean, and the spread about it."""
+    return name, *(f"{name}_{part}" for part in SPREAD)
+
+
+def held_of(columns: Sequence[str]) -> HeldMean | None:
+    """Recognise such a table; None where it is none, or an averaged curve of a kind."""
+    names, about = list(columns), list(ABOUT)
+    if mean_of(names) is not None:
+        return None
+    width = len(SPREAD) + 1
+    for end in range(len(names) - len(about), width, -1):
+        if names[end : end + len(about)] != about:
+            continue
+        start = end
+        while start > width and tuple(names[start - width : start]) == spread_of(
+            names[start - width]
+        ):
+            start -= width
+        if start < end:
+            averaged = tuple(names[start:end:width])
+            return HeldMean(by=tuple(names[: start - 1]), fixed=names[start - 1], averaged=averaged)
+    return None
+
+
+def check_axes(columns: Sequence[str]) -> None:
+    """Check that a table is none of metrics, which lie on no two axes."""
+    held = held_of(columns)
+    if held is not None:
+        raise BrokenCurveError.of(
+            f"curves: these are means at a fixed {held.fixed}, which have no area under them",
+            "Make the averaged curve without metrics=, along the axes of its kind.",
+        )

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.cases import positives
+from rocframe.inputs.cases import positives
 
 # Two groups; a is missing one score of each class, b a label and a score.
 COLUMNS = {

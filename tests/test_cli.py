@@ -12,8 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe import cli
-from rocframe.command import evaluate as work
+from rocframe.cli import main as cli
+from rocframe.cli import tasks as work
 
 VOTE = str(rf.datasets.path("vote"))
 LOG = pl.DataFrame(
@@ -357,7 +357,9 @@ def test_whoever_stops_reading_the_output_gets_no_complaint():
 
 
 def test_the_command_is_imported_by_its_first_use():
-    script = "import sys, rocframe.cli; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
+    script = (
+        "import sys, rocframe.cli.main; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.cli import main
+from rocframe.cli.main import main
 from tests.each import all_cases
 
 TREE = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ import pytest
 
 import rocframe as rf
 from rocframe import errors
-from rocframe.quoting import counted, listed, shown
+from rocframe.text import counted, listed, shown
 
 BASES = {
     rf.MissingColumnError: pl.exceptions.ColumnNotFoundError,

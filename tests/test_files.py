@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rocframe as rf
-from rocframe.files import check_target, fault, replaced, write_text
+from rocframe.io.files import check_target, fault, replaced, write_text
 
 
 def names(folder):

@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.predictions import Roles, bind
+from rocframe.inputs.roles import Roles, bind
 
 PLAN = "\n\nResolved plan until failure"
 

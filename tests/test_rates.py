@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.formulas import Settings
-from rocframe.rates import NAMES, RATES
+from rocframe.rates import NAMES, RATES, Settings
 from tests import oracles
 
 INF = math.inf

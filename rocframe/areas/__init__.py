@@ -1,1 +1,1 @@
-"""Areas under curves: of predictions, of curve tables, and as expressions."""
+"""Areas under curves."""

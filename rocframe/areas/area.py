@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from rocframe.areas.mean import area_of_mean
-from rocframe.curves.held import check_axes
-from rocframe.curves.kinds import kind_of
-from rocframe.curves.mean import mean_of
+from rocframe.areas.pairs import Pairs
+from rocframe.curves.kinds import hyperbola, kind_of
 from rocframe.curves.table import layout, opened
-from rocframe.errors import OptionValueError
-from rocframe.frames import like, planned, through_node
+from rocframe.errors import BrokenCurveError, OptionValueError
+from rocframe.frames import column, like, planned, through_node
+from rocframe.kernel.exact import scaled, sums
+from rocframe.schemas import check_groups, keys_schema
+from rocframe.tables import SIDE, check_axes, mean_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocframe.curves.kinds import KindName
+    from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
-    from rocframe.predictions import By
+    from rocframe.inputs.roles import By
+    from rocframe.tables import Mean
+
 
 PRECISION_RECALL = ("average_precision", "pr_auc")
+
 COUNTED = "(rows)"  # no group is called so: it stands right of the keys, and is dropped again
 
 
@@ -35,13 +43,13 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
     Parameters
     ----------
-    curves
-        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
-        whatever stands right of them. Groups are whole; rows may be in any order.
-    by
-        Group columns, where they are not just the columns left of `threshold`.
-    kind
-        The kind of curve, where it is not the one whose axes stand right of `tn`.
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Every group must be complete. Rows may be in any order.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+    kind : str, default None
+        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
 
     Returns
     -------
@@ -111,8 +119,6 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         counted = table.private(COUNTED)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            from rocframe.areas.under import auc_of, average_precision_of, pr_auc_of
-
             whole = opened(frame, table)
             measures = (auc_of,) if len(names) == 1 else (average_precision_of, pr_auc_of)
             return whole.keys.with_columns(
@@ -145,3 +151,102 @@ def _check_idle(**options: object) -> None:
                 "an averaged curve has its keys left of its axes, and these say its kind",
                 "Leave it out.",
             )
+
+
+def auc_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each ROC curve, ties counting half; NaN where a class is absent."""
+    return areas_of_ties(curves)[0]
+
+
+def areas_of_ties(
+    curves: Curves,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the area under each ROC curve, ties counting half, nothing, and full."""
+    counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
+    if not len(curves.firsts):
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    tp, fp, tp0, fp0, pos, neg = scaled(*counts)
+    won, not_lost = (sums(fp - fp0, called, curves.firsts) for called in (tp0, tp))
+    return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas
+
+
+def average_precision_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the step sum under each precision-recall curve; NaN without positives."""
+    tp, fp, tp0, _ = (part.astype(np.float64) for part in _steps(curves))
+    return _per_positive(curves, step_sum(tp, fp, tp0))
+
+
+def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each interpolated precision-recall curve; NaN without positives."""
+    return _per_positive(curves, hyperbola(*(part.astype(np.float64) for part in _steps(curves))))
+
+
+def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not len(curves.firsts):
+        return np.zeros(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area: NDArray[np.float64] = np.add.reduceat(steps, curves.firsts) / curves.total("tp", "fn")
+    return area
+
+
+def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
+    """Return each step's new positives times its precision."""
+    # In place: fresh memory for each of the arrays takes longer than the arithmetic.
+    area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
+    np.divide(tp, area, out=area, where=area > 0)
+    area *= tp - tp0
+    return area
+
+
+def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the counts after and before each row."""
+    tp, fp, tn = curves.walk["tp"], curves.walk["fp"], curves.walk["tn"]
+    short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
+    if short.any():
+        group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}
+        named = ", ".join(f"{name}={value!r}" for name, value in group.items())
+        raise BrokenCurveError.of(
+            f"curves: the curve{' of ' + named if named else ''} ends before its lowest score, "
+            "so the area under it is not known",
+            "Make the curve without thresholds= and keep all its rows; for a part of the area ask "
+            ".roc.auc(…, fpr=(0, 0.1)).",
+        )
+    before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
+    for part in before:
+        part[curves.firsts] = 0
+    return tp, fp, before[0], before[1]
+
+
+ROC_AREAS = ("roc", "det")
+
+
+def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: Mean) -> pl.LazyFrame:
+    """Measure the area under each averaged curve, straight lines between its rows.
+
+    It is null where the rows do not reach from one end of the axis to the other, have no mean, or
+    are means of more curves here than there.
+    """
+    name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
+    check_groups(mean.by, schema, (name,))
+    keys_schema(mean.by, schema)
+    x, y = pl.col(mean.kind.x), pl.col(mean.kind.y)
+    up = 1 - y if mean.kind.y == "fnr" else y
+    along, high = (y, 1 - x) if mean.fixed == "y" else (x, up)
+    width, sides = along.diff(), (high + high.shift()) / 2
+    whole = (
+        (along.first() == 0)
+        & (along.last() == 1)
+        & along.is_not_null().all()
+        & high.is_not_null().all()
+        & (pl.col("n_curves").n_unique() == 1)
+    )
+    area = pl.when(whole).then((width * sides).sum()).otherwise(None).alias(name)
+    order = [pl.col("threshold_mean")] if mean.fixed is None else [along]
+    order += [pl.col(SIDE)] if mean.sides else []
+    keys = [column(key) for key in mean.by]
+    rows = plan.sort(
+        *keys, *order, descending=[*[False] * len(keys), mean.fixed is None, *[False] * mean.sides]
+    )
+    if not keys:
+        return rows.select(area)
+    return rows.group_by(keys, maintain_order=True).agg(area)

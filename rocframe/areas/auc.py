@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+import polars as pl
+
+from rocframe.areas.pairs import Pairs, count_pairs, delong_variance, doubled_placements
+from rocframe.areas.partial import Part, partial_areas, partial_placements, partial_variance
+from rocframe.areas.variance import (
+    AREA,
+    Clusters,
+    area_over,
+    exponential_variance,
+    hanley_mcneil_variance,
+)
+from rocframe.errors import OptionValueError
 from rocframe.frames import like
-from rocframe.predictions import Roles
-from rocframe.tabulate import tabulated
-from rocframe.vocabulary import AUC, PARTIAL_AUC, area_schema
+from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrapped
+from rocframe.inference.confidence import (
+    WHOLE,
+    Confidence,
+    Interval,
+    area_interval,
+    notes,
+    with_ends,
+)
+from rocframe.inputs.node import tabulated
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.exact import scaled
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.resample import Draws, stream_keys
+from rocframe.kernel.scan import Walk
+from rocframe.schemas import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.areas.part import Range
-    from rocframe.cases import Cases
+    from rocframe.areas.partial import Range
     from rocframe.frames import FrameT
-    from rocframe.inference.intervals import Method
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inference.bootstrap import Statistic
+    from rocframe.inference.confidence import Method
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
 def auc(
@@ -48,52 +76,57 @@ def auc(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-        It adds the key `model` (String) after `by`.
-    by
-        Group columns: one name or several. A null key is a group.
-    fpr
-        Range of the false positive rate, say `(0, 0.1)`: the integral of TPR over it.
-    tpr
-        Range of the true positive rate, say `(0.9, 1)`: the integral of 1 - FPR over it.
-    standardize
-        `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
-    ci
-        Method of the interval: `"logit_delong"`, DeLong's variance on the logit scale;
-        `"delong"`, the same as a Wald interval, clipped to [0, 1]; for whole areas also
-        `"newcombe"`, `"hanley_mcneil"` (the Wald interval of their variance) and
-        `"hanley_mcneil_exponential"` (its shortcut, which knows nothing but the area); quantiles
-        of resamples, `"bootstrap"`, or these turned about the estimate, `"bootstrap_basic"`, or
-        corrected for bias and skewness, `"bootstrap_bca"`; None for no interval, which takes a
-        tenth to a fifth less time.
-    level
-        Share of intervals that cover, between 0 and 1.
-    n_boot
-        How many resamples the bootstrap draws.
-    seed
-        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
-        depends on the seed and its key only.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    fpr : (float, float), default None
+        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        TPR over this range.
+    tpr : (float, float), default None
+        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        FPR over this range.
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+    ci : str or None, default "logit_delong"
+        Method of the interval: `"logit_delong"`, DeLong's variance on the logit scale; `"delong"`,
+        the same as a Wald interval, clipped to [0, 1]; for whole areas also `"newcombe"`,
+        `"hanley_mcneil"` (the Wald interval of their variance) and `"hanley_mcneil_exponential"`
+        (its shortcut, which knows nothing but the area); quantiles of resamples, `"bootstrap"`, or
+        these turned about the estimate, `"bootstrap_basic"`, or corrected for bias and skewness,
+        `"bootstrap_bca"`; None for no interval, which takes a tenth to a fifth less time.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -161,11 +194,6 @@ def auc(
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     # numpy loads with the first area, not with the package.
-    from rocframe.areas.measure import measured
-    from rocframe.areas.part import Part
-    from rocframe.errors import OptionValueError
-    from rocframe.inference.intervals import WHOLE, Confidence
-
     confidence = Confidence.of(ci, level, n_boot, seed)
     part = Part.of(fpr, tpr, standardize)
     if ci in WHOLE and part is not None:
@@ -201,3 +229,142 @@ def auc(
     areas = AUC if part is None else PARTIAL_AUC
     table = tabulated(predictions, roles, make, columns=area_schema(areas), anchor="n_pos")
     return like(predictions, table)
+
+
+class Found(NamedTuple):
+    """An interval of each group, the variance behind it, and resamples drawn again."""
+
+    interval: Interval
+    variance: NDArray[np.float64]
+    lost: NDArray[np.int64] | None = None
+
+
+def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:
+    """Return one row per group: its key, then the columns of an AUC table."""
+    if cases.weight is not None:
+        (weight,) = scaled(cases.weight)
+        cases = replace(cases, weight=weight)
+    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
+    totals = walk.totals
+    n_pos, n_neg = totals.pos_rows, totals.neg_rows
+    area = part or count_pairs(walk)
+    raw = area.areas if isinstance(area, Pairs) else partial_areas(walk, area)
+    shown = (lambda area: area) if part is None else part.shown
+    columns: dict[str, Any] = {
+        "n_pos": n_pos,
+        "n_neg": n_neg,
+        "n_missing": walk.rows.tails.n_missing,
+        **dict(zip(AUC if part is None else PARTIAL_AUC, map(shown, raw), strict=True)),
+    }
+    units, found = (n_pos, n_neg), None
+    if confidence.ci is not None:
+        clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
+        units = units if clusters is None else clusters.sizes[:2]
+        if confidence.ci in BOOTSTRAPS:
+            found = _resampled(
+                walk,
+                AREA if part is None else area_over(part),
+                Draws(
+                    n_boot=confidence.n_boot,
+                    seed=confidence.seed,
+                    keys=stream_keys(walk.rows.keys, cases.model),
+                    cluster=cases.cluster,
+                ),
+                confidence,
+                area=raw[0],
+                units=units,
+                whole=part is None,
+            )
+        else:
+            variance = _variance(walk, area, clusters, cases.weight)
+            interval = area_interval(
+                confidence.ci,
+                confidence.level,
+                raw[0],
+                variance=variance,
+                n_pos=units[0],
+                n_neg=units[1],
+                own=_own_variance(walk, area, confidence.ci),
+                largest=1.0 if part is None else part.b - part.a,
+                whole=part is None,
+            )
+            found = Found(interval, variance)
+        columns |= {
+            "se": found.interval.se * (1.0 if part is None else part.slope),
+            "lower": shown(found.interval.lower),
+            "upper": shown(found.interval.upper),
+            "ci_level": np.full(len(n_pos), confidence.level),
+            "ci_method": list(found.interval.method),
+        }
+    columns["note"] = list(notes(*units, *(found or (None, None))[1:]))
+    schema = area_schema(AUC if part is None else PARTIAL_AUC)
+    return walk.rows.keys.with_columns(
+        pl.Series(name, columns.get(name, [None] * len(n_pos)), dtype, nan_to_null=True)
+        for name, dtype in schema.items()
+    )
+
+
+def _resampled(
+    walk: Walk,
+    statistic: Statistic,
+    draws: Draws,
+    confidence: Confidence,
+    *,
+    area: NDArray[np.float64],
+    units: tuple[NDArray[np.int64], NDArray[np.int64]],
+    whole: bool,
+) -> Found:
+    """Return the bootstrap's interval of each group's area."""
+    (spread,) = bootstrapped(
+        walk,
+        [statistic],
+        [area],
+        draws,
+        ci=str(confidence.ci),
+        level=confidence.level,
+        groups=(units[0] > 1) & (units[1] > 1),
+    )
+    variance = np.where(spread.flat, 0.0, spread.se**2)
+    interval = with_ends(
+        Interval(*spread[:3], np.full(len(area), confidence.ci, object)),
+        confidence.level,
+        area,
+        variance=variance,
+        n_pos=units[0],
+        n_neg=units[1],
+        whole=whole,
+    )
+    return Found(interval, variance, spread.lost)
+
+
+def _variance(
+    walk: Walk,
+    area: Pairs | Part,
+    clusters: Clusters | None,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """Return DeLong's variance of each group's area, or Obuchowski's where there are clusters."""
+    if clusters is not None:
+        return _clustered_variance(walk, area, clusters, weight)
+    if isinstance(area, Pairs):
+        return delong_variance(walk, area)
+    return partial_variance(walk, area)
+
+
+def _own_variance(walk: Walk, area: Pairs | Part, ci: str) -> NDArray[np.float64] | None:
+    """Return the variance of methods that have another one, which are for whole areas."""
+    if isinstance(area, Pairs) and ci == "hanley_mcneil":
+        return hanley_mcneil_variance(walk, area)
+    if isinstance(area, Pairs) and ci == "hanley_mcneil_exponential":
+        return exponential_variance(area)
+    return None
+
+
+def _clustered_variance(
+    walk: Walk, area: Pairs | Part, clusters: Clusters, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return Obuchowski's variance of each group's area."""
+    if not isinstance(area, Pairs):
+        return clusters.variance(partial_placements(walk, area), weight)
+    scales = 2 * walk.totals.neg, 2 * walk.totals.pos
+    return clusters.variance(doubled_placements(walk), weight, scales)

@@ -1,16 +1,4 @@
-"""Walks → how many pairs of a positive and a negative are in order, and DeLong's variance.
-
-Of a pair the positive wins, ties, or loses. For each positive the number of negatives it
-beats, ties counting half, is its placement; likewise for each negative the number of positives
-that beat it. All sums are whole numbers (twice the placements), exact at every size, unless
-rows are weighted.
-
-References
-----------
-E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
-44(3), 837-845. doi:10.2307/2531595
-"""
+"""Counts of ordered pairs, placements, and DeLong's variance."""
 
 from __future__ import annotations
 
@@ -19,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.exact import LARGEST, product, quotient, sums
+from rocframe.kernel.codec import Tail
+from rocframe.kernel.exact import LARGEST, product, quotient, sums
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from rocframe.counting.walk import Block, Walk, Walked
+    from rocframe.kernel.scan import Block, Walk, Walked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -152,3 +143,62 @@ def _kind(walk: Walked, power: int) -> Any:
         return np.float64
     m, n = (int(side.max()) if len(side) else 0 for side in (pos, neg))
     return np.int64 if 2**power * m * n * max(m, n) ** (power - 1) <= LARGEST else object
+
+
+def doubled_placements(walk: Walk) -> NDArray[Any]:
+    """Return twice the placement of each row of the frame, of 0 for rows without a score.
+
+    The walk has to follow its rows.
+    """
+    scored_neg = walk.totals.neg - walk.totals.unscored_neg
+
+    def place(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp
+
+    nothing = np.zeros(len(scored_neg), scored_neg.dtype)
+    return scattered(walk, place, (nothing, nothing))
+
+
+def doubled_ranks(walk: Walk) -> NDArray[Any]:
+    """Return twice the middle rank of each row within its group, counted from the highest score.
+
+    Unscored positives come after all others, unscored negatives before.
+    """
+    totals, tails = walk.totals, walk.rows.tails
+    all_rows, first = totals.pos + totals.neg, tails.neg_mass
+
+    def place(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
+        return rank, rank
+
+    return scattered(walk, place, (2 * all_rows - tails.pos_mass, first))
+
+
+def scattered(
+    walk: Walk,
+    place: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],
+    unscored: tuple[NDArray[Any], NDArray[Any]],
+) -> NDArray[Any]:
+    """Bring what `place` finds for positives and for negatives of a step to the rows themselves.
+
+    `unscored` is what the unscored ones of each group have; rows that are left out have 0.
+    """
+    rows = walk.rows
+    row = rows.row
+    assert row is not None
+    found = np.zeros(len(row), unscored[0].dtype)
+
+    def bring(block: Block) -> None:
+        assert block.sizes is not None
+        negative = (rows.codes[block.places] & 1).astype(bool)
+        for_pos, for_neg = (np.repeat(values, block.sizes) for values in place(block))
+        found[row[block.places]] = np.where(negative, for_neg, for_pos)
+
+    walk.each(bring)
+    if rows.tails.length.any():
+        tail = np.flatnonzero(rows.codes >= rows.codec.first_tail)
+        tail = tail[rows.codes[tail] >> 1 == rows.codec.tail(Tail.UNSCORED)]
+        group = np.searchsorted(rows.starts, tail, "right") - 1
+        negative = (rows.codes[tail] & 1).astype(bool)
+        found[row[tail]] = np.where(negative, unscored[1][group], unscored[0][group])
+    return found

@@ -1,1 +1,1 @@
-"""Curves of folds or classes → one curve and its spread."""
+"""Averages over folds and classes."""

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
-from rocframe.averages.over import as_over
+from rocframe.averages.curve_groups import Gathered, as_over, coarse, members_of, ranges, tasks
+from rocframe.averages.locate import Measure, Track, places_above, places_at
+from rocframe.averages.means import POINTS, Cell, Plan, limits
+from rocframe.averages.metric_means import Asked, held_means, held_pooled
+from rocframe.averages.pooled import pooled
 from rocframe.curves.kinds import kind_of
-from rocframe.curves.mean import mean_schema, pooled_schema
 from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
-from rocframe.quoting import listed
-from rocframe.vocabulary import SIMPLIFIED, THRESHOLD, WALK, check_groups
+from rocframe.kernel.resample import stream_keys
+from rocframe.rates import Settings
+from rocframe.schemas import SIMPLIFIED, THRESHOLD, WALK, check_groups
+from rocframe.tables import mean_schema, pooled_schema, spread_of
+from rocframe.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from rocframe.averages.held import Held
-    from rocframe.averages.plan import Grid, Method, Spread, Weights
-    from rocframe.curves.kinds import KindName
-    from rocframe.curves.table import Layout
+    from numpy.typing import NDArray
+
+    from rocframe.averages.curve_groups import Members, Task
+    from rocframe.averages.locate import End, Places
+    from rocframe.averages.means import Grid, Method, Spread, Weights
+    from rocframe.averages.metric_means import Held
+    from rocframe.curves.kinds import Kind, KindName
+    from rocframe.curves.table import Curves, Layout
     from rocframe.frames import FrameT
-    from rocframe.predictions import By
+    from rocframe.inputs.roles import By
 
 
 def average(
@@ -57,69 +69,68 @@ def average(
 
     Parameters
     ----------
-    curves
-        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
-        whatever stands right of them. Groups are whole; rows may be in any order.
-    over
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Every group must be complete. Rows may be in any order.
+    over : str or sequence of str, default "fold"
         Key of the curves that are averaged, or several: the other keys are the groups.
-    method
+    method : str, default "vertical"
         `"vertical"`, the mean y at fixed x; `"horizontal"`, the mean x at fixed y, where y is a
         rate that rises or falls all along a curve; `"threshold"`, the means of both at fixed
-        thresholds, each curve counting `score >= threshold`, which is for scores that mean the
-        same in all curves; `"pooled"`, the one curve of all rows together, which needs that too.
-        Over classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
+        thresholds, each curve counting `score >= threshold`, which is for scores that mean the same
+        in all curves; `"pooled"`, the one curve of all rows together, which needs that too. Over
+        classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
         vertical, each class counting as much as it has positives; `"micro"`, pooled.
-    fixed
+    fixed : str or Expr, default None
         What is held fixed instead of x: the name of a metric, such as `"tpr"` or `"accuracy"`;
         `"threshold"`; or a named expression of your own over `tp`, `fp`, `fn`, `tn`. Of a pooled
         curve it says at which values that is read off.
-    metrics
+    metrics : str, Expr or sequence of these, default None
         What is averaged there instead of the axes: names of metrics or of the four counts, and
         named expressions of your own, which may read `threshold` where that is fixed.
-    nearest
+    nearest : bool, default False
         Of each curve take the row that is there and nearest to the fixed value, not the point
         between two rows that has it.
-    grid
+    grid : int, sequence of float or str, default 101
         Where the mean is taken: so many evenly spaced values, or these values; of thresholds, and
-        of metrics without two bounds, so many of all that there are. Or `"union"`: every value
-        that some row of some curve has, and, of the axes, both sides of it, for curves may jump
-        there.
-    interval
+        of metrics without two bounds, so many of all that there are. Or `"union"`: every value that
+        some row of some curve has, and, of the axes, both sides of it, for curves may jump there.
+    interval : str or None, default "corrected"
         Method of the limits: `"corrected"`, a t interval for folds of one data set, which are
         fitted on each other's rows (Nadeau, Bengio); `"t"` and `"normal"`, for test sets that are
         independent of each other; `"binomial"`, for rates, from the rows of all test sets taken
-        together; `"bootstrap"`, quantiles of means over curves drawn anew; None for no limits.
-        All hold at one point, not for the curve as a whole.
-    level
-        Share of intervals that cover, between 0 and 1.
-    test_per_train
+        together; `"bootstrap"`, quantiles of means over curves drawn anew; None for no limits. All
+        hold at one point, not for the curve as a whole.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    test_per_train : float, default None
         Test rows per training row, for `"corrected"`. Unless it is given: 1 to k - 1, as in k
         folds. Needed where `over` names several keys, such as a repetition and a fold.
-    weights
+    weights : str or mapping, default "equal"
         How much each curve counts: `"equal"`; `"rows"`, as much as it has rows; `"positives"`, as
         much as it has positives; or a mapping from the values of `over` to numbers above 0.
-    prior
+    prior : mapping, default None
         How much each class counts in `"weighted"`, instead of its positives: a mapping from the
         values of `over` to numbers above 0, such as their shares where the models will be used.
-    ranks
+    ranks : {"within"}, default None
         `"within"`, for `"pooled"`: first put in the place of each score the share of its own
         curve's rows that have lower ones, ties counting half.
-    n_boot
-        How many resamples the bootstrap draws.
-    seed
-        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
-        depends on the seed and its key only.
-    prevalence
-        The share of positives, between 0 and 1, for which the metrics that depend on it are
-        worked out; the counts stay as they are.
-    beta
-        How many times as much recall weighs as precision, in `"f_beta"`.
-    costs
-        What a `tp`, `fp`, `fn`, `tn` costs, in `"expected_cost"`; 0 where not named.
-    by
-        Group columns, where they are not just the columns left of `threshold`.
-    kind
-        The kind of curve, where it is not the one whose axes stand right of `tn`.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
+        counts do not change.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+    kind : str, default None
+        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
 
     Returns
     -------
@@ -233,9 +244,6 @@ def average(
     └─────┴───────────┴──────────────┴────────────┘
     """
     # numpy loads with the first average, not with the package.
-    from rocframe.averages.held import Asked
-    from rocframe.averages.plan import POINTS, Plan
-
     asked = Asked.of(
         method,
         fixed=fixed,
@@ -291,10 +299,6 @@ def average(
             )
 
         def find(rows: pl.DataFrame) -> pl.DataFrame:
-            from rocframe.averages.averaged import averaged
-            from rocframe.averages.held_means import held_means, held_pooled
-            from rocframe.averages.pooled import pooled
-
             whole = opened(rows, table)
             if held is not None and plan.method == "pooled":
                 return held_pooled(whole, shape, held, plan)
@@ -337,3 +341,99 @@ def _check_full(table: Layout, method: str, held: Held | None) -> None:
 
 def _summed(dtype: pl.DataType) -> pl.DataType:
     return pl.Float64() if dtype.is_float() else pl.Int64()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Work:
+    """What all pieces of the work share: the curves, the fixed axis, and the averaged ones."""
+
+    members: Members
+    track: Track
+    axes: tuple[Measure, ...]
+    plan: Plan
+    streams: list[tuple[int, ...]]
+    coarse: NDArray[np.bool_] | None
+
+
+def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
+    """Return the averaged curve of each group, point after point."""
+    axes = plan.averaged(kind)
+    members = members_of(curves, plan.over, plan.weights, plan.weighted_by)
+    work = Work(
+        members=members,
+        track=Track.of(curves, kind.x if axes == (kind.y,) else kind.y),
+        axes=tuple(Measure.of("kind", axis, Settings()) for axis in axes),
+        plan=plan,
+        streams=stream_keys(members.keys),
+        coarse=coarse(curves) if plan.method == "threshold" else None,
+    )
+    made = Gathered(members=members, schema=mean_schema(kind, axes, sides=plan.sides))
+    for task in tasks(members, work.track, plan):
+        columns = _averaged(work, task)
+        shape = columns["n_curves"].shape
+        known = np.repeat(~np.isnan(task.values), shape[1] // task.values.shape[1], axis=1)
+        made.add(task, columns, np.broadcast_to(known, shape))
+    return made.table()
+
+
+def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
+    """Return the columns of some groups (down) at some values (across)."""
+    members, track, plan = work.members, work.track, work.plan
+    groups, sizes = task.groups, members.sizes[task.groups]
+    rows = ranges(members.starts[groups], sizes)
+    curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
+    several = _found(work, task.values, curve, sizes)
+    values = np.repeat(task.values, len(several), axis=1)
+    shape = (len(groups), values.shape[1])
+
+    def cell(take: Callable[[Places], NDArray[np.float64]]) -> Cell:
+        together = np.stack([take(places) for places in several], axis=2).reshape(len(curve), -1)
+        together[~members.usable[rows]] = np.nan
+        return Cell(values=together, weight=members.weight[rows], starts=starts)
+
+    columns: dict[str, NDArray[Any]] = {}
+    for axis in work.axes:
+        some = cell(axis.of_places)
+        mean = some.mean
+        sd = some.sd(mean)
+        spread = limits(
+            some,
+            mean,
+            sd,
+            plan,
+            curves=sizes,
+            rows=axis.out_of(track)[curve],
+            streams=[work.streams[group] for group in groups],
+            bounds=axis.bounds,
+        )
+        columns |= dict(zip(spread_of(axis.name), (mean, sd, *spread), strict=True))
+        columns["n_curves"] = some.count
+    if plan.sides:
+        columns["side"] = np.tile(np.array(["left", "right"], object), (shape[0], shape[1] // 2))
+    columns["ci_level"] = np.full(shape, np.nan if plan.interval is None else plan.level)
+    fixed = np.broadcast_to(values, shape)
+    if plan.method == "threshold":
+        return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
+    told = cell(_threshold).with_infinite()
+    thresholds = dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
+    return columns | {track.name: fixed} | thresholds
+
+
+def _found(
+    work: Work, values: NDArray[np.float64], curve: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> list[Places]:
+    """Return the places of the values, on each side of a jump if asked for."""
+    track = work.track
+    if len(values) > 1:
+        values = np.repeat(values, sizes, axis=0)
+    if work.plan.method == "threshold":
+        return [places_above(track, curve, values, work.coarse)]
+    if not work.plan.sides:
+        return [places_at(track, curve, values, track.end)]
+    ends: tuple[End, End] = ("last", "first") if track.name == "fnr" else ("first", "last")
+    return [places_at(track, curve, values, end) for end in ends]
+
+
+def _threshold(places: Places) -> NDArray[np.float64]:
+    """Return the threshold of each place that there is."""
+    return np.where(places.there, places.threshold, np.nan)

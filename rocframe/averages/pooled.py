@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.areas.under import auc_of
-from rocframe.averages.coarse import coarse, short
+from rocframe.areas.area import auc_of
+from rocframe.averages.curve_groups import coarse, members_of, short
 from rocframe.averages.means import Cell
-from rocframe.averages.members import members_of
-from rocframe.curves.rows import Rows
+from rocframe.curves.table import Rows
 from rocframe.errors import BrokenCurveError
-from rocframe.formulas import Settings
-from rocframe.vocabulary import CONFUSION, THRESHOLD
+from rocframe.rates import Settings
+from rocframe.schemas import CONFUSION, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.members import Members
+    from rocframe.averages.curve_groups import Members
     from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
 

@@ -1,1 +1,1 @@
-"""How sure a whole curve is: bands around the ROC curve of each group."""
+"""Confidence bands of ROC curves."""

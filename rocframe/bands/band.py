@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rocframe.bands.grid import as_grid
-from rocframe.bands.methods import Wanted, method_named
+import numpy as np
+import polars as pl
+
+from rocframe.bands.closed_form import binomial, kolmogorov_smirnov, threshold, working_hotelling
+from rocframe.bands.grid import Curves, as_grid, at_rates, at_steps
+from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
+from rocframe.curves.curve import repeat_keys, traced_rows
+from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import like
-from rocframe.predictions import Roles
-from rocframe.tabulate import tabulated
-from rocframe.vocabulary import band_schema
+from rocframe.inference.confidence import as_level, as_resamples, notes
+from rocframe.inputs.node import tabulated
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.resample import Draws, Seed, stream_keys
+from rocframe.kernel.scan import Walk
+from rocframe.options import check_choice
+from rocframe.schemas import band_schema
+from rocframe.text import listed
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Callable
 
-    from rocframe.bands.grid import Grid
-    from rocframe.bands.methods import MethodName
-    from rocframe.cases import Cases
+    from numpy.typing import NDArray
+
+    from rocframe.bands.grid import Asked, Grid, Limits
     from rocframe.frames import FrameT
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
 def band(
@@ -47,47 +61,51 @@ def band(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-        It adds the key `model` (String) after `by`.
-    by
-        Group columns: one name or several. A null key is a group.
-    method
-        Simultaneous: `"kolmogorov_smirnov"`, the default, which holds for any scores and any
-        number of rows, moves the curve by the largest distances that both score distributions
-        may have from the sample's; `"fixed_width"` moves it along one slope until the share
-        `level` of resampled curves lies inside; `"envelope"` moves it further where these vary
-        more; `"working_hotelling"` is around a binormal curve fitted by maximum likelihood.
-        Pointwise: `"bootstrap"`, quantiles of resampled curves at each FPR; `"binomial"`,
-        Wilson's limits of TPR as if the threshold of each FPR were known; `"threshold"`, Wilson's
-        limits of TPR and of FPR, each at `level`, at each threshold.
-    level
-        Share of bands that hold, between 0 and 1.
-    grid
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    method : str, default "kolmogorov_smirnov"
+        Simultaneous: `"kolmogorov_smirnov"`, the default, which holds for any scores and any number
+        of rows, moves the curve by the largest distances that both score distributions may have
+        from the sample's; `"fixed_width"` moves it along one slope until the share `level` of
+        resampled curves lies inside; `"envelope"` moves it further where these vary more;
+        `"working_hotelling"` is around a binormal curve fitted by maximum likelihood. Pointwise:
+        `"bootstrap"`, quantiles of resampled curves at each FPR; `"binomial"`, Wilson's limits of
+        TPR as if the threshold of each FPR were known; `"threshold"`, Wilson's limits of TPR and of
+        FPR, each at `level`, at each threshold.
+    level : float, default 0.95
+        Confidence level of the band, between 0 and 1.
+    grid : int, sequence of float or str, default 101
         Where: a number of FPRs, evenly from 0 to 1; a list of them; or `"curve"`, those of the
         group's own curve. `"threshold"` takes the lowest threshold that keeps to each FPR.
-    n_boot
-        How many resamples the bootstrap draws.
-    seed
-        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
-        depends on the seed and its key only.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -146,11 +164,6 @@ def band(
     └─────┴──────┴──────────┴──────────┴───────────┘
     """
     # numpy loads with the first band, not with the package.
-    from rocframe.bands.made import banded
-    from rocframe.counting.draws import Seed
-    from rocframe.counting.resample import Draws
-    from rocframe.inference.intervals import as_level, as_resamples
-
     level = as_level(level)
     wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
     draws = partial(Draws, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
@@ -169,3 +182,125 @@ def band(
 
     table = tabulated(predictions, roles, make, columns=band_schema(), anchor="band")
     return like(predictions, table)
+
+
+WORKED_OUT: dict[str, Callable[[Curves, Asked, float], Limits]] = {
+    "kolmogorov_smirnov": kolmogorov_smirnov,
+    "working_hotelling": working_hotelling,
+    "binomial": binomial,
+    "threshold": threshold,
+}
+
+DRAWN: dict[str, Callable[[Curves, Asked, float, Redrawn], Limits]] = {
+    "bootstrap": bootstrap,
+    "fixed_width": fixed_width,
+    "envelope": envelope,
+}
+
+
+def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.DataFrame:
+    """Return a row per group and point: the group's key, then the columns of a band table."""
+    method, level = wanted.method, wanted.level
+    walk = Walk.of(arrange(cases))
+    curves = Curves.of(traced_rows(walk))
+    asked = (at_steps if method.name == "threshold" else at_rates)(curves, wanted.grid)
+    if method.drawn:
+        keys = stream_keys(walk.rows.keys, cases.model)
+        redrawn = Redrawn(walk=walk, draws=draws(keys=keys))
+        limits = DRAWN[method.name](curves, asked, level, redrawn)
+    else:
+        limits = WORKED_OUT[method.name](curves, asked, level)
+    height = len(asked.group)
+    columns: dict[str, Any] = {
+        "fpr": asked.fpr,
+        "tpr": limits.tpr,
+        "fpr_lower": limits.fpr_lower,
+        "fpr_upper": limits.fpr_upper,
+        "lower": limits.lower,
+        "upper": limits.upper,
+        "ci_level": np.full(height, level),
+        "note": list(_notes(curves, limits)[asked.group]),
+    }
+    words = {"scope": method.scope, "band": method.name}
+    table = repeat_keys(walk.rows.keys, np.bincount(asked.group, minlength=len(curves.n_pos)))
+    return table.with_columns(
+        pl.Series(name, [words[name]], dtype).new_from_index(0, height)
+        if name in words
+        else pl.Series(name, [None], dtype).new_from_index(0, height)
+        if columns[name] is None
+        else pl.Series(name, columns[name], dtype, nan_to_null=True)
+        for name, dtype in band_schema().items()
+    )
+
+
+def _notes(curves: Curves, limits: Limits) -> NDArray[np.object_]:
+    """Say of each group which class it lacks, or else what its method says."""
+    said = notes(curves.n_pos, curves.n_neg, None)
+    whole = curves.whole
+    said[whole] = None if limits.notes is None else limits.notes[whole]
+    return said
+
+
+Scope: TypeAlias = Literal["pointwise", "simultaneous"]
+
+MethodName: TypeAlias = Literal[
+    "kolmogorov_smirnov",
+    "fixed_width",
+    "envelope",
+    "working_hotelling",
+    "bootstrap",
+    "binomial",
+    "threshold",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """What a band promises: one point at a time, or the whole curve at once.
+
+    `drawn` bands are made of resampled curves; only these take weighted rows.
+    """
+
+    name: MethodName
+    scope: Scope
+    drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the caller wants of a band; `grid` is None for the points of each curve."""
+
+    method: Method
+    level: float
+    grid: tuple[float, ...] | None
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(name="kolmogorov_smirnov", scope="simultaneous"),
+        Method(name="fixed_width", scope="simultaneous", drawn=True),
+        Method(name="envelope", scope="simultaneous", drawn=True),
+        Method(name="working_hotelling", scope="simultaneous"),
+        Method(name="bootstrap", scope="pointwise", drawn=True),
+        Method(name="binomial", scope="pointwise"),
+        Method(name="threshold", scope="pointwise"),
+    )
+}
+
+
+def method_named(name: str, weight: Column | None) -> Method:
+    """Return the method of this name, if it can do what is asked of it."""
+    if name is None:
+        raise UnknownOptionError.of("method", name, METHODS)
+    check_choice("method", name, METHODS)
+    method = METHODS[name]
+    if weight is not None and not method.drawn:
+        drawn = [other.name for other in METHODS.values() if other.drawn]
+        raise OptionValueError.of(
+            "weight",
+            weight,
+            f"the band {name!r} has no form for weighted rows",
+            f"Choose one of: {listed(drawn)}; or say count= if a row stands for several.",
+        )
+    return method

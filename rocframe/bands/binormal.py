@@ -1,16 +1,4 @@
-"""Ratings → binormal curves of maximum likelihood, of all groups at once.
-
-Φ⁻¹(TPR) = a + b Φ⁻¹(FPR): on some scale, which need not be that of the scores, both classes are
-normal. Beside a and b the cutoffs between the ratings are unknown. Newton's method climbs the
-likelihood; a cutoff only touches its neighbours, so a step costs what the ratings cost, and the
-2 by 2 matrix that is left of the information says how sure a and b are.
-
-References
-----------
-D. D. Dorfman, E. Alf (1969), "Maximum-likelihood estimation of parameters of signal-detection
-theory and determination of confidence intervals: rating-method data", Journal of Mathematical
-Psychology 6(3), 487-496. doi:10.1016/0022-2496(69)90019-4
-"""
+"""Maximum likelihood fits of the binormal model."""
 
 from __future__ import annotations
 
@@ -19,16 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.bands.likelihood import Side
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.bands.ratings import Ratings
+    from rocframe.bands.grid import Curves
+
 
 STEPS = 100  # of Newton; where there is a maximum some ten do
+
 HALVINGS = 30  # of a step that leads down
+
 NEAR = 1e-12  # of log-likelihood: what a step at the top still promises
+
 FARTHEST = 1e3  # of a parameter or its standard error: beyond, it is on its way to infinity
 
 
@@ -218,3 +208,163 @@ class Climb:
 def _sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
     sums: NDArray[np.float64] = np.add.reduceat(values, firsts) if len(firsts) else np.zeros(0)
     return sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Side:
+    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
+
+    `slope` is the first; `along` minus the second; `across` minus the mixed one of a cutoff and
+    the next, which is 0 between groups.
+    """
+
+    slope: NDArray[np.float64]
+    along: NDArray[np.float64]
+    across: NDArray[np.float64]
+
+    @staticmethod
+    def likelihood(
+        count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of each rating."""
+        share = _between(_lower(upper, firsts), upper)
+        possible = np.maximum(share, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            made: NDArray[np.float64] = np.where(count > 0, count * np.log(possible), 0.0)
+        return np.where(np.isnan(made), -np.inf, made)
+
+    @classmethod
+    def of(
+        cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
+    ) -> Side:
+        """Work them out for ratings that all have a share above 0 where they have a count."""
+        lower = _lower(upper, firsts)
+        share = _between(lower, upper)
+        high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
+        some = (count > 0) & (share > 0)
+        share = np.where(some, share, 1.0)
+        high, low = np.where(some, high / share, 0.0), np.where(some, low / share, 0.0)
+        # Of a normal variable between two cutoffs the mean lies between them, rounding or not:
+        # so the matrix of second derivatives stays what it is, positive definite.
+        mean = np.clip(low - high, lower, upper)
+        with np.errstate(invalid="ignore"):
+            from_upper = np.where(high > 0, high * (upper - mean), 0.0)
+            from_lower = np.where(low > 0, low * (mean - lower), 0.0)
+        joint = count * high * low
+        before = np.append((count * from_lower + joint)[1:], 0.0)
+        return cls(
+            slope=count * high - np.append((count * low)[1:], 0.0),
+            along=count * from_upper + joint + before,
+            across=-np.append(joint[1:], 0.0),
+        )
+
+    def times(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply the matrix of minus the second derivatives by a value of each cutoff."""
+        product = self.along * values
+        product[:-1] += self.across[:-1] * values[1:]
+        product[1:] += self.across[:-1] * values[:-1]
+        return product
+
+
+def _lower(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+    lower = np.empty_like(upper)
+    lower[1:] = upper[:-1]
+    lower[firsts] = -np.inf
+    return lower
+
+
+def _between(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of a standard normal variable between two cutoffs."""
+    from scipy.special import ndtr
+
+    # Differences of small numbers, not of numbers close to 1.
+    turn = lower > 0
+    share: NDArray[np.float64] = ndtr(np.where(turn, -lower, upper)) - ndtr(
+        np.where(turn, -upper, lower)
+    )
+    return share
+
+
+MOST = 1000  # ratings of a group: more tell hardly more, and take longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings:
+    """Positives and negatives of each rating, from the highest down.
+
+    The ratings `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, curves: Curves) -> Ratings:
+        """Put the cases of each whole group into ratings; unscored ones into the outer two."""
+        groups = np.flatnonzero(curves.whole)
+        of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
+        points = np.flatnonzero(curves.whole[of_point])
+        # One more after the last point of each group: what stands below all scores.
+        lengths = np.diff(curves.starts)[groups] + 1
+        starts = np.append(0, np.cumsum(lengths))
+        inner = np.ones(starts[-1], bool)
+        inner[starts[1:] - 1] = False
+        sides = []
+        for name, total in (("tp", curves.n_pos), ("fp", curves.n_neg)):
+            running = np.repeat(total[groups], lengths)
+            running[inner] = curves.counts[name][points]
+            steps = np.diff(running, prepend=0)
+            steps[starts[:-1]] = running[starts[:-1]]
+            sides.append(steps)
+        pos, neg = sides
+        some = (pos > 0) | (neg > 0)
+        group = np.repeat(np.arange(len(groups)), lengths)[some]
+        merged = _joined(group, _runs(pos[some], neg[some], group), pos[some], neg[some])
+        group, pos, neg = _joined(merged[0], _coarse(*merged), *merged[1:])
+        return cls(
+            groups=groups,
+            starts=np.searchsorted(group, np.arange(len(groups) + 1)),
+            pos=pos.astype(np.float64),
+            neg=neg.astype(np.float64),
+        )
+
+
+def _runs(
+    pos: NDArray[np.int64], neg: NDArray[np.int64], group: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Say where something else begins than the one class that stood before."""
+    fresh = np.ones(len(pos), bool)
+    mixed = (pos > 0) & (neg > 0)
+    same = (pos[1:] > 0) == (pos[:-1] > 0)
+    fresh[1:] = mixed[1:] | mixed[:-1] | ~same | (group[1:] != group[:-1])
+    return fresh
+
+
+def _coarse(
+    group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Say where ratings begin if a group has at most `MOST` of about the same size."""
+    fresh = np.ones(len(group), bool)
+    sizes = np.bincount(group)
+    for crowded in np.flatnonzero(sizes > MOST):
+        a, b = np.searchsorted(group, [crowded, crowded + 1])
+        size = (pos[a:b] + neg[a:b]).astype(np.float64)
+        # The place of a rating's middle among all cases of the group.
+        middle = np.cumsum(size) - size / 2
+        piece = np.floor(middle * (MOST / size.sum()))
+        fresh[a + 1 : b] = piece[1:] != piece[:-1]
+    return fresh
+
+
+def _joined(
+    group: NDArray[np.int64],
+    fresh: NDArray[np.bool_],
+    pos: NDArray[np.int64],
+    neg: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    firsts = np.flatnonzero(fresh)
+    if not len(firsts):
+        return group, pos, neg
+    return group[firsts], np.add.reduceat(pos, firsts), np.add.reduceat(neg, firsts)

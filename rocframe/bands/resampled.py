@@ -1,34 +1,33 @@
-"""Curves and their replicates → bands from resampling.
-
-The resamples are stratified: positives are drawn from positives, negatives from negatives.
-
-References
-----------
-S. A. Macskassy, F. Provost, S. Rosset (2005), "ROC confidence bands: an empirical evaluation",
-Proceedings of the 22nd International Conference on Machine Learning, 537-544.
-doi:10.1145/1102351.1102419
-"""
+"""Bands from bootstrap replicates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rocframe.bands.kolmogorov import displaced
-from rocframe.bands.limits import Limits, within
-from rocframe.bands.turned import Turned
-from rocframe.inference.intervals import notes
+from rocframe.bands.closed_form import displaced
+from rocframe.bands.grid import Curves, Limits, slack_of, within
+from rocframe.inference.confidence import notes
+from rocframe.kernel.resample import HELD, Population, Urns
+from rocframe.kernel.scan import BLOCK
+from rocframe.kernel.threads import spread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
-    from rocframe.bands.asked import Asked
-    from rocframe.bands.curves import Curves
-    from rocframe.bands.redrawn import Redrawn
+    from rocframe.bands.grid import Asked
+    from rocframe.kernel.resample import Draws, Sample
+    from rocframe.kernel.scan import Walk
+
 
 NUMBERS = 1 << 24  # heights of replicates that are held at a time, of one group
+
 PLACES = 257  # along a curve, at which its spread is found
+
 LEAST = 0.5  # of the largest spread: where replicates hardly differ, the true curve still may
 
 
@@ -155,3 +154,176 @@ def _share(distances: NDArray[np.float64], level: float) -> float:
 
 def _said(limits: Limits, said: NDArray[np.object_]) -> Limits:
     return Limits(tpr=limits.tpr, lower=limits.lower, upper=limits.upper, notes=said)
+
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Redrawn:
+    """The replicates of all groups; they are the same however often one asks for them.
+
+    Classes keep their sizes: the curves depend on rates of the classes only.
+    """
+
+    walk: Walk
+    draws: Draws
+
+    def each(
+        self, groups: NDArray[np.int64], function: Callable[[int, Curves], Made], *, held: int = 1
+    ) -> Iterator[tuple[int, list[Made]]]:
+        """Run `function` on each batch of each group; results group by group.
+
+        `held` says how many numbers `function` makes of a replicate: so many groups are worked
+        on side by side as memory allows.
+        """
+        most = max(1, HELD // (self.draws.n_boot * held))
+        rows = np.cumsum(np.diff(self.walk.rows.starts)[groups]) // (4 * BLOCK)
+        places = np.arange(len(groups)) // most
+        fresh = np.flatnonzero((np.diff(rows, prepend=-1) > 0) | (np.diff(places, prepend=-1) > 0))
+        for share in np.split(groups, fresh[1:]):
+            yield from self._together(share, function)
+
+    def _together(
+        self, groups: NDArray[np.int64], function: Callable[[int, Curves], Made]
+    ) -> Iterator[tuple[int, list[Made]]]:
+        n_boot = self.draws.n_boot
+        urns = spread(lambda group: Urns.of(Population.of(self.walk, group)), groups.tolist())
+        tasks = [
+            (urn, batch, min(urn.batch, n_boot - first))
+            for urn in urns
+            for batch, first in enumerate(range(0, n_boot, urn.batch))
+        ]
+
+        def run(task: tuple[Urns, int, int]) -> Made:
+            urn, batch, size = task
+            group = urn.population.group
+            stream = self.draws.seed.stream(self.draws.keys[group], batch)
+            sample = urn.draw(stream, size, mixed=False).walk(corners=True)
+            return function(group, curves(sample))
+
+        done = iter(spread(run, tasks))
+        for urn in urns:
+            yield (
+                urn.population.group,
+                [next(done) for _ in range(0, n_boot, urn.batch)],
+            )
+
+
+def curves(sample: Sample) -> Curves:
+    """Return the curves of replicates, as if they were groups."""
+    totals, block = sample.totals, sample.block
+    size = len(totals.pos)
+    points = len(block.tp) // size + 1
+
+    def rates(
+        counts: NDArray[np.float64], first: NDArray[np.float64], total: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        walked = np.zeros((size, points))
+        walked[:, 1:] = counts.reshape(size, points - 1)
+        walked += np.broadcast_to(first, size)[:, None]
+        walked /= total[:, None]
+        return walked.ravel()
+
+    return Curves(
+        starts=np.arange(size + 1) * points,
+        counts={},
+        fpr=rates(block.fp, totals.unscored_neg, totals.neg),
+        tpr=rates(block.tp, np.zeros(1), totals.pos),
+        n_pos=totals.pos_rows,
+        n_neg=totals.neg_rows,
+        slack=slack_of(totals.pos),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Turned:
+    """One curve, or several, a row each: at the way `along` it has the height `across`.
+
+    `wide` and `high` are the unit square's sides.
+    """
+
+    wide: float
+    high: float
+    along: NDArray[np.float64]
+    across: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], *, n_pos: int, n_neg: int
+    ) -> Turned:
+        """Turn curves; all of them start in the one corner and end in the other."""
+        wide, high = float(np.sqrt(n_neg)), float(np.sqrt(n_pos))
+        corners = [(0, 0)] * (fpr.ndim - 1) + [(1, 1)]
+        x, y = (
+            size * np.pad(rate, corners, constant_values=(0.0, 1.0))
+            for size, rate in ((wide, fpr), (high, tpr))
+        )
+        return cls(wide=wide, high=high, along=x + y, across=y - x)
+
+    def at(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the heights of one curve at ways along it."""
+        height: NDArray[np.float64] = np.interp(along, self.along, self.across)
+        return height
+
+    def all_at(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the heights of several curves, a row each, at the same ways along them."""
+        # All curves in a row, end to end: one pass for all of them.
+        shift = np.arange(len(self.along))[:, None] * (self.wide + self.high + 1)
+        height: NDArray[np.float64] = np.interp(
+            (along + shift).ravel(), (self.along + shift).ravel(), self.across.ravel()
+        )
+        return height.reshape(len(self.along), -1)
+
+    def apart(
+        self, others: Turned, ways: NDArray[np.float64], scale: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return how far each of several curves lies from this one, at most, in units of `scale`.
+
+        `scale` is given at `ways`, and straight between them; they hold all points of this curve.
+        Then the largest distance is at one of them or at a point of the other curve.
+        """
+        theirs = np.abs(others.across - self.at(others.along))
+        theirs /= np.interp(others.along, ways, scale)
+        ours = np.abs(others.all_at(ways) - self.at(ways)) / scale
+        apart: NDArray[np.float64] = np.maximum(theirs.max(axis=1), ours.max(axis=1))
+        return apart
+
+    def limits(
+        self, ways: NDArray[np.float64], reach: NDArray[np.float64], fpr: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lowest and highest TPR at `fpr` of rising curves nowhere further than `reach`.
+
+        `reach` is given at `ways`, and straight between them.
+        """
+        height = self.at(ways)
+        upper = _ceiling(ways, height + reach, fpr * self.wide, self.high)
+        # The lower limit is the upper one of the curve seen from its other end.
+        turned = (self.wide + self.high - ways)[::-1], (self.high - self.wide - height)[::-1]
+        down = _ceiling(turned[0], turned[1] + reach[::-1], (1 - fpr) * self.wide, self.high)
+        return (self.high - down) / self.high, upper / self.high
+
+
+def _ceiling(
+    ways: NDArray[np.float64],
+    height: NDArray[np.float64],
+    x: NDArray[np.float64],
+    most: float,
+) -> NDArray[np.float64]:
+    """Return how high a rising curve may be at `x` that nowhere passes `height`.
+
+    Where the border is at (u, v), the curve is at most v high as far as u: its height at x is at
+    most the least v of the border from x on.
+    """
+    u, v = (ways - height) / 2, (ways + height) / 2
+    farthest = np.maximum.accumulate(u)
+    after = np.searchsorted(farthest, x, "left")
+    inside = after < len(u)
+    right = np.minimum(after, len(u) - 1)
+    left = np.maximum(right - 1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(u[right] > u[left], (x - u[left]) / (u[right] - u[left]), 1.0)
+    crossing = v[left] + np.clip(share, 0, 1) * (v[right] - v[left])
+    later = np.minimum.accumulate(v[::-1])[::-1]
+    limit: NDArray[np.float64] = np.where(inside, np.minimum(crossing, later[right]), most)
+    return np.clip(limit, 0.0, most)

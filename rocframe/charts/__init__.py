@@ -1,1 +1,1 @@
-"""Tables → Altair charts: the only room that knows Altair."""
+"""Altair charts of tables."""

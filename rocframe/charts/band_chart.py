@@ -10,32 +10,38 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.axes import positions
-from rocframe.charts.chance import CHANCE_SAID, chance
-from rocframe.charts.channels import assigned
-from rocframe.charts.frame import framed
-from rocframe.charts.groups import Group
-from rocframe.charts.layers import RATE
-from rocframe.charts.mean_chart import layered, limits, lines
-from rocframe.charts.mean_picture import ENDS, POINTS, MeanPicture, listed, thinned
-from rocframe.charts.names import field, not_drawn
-from rocframe.charts.plane import Plane, Side, title
-from rocframe.charts.rows import JOINT, ONLY
-from rocframe.charts.tooltips import keys_told
+from rocframe.charts.average_chart import (
+    ENDS,
+    POINTS,
+    MeanPicture,
+    layered,
+    limits,
+    lines,
+    listed,
+    thinned,
+)
+from rocframe.charts.axes import Plane, Side, positions, title
+from rocframe.charts.curve_layers import CHANCE_SAID, RATE, chance, framed
+from rocframe.charts.dot_plot import JOINT, ONLY
+from rocframe.charts.groups import Group, assigned
+from rocframe.charts.labels import field, keys_told, not_drawn
 from rocframe.curves.kinds import KINDS
 from rocframe.frames import column
-from rocframe.vocabulary import THRESHOLD
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.charts.asked import Asked
+    from rocframe.charts.chart import Asked
     from rocframe.tables import Table
 
+
 WIDTH = 1.5
+
 FEW, MOST = 3, 10  # groups that a subtitle and a description list
+
 READ = {
     "x": "fpr",
     "y": "tpr",

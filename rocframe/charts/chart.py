@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.charts.asked import Asked
-from rocframe.errors import BrokenCurveError, LazyFrameError
+from rocframe.charts.average_chart import mean_chart
+from rocframe.charts.band_chart import band_chart
+from rocframe.charts.covariance_chart import covariance_chart
+from rocframe.charts.curve_chart import curve_chart
+from rocframe.charts.interval_chart import comparison_chart, interval_chart, metric_chart
+from rocframe.charts.operating_point_chart import points_chart
+from rocframe.charts.plan_chart import plan_chart
+from rocframe.charts.pooling_gap_chart import pooling_chart
+from rocframe.errors import BrokenCurveError, LazyFrameError, OptionValueError
+from rocframe.schemas import WALK
 from rocframe.tables import table_of
-from rocframe.vocabulary import WALK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from types import EllipsisType
 
     import altair as alt
 
-    from rocframe.charts.marks import Mark
-    from rocframe.curves.kinds import KindName
-    from rocframe.curves.scales import Scale
-    from rocframe.predictions import By
+    from rocframe.charts.overlays import Mark
+    from rocframe.curves.kinds import KindName, Scale
+    from rocframe.inputs.roles import By
+    from rocframe.tables import Table
+
 
 NO_PICTURE = "chart: a table of contrasts is one test per group, and has no picture"
+
 COMPARE = "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
+
 MAKE = (
     "Make one with .roc.curve(label, score, by=…), and draw that; or draw a table of average, "
     "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
@@ -80,46 +91,45 @@ def chart(
 
     Parameters
     ----------
-    table
-        A table as one of our verbs makes it. A curve table is its group columns, `threshold`,
-        `tp, fp, fn, tn` and whatever stands right of them. Groups are whole; rows may be in any
-        order.
-    by
-        Group columns, where they are not just the columns left of `threshold`.
-    kind
-        The kind of curve, where it is not the one whose axes stand right of `tn`.
-    color
+    table : DataFrame or LazyFrame
+        A table as one of our verbs makes it. A curve table is its group columns, `threshold`, `tp,
+        fp, fn, tn` and whatever stands right of them. Groups are whole; rows may be in any order.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+    kind : str, default None
+        Kind of curve. By default, the kind whose axes are the columns right of `tn`.
+    color : str or None, optional
         Group column with a color for each of its values; None for one color. Unless it is given:
         `model` if that is a group column, else the first one that `facet` and `detail` leave. In
-        tables with a line per row colors share lines; unless it is given only where something
-        else names the lines, there are at most eight colors, and the table compares no models.
-    facet
+        tables with a line per row colors share lines; unless it is given only where something else
+        names the lines, there are at most eight colors, and the table compares no models.
+    facet : str, default None
         Group column with a panel for each of its values.
-    detail
+    detail : str or sequence of str, default ()
         Group columns that are told apart by nothing but a line of their own. Those that have no
         other part are drawn so anyway.
-    scale
+    scale : str, default None
         How rates are spread along the axes: `"linear"`; `"log"`, which spreads low false positive
         or alert rates (both errors of det); or `"normal_deviate"`, on which normal scores make
         straight lines, for roc and det. Unless it is given: normal deviates for det, else linear.
         0, and with normal deviates 1, are then infinitely far: lines leave the picture there, and
         points at 0 are not in it.
-    hull
+    hull : bool, default False
         Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
         lift_chart: no threshold between its corners is the best one at any costs.
-    costs
+    costs : mapping of str to float, default None
         What a `tp`, `fp`, `fn`, `tn` costs; 0 where not named. With it, or with `prevalence`, a
         thin line of equal expected cost touches each roc curve at the row that costs least (of
         several, that of the highest threshold), which has a ring. Unless it is given, each error
         costs 1.
-    prevalence
+    prevalence : float, default None
         The share of positives, between 0 and 1, where the costs arise. Unless it is given, with
         `costs`: that of each curve.
-    mark
+    mark : float, DataFrame or mapping, default None
         Operating points to mark: thresholds, whose rows are those that `at` finds; a table from
-        `at`, whose group columns say which curves its points are on; or up to six such by name,
-        as a mapping, each with a shape of its own.
-    ties
+        `at`, whose group columns say which curves its points are on; or up to six such by name, as
+        a mapping, each with a shape of its own.
+    ties : bool, default False
         Fill the area between the best and the worst order of tied rows, for roc, gain and
         lift_chart, as far as it shows beside the line. The description has both areas.
 
@@ -167,8 +177,6 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
     # numpy and Altair load with the first chart, not with the package.
-    from rocframe.charts.drawings import DRAWINGS
-
     found = table_of(table.columns)
     asked = Asked(
         by=by,
@@ -201,3 +209,65 @@ def _check_curve(columns: Sequence[str]) -> None:
         "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
         MAKE,
     )
+
+
+CHANNELS = ("color", "facet", "detail")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How a table is drawn, and the options that the drawing reads."""
+
+    draw: Callable[[pl.DataFrame, Table, Asked], alt.LayerChart | alt.FacetChart]
+    reads: tuple[str, ...] = CHANNELS
+
+
+DRAWINGS: dict[str, Drawing] = {
+    "curve": Drawing(
+        draw=curve_chart,
+        reads=("by", "kind", *CHANNELS, "scale", "hull", "costs", "prevalence", "mark", "ties"),
+    ),
+    "average": Drawing(draw=mean_chart, reads=(*CHANNELS, "scale")),
+    **dict.fromkeys(
+        ("auc", "partial_auc", "auc_test", "multiclass_auc", "volume", "fold_auc", "area"),
+        Drawing(draw=interval_chart, reads=("color", "facet")),
+    ),
+    "comparison": Drawing(draw=comparison_chart, reads=("color", "facet")),
+    "band": Drawing(draw=band_chart),
+    "operating_points": Drawing(draw=points_chart, reads=("by", "kind", *CHANNELS, "scale")),
+    "plan": Drawing(draw=plan_chart, reads=()),
+    "auc_covariance": Drawing(draw=covariance_chart, reads=()),
+    "pooling_gap": Drawing(draw=pooling_chart, reads=("facet",)),
+    "intervals": Drawing(draw=metric_chart, reads=("color", "facet")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked of a chart; an option that has its default was not asked for."""
+
+    by: By = None
+    kind: KindName | None = None
+    color: str | EllipsisType | None = ...
+    facet: str | None = None
+    detail: str | Sequence[str] = ()
+    scale: Scale | None = None
+    hull: bool = False
+    costs: Mapping[str, float] | None = None
+    prevalence: float | None = None
+    mark: Mark = None
+    ties: bool = False
+
+    def check(self, read: Collection[str], table: str) -> None:
+        """Raise on an option that a drawing would not look at."""
+        for option in fields(self):
+            value = getattr(self, option.name)
+            unasked = value is option.default or (
+                isinstance(value, type(option.default)) and value == option.default
+            )
+            if unasked or option.name in read:
+                continue
+            wrong = f"charts of a table of this kind ({table}) have no such option"
+            there = [one.name for one in fields(self) if one.name in read]
+            have = f"They have: {', '.join(there)}." if there else "They have none."
+            raise OptionValueError.of(option.name, value, wrong, f"{have} Leave it out.")

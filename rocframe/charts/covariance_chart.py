@@ -7,26 +7,31 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from rocframe.charts.frame import framed, held
+from rocframe.charts.curve_layers import framed, held
+from rocframe.charts.dot_plot import JOINT, ROW, own_columns, rows_of
 from rocframe.charts.groups import Group
-from rocframe.charts.numbers import plain, said
-from rocframe.charts.palette import INK, PAPER
-from rocframe.charts.rows import JOINT, ROW, own_columns, rows_of
-from rocframe.charts.tooltips import keys_told, told
+from rocframe.charts.labels import keys_told, plain, said, told
+from rocframe.charts.style import INK, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.charts.asked import Asked
-    from rocframe.charts.rows import Rows
+    from rocframe.charts.chart import Asked
+    from rocframe.charts.dot_plot import Rows
     from rocframe.tables import Table
 
+
 CELL, LEAST, WIDEST = 52, 12, 560  # pixels
+
 READABLE = 26  # the least cell that has room for its number
+
 DARK = 0.85  # the ground of correlations beyond is dark
+
 UNKNOWN, MISSING = "#e0e0e0", "null"
+
 # From -1 over 0 to 1: told apart by those who see no red or no green.
 GROUND = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
+
 MOST = 6  # pairs that a description lists
 
 

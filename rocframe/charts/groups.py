@@ -1,4 +1,4 @@
-"""Groups of a curve table → the words that a chart has for them, and for the areas under them."""
+"""Groups of a table: colors, panels and legends."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from rocframe.areas.under import auc_of, average_precision_of
-from rocframe.charts.names import legible, spelled
-from rocframe.errors import BrokenCurveError
-from rocframe.vocabulary import MODEL
+from rocframe.areas.area import auc_of, average_precision_of
+from rocframe.charts.labels import legible, spelled
+from rocframe.errors import (
+    BrokenCurveError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+)
+from rocframe.schemas import MODEL, as_names
+from rocframe.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import EllipsisType
 
     import polars as pl
 
     from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+
 
 MOST = 10  # values that a description lists
 
@@ -115,3 +123,46 @@ def summed_up(areas: Sequence[float] | None, kind: Kind) -> str:
 
 def _is_pr(kind: Kind) -> bool:
     return kind.name == "precision_recall"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels:
+    """The group column of each channel; the others only have lines of their own."""
+
+    color: str | None
+    facet: str | None
+
+
+def assigned(
+    by: Sequence[str],
+    columns: Sequence[str],
+    *,
+    color: str | EllipsisType | None,
+    facet: str | None,
+    detail: str | Sequence[str],
+) -> Channels:
+    """Check the channels that were asked for, and choose a column for the color if none was."""
+    given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
+    for argument, value in given:
+        if not (value is None or value is ... or isinstance(value, str)):
+            wrong, todo = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
+            raise OptionValueError.of(argument, value, wrong, todo)
+    plain = as_names(detail)
+    asked = [("detail", name) for name in plain]
+    asked += [("facet", facet)] if facet is not None else []
+    asked += [("color", color)] if isinstance(color, str) else []
+    for argument, name in asked:
+        if name in by:
+            continue
+        if name not in columns:
+            raise MissingColumnError.of(argument, name, by or columns)
+        groups = f"Its group columns are: {listed(by)}." if by else "It has no group columns."
+        raise OptionValueError.of(argument, name, "it is no group column of the table", groups)
+    for name in plain:
+        if [other for _, other in asked].count(name) > 1:
+            raise RepeatedNameError.of("detail", name, [other for _, other in asked])
+    if isinstance(color, str) or color is None:
+        return Channels(color=color, facet=facet)
+    left = [name for name in by if name not in (*plain, facet)]
+    chosen = MODEL if MODEL in left else next(iter(left), None)
+    return Channels(color=chosen, facet=facet)

@@ -1,25 +1,28 @@
-"""Tables with a number and its interval per group → one Altair chart of dots."""
+"""Charts of numbers with intervals, one row per group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.dots import HIGH, LOW, TOLD, WHY, Dots, drawn
-from rocframe.charts.numbers import finite, plain, said, said_p, why
-from rocframe.charts.rows import own_columns, rows_of
+import polars as pl
+
+from rocframe.charts.dot_plot import HIGH, LOW, TOLD, WHY, Dots, drawn, own_columns, rows_of
+from rocframe.charts.groups import Group
+from rocframe.charts.labels import finite, plain, said, said_p, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import altair as alt
-    import polars as pl
 
-    from rocframe.charts.asked import Asked
-    from rocframe.charts.rows import Rows
+    from rocframe.charts.chart import Asked
+    from rocframe.charts.dot_plot import Rows
     from rocframe.tables import Table
 
+
 MOST = 10  # rows that a description lists
+
 AREA = "Area under the ROC curve"
 
 
@@ -78,6 +81,7 @@ DRAWN = {
         references=(0.5,),
     ),
 }
+
 AREAS = {
     "auc": Drawn(title=AREA, axis="AUC", marks=("auc",), references=(0.5,)),
     "auc_of_mean": Drawn(
@@ -201,3 +205,70 @@ def _row_said(record: dict[str, Any], how: Drawn) -> str:
             f", {'adjusted p' if record[TOLD].startswith('<') else 'adjusted p ='} {record[TOLD]}"
         )
     return text
+
+
+SHORT = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
+
+
+def comparison_chart(
+    table: pl.DataFrame, found: Table, asked: Asked
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the difference of each pair of models, its interval and its p-value."""
+    right = own_columns(table, found.by)
+    area = next((name for name in right[2:] if name.endswith("_a")), "area").removesuffix("_a")
+    first, second = _models(table)
+    pairs = [f"{a} − {b}" for a, b in zip(first, second, strict=True)]
+    rows = rows_of(
+        table,
+        found.by,
+        color=None if asked.color is ... else asked.color,
+        facet=asked.facet,
+        parts={"models": pairs},
+    )
+    how = Drawn(
+        title=f"Differences of {SHORT.get(area, area)}",
+        axis=f"Difference of {SHORT.get(area, area)}",
+        marks=("difference",),
+        references=(0.0,),
+        tests=True,
+    )
+    return charted(table, rows, how, right[2:])
+
+
+def _models(table: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the names of both models of each row, spelled alike."""
+    both = pl.concat([table.get_column(name).alias("model") for name in ("model_a", "model_b")])
+    texts = Group.of(both).texts
+    return texts[: table.height], texts[table.height :]
+
+
+def metric_chart(
+    table: pl.DataFrame, found: Table, asked: Asked
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a dot and an interval for each metric; metrics of several ranges have panels."""
+    names = _metrics(table)
+    spread = [table.get_column(name) for name in ("estimate", "lower", "upper")]
+    apart = len(set(names)) > 1 and any(
+        not 0 <= value <= 1 for part in spread for value in finite(plain(part))
+    )
+    rows = rows_of(
+        table,
+        found.by,
+        color=asked.color,
+        facet=asked.facet,
+        parts={"metric": names},
+        apart=apart,
+    )
+    one = names[0] if len(set(names)) == 1 else "Estimate"
+    how = Drawn(title="Metrics", axis=one, marks=("estimate",))
+    told = [name for name in own_columns(table, found.by) if name != "metric"]
+    return charted(table, rows, how, told, free=apart)
+
+
+def _metrics(table: pl.DataFrame) -> list[str]:
+    """Return what each row of a table of metrics shows, and where."""
+    parts = (table.get_column(name) for name in ("metric", "at", "value"))
+    return [
+        metric if at is None else f"{metric} at {at} {value:.4g}"
+        for metric, at, value in zip(*(part.to_list() for part in parts), strict=True)
+    ]

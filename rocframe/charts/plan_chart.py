@@ -7,34 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.frame import framed, held, side_of
-from rocframe.charts.names import not_drawn
-from rocframe.charts.numbers import domain_of, finite, plain, said
-from rocframe.charts.palette import CHANCE, COLORS, GRID, color_scale
-from rocframe.charts.rows import JOINT
-from rocframe.charts.tooltips import columns_told
-from rocframe.vocabulary import PLAN
+from rocframe.charts.curve_layers import framed, held, side_of
+from rocframe.charts.dot_plot import JOINT
+from rocframe.charts.labels import columns_told, domain_of, finite, not_drawn, plain, said
+from rocframe.charts.style import CHANCE, COLORS, GRID, color_scale
+from rocframe.schemas import PLAN
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rocframe.charts.asked import Asked
+    from rocframe.charts.chart import Asked
     from rocframe.tables import Table
 
+
 FEW, MOST = 3, 10  # rows that a subtitle and a description list
+
 WIDE = 100  # times the least: from there on numbers of rows are told apart on a logarithmic axis
+
 # What tells lines apart.
 ASKED = (
     *("auc", "null", "auc_b", "correlation", "alpha", "alternative", "variance", "se_at"),
     *("target", "ratio", "n_neg"),
 )
+
 TITLES = {
     "n_pos": "Positives",
     "n_neg": "Negatives",
     "difference": "Difference of AUC",
     "power": "Power",
 }
+
 RATIO = {"ratio", "n_neg"}
+
 LINE = "line"
 
 

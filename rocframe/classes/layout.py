@@ -1,26 +1,41 @@
-"""A many-class table → its columns under private names, checked: what both verbs start from."""
+"""Columns of a many-class table, checked and renamed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
-from rocframe.classes.checks import binary_labels, exact_floats, known_labels, labels_with_rows
-from rocframe.classes.riders import ID, read_riders
-from rocframe.classes.scores import read_scores, roots_of
-from rocframe.classes.values import as_classes, comparable, labels_by_class
-from rocframe.errors import ColumnTypeError, LabelError, OptionValueError
+from rocframe.classes.inputs import (
+    as_classes,
+    binary_labels,
+    comparable,
+    exact_floats,
+    known_labels,
+    labels_by_class,
+    labels_with_rows,
+    read_scores,
+    roots_of,
+)
+from rocframe.errors import (
+    ColumnTypeError,
+    LabelError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+)
 from rocframe.frames import column, private_names
-from rocframe.predictions import TYPE_CHECKS, Column, resolved
+from rocframe.inputs.roles import TYPE_CHECKS, Column, columns_made, resolved
+from rocframe.options import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    from rocframe.classes.riders import Keep
-    from rocframe.classes.scores import Classes, ClassScores, Scores
+    from rocframe.classes.inputs import Classes, ClassScores, Scores
+
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
 
@@ -212,3 +227,123 @@ def _checked(
     if dtype == classes.dtype or dtype.is_numeric():
         return [checked]
     return [checked.cast(pl.String).cast(classes.dtype, strict=False)]
+
+
+ID = "id"
+
+Keep: TypeAlias = str | Sequence[str] | pl.Expr | None
+
+
+def read_riders(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    *,
+    keep: Keep,
+    id: str | Sequence[str] | None,  # noqa: A002 - it is called so in the table
+    used: Iterable[str],
+    table: Sequence[str],
+) -> tuple[list[str], list[str] | None]:
+    """Return the names of the columns kept, and of those that name instances, if given.
+
+    `used` are the columns that labels and scores are made of, `table` those that will be made.
+    """
+    ids = None if id is None else _names(plan, schema, "id", id)
+    taken = {*used, *(ids or ())}
+    if keep is None:
+        kept = [name for name in schema if name not in taken]
+    else:
+        kept = [name for name in _names(plan, schema, "keep", keep) if name not in (ids or ())]
+    if ids is None and ID in kept:
+        raise OptionValueError.of(
+            "id",
+            None,
+            "the table gets a column 'id' that tells instances apart, and has one already",
+            'Say id="id" if that column tells them apart, or keep=[…] without it if not.',
+        )
+    for argument, names in (("id", ids or []), ("keep", kept)):
+        for name in names:
+            if name in table:
+                raise RepeatedNameError.rides(argument, name, table)
+    return kept, ids
+
+
+def _names(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, given: str | Sequence[str] | pl.Expr
+) -> list[str]:
+    if isinstance(given, pl.Expr):
+        if not cs.is_selector(given):
+            wrong = "columns ride along as they are"
+            raise OptionValueError.of(argument, given, wrong, "Give names, or a selector.")
+        return columns_made(plan, schema, argument, given).names()
+    single = isinstance(given, str) or not hasattr(given, "__iter__")
+    names: list[Any] = [given] if single else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            wrong = "columns are given by name"
+            raise OptionValueError.of(argument, name, wrong, f'Say {argument}=["model", "fold"].')
+        if name not in schema:
+            raise MissingColumnError.of(argument, name, schema)
+        if names.count(name) > 1:
+            raise RepeatedNameError.of(argument, name, names)
+    return names
+
+
+Relative = Literal["difference", "ratio"]
+
+
+def as_rank(margin: bool | int, classes: int | None) -> int:
+    """Read `margin`: which of the best other scores is subtracted; 0 for none."""
+    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin, say=3)
+    if rank and classes == 1:
+        wrong = "there is one class, and no score of another to take away"
+        raise OptionValueError.of("margin", margin, wrong, "Leave it out.")
+    if classes is not None and rank >= classes:
+        raise OptionValueError.of(
+            "margin",
+            margin,
+            f"with {classes} classes each has {classes - 1} others",
+            "Give True for the best of the others, or a smaller number.",
+        )
+    return rank
+
+
+def best_scores(scores: Sequence[pl.Expr], rank: int) -> tuple[pl.Expr, pl.Expr]:
+    """Return the scores of a row at this rank and the next; null if any score is missing."""
+    # Of many columns polars makes arrays a dozen times as fast as lists.
+    order = pl.concat_arr(*scores).arr.sort(descending=True)
+    some = ~pl.any_horizontal(score.is_null() for score in scores)
+    at, after = (order.arr.get(place) for place in (rank - 1, rank))
+    return pl.when(some).then(at), pl.when(some).then(after)
+
+
+def best_scores_over(score: pl.Expr, ids: Sequence[pl.Expr], rank: int) -> tuple[pl.Expr, pl.Expr]:
+    """Return the same where an instance has a row for each class."""
+    order = score.sort(descending=True)
+    some = ~score.is_null().any()
+    at, after = (order.get(place, null_on_oob=True) for place in (rank - 1, rank))
+    return pl.when(some.over(*ids)).then(at.over(*ids)), pl.when(some.over(*ids)).then(
+        after.over(*ids)
+    )
+
+
+def above(score: pl.Expr, at: pl.Expr, after: pl.Expr) -> pl.Expr:
+    """Return how far a score lies above the others: above that at the rank among them.
+
+    Without a score that is one of the best, what was next to them is.
+    """
+    return difference(score, pl.when(score >= at).then(after).otherwise(at))
+
+
+def difference(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Subtract scores; equal ones differ by 0, infinite ones too."""
+    return pl.when(one == other).then(pl.lit(0).cast(pl.Float32)).otherwise(one - other)
+
+
+def relative_to(one: pl.Expr, other: pl.Expr, relative: Relative | None) -> pl.Expr:
+    """Set the score of one class against that of another."""
+    if relative is None:
+        return one
+    if relative == "difference":
+        return difference(one, other)
+    ratio = one / other
+    return pl.when(~ratio.is_nan()).then(ratio)

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from rocframe.classes.coded import Given, coded
-from rocframe.classes.scores import read_scores
-from rocframe.classes.values import as_classes
+import numpy as np
+import polars as pl
+
+from rocframe.classes.class_areas import LARGEST, Average, Rows, grouped_areas, influences, skewness
+from rocframe.classes.encoding import Given, Used, coded, numbered_groups
+from rocframe.classes.inputs import as_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.frames import like, planned, through_node
+from rocframe.inference.bootstrap import limits_of, same
+from rocframe.inference.confidence import Confidence
+from rocframe.inputs.cases import State, read
+from rocframe.kernel.exact import scaled
+from rocframe.kernel.groups import Groups
+from rocframe.kernel.resample import Urn, stream_keys
+from rocframe.kernel.scan import BLOCK
+from rocframe.kernel.threads import spread
 from rocframe.options import check_choice
-from rocframe.vocabulary import multiclass_auc_schema
+from rocframe.schemas import multiclass_auc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.classes.scores import Classes, ClassScores
+    from rocframe.classes.inputs import Classes, ClassScores
     from rocframe.frames import FrameT
-    from rocframe.predictions import By, Column, Count, Missing
+    from rocframe.inputs.roles import Bound, By, Column, Count, Missing
 
-Average = Literal["hand_till", "macro", "weighted", "micro"]
+
 Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 
 
@@ -50,46 +61,48 @@ def multiclass_auc(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the class of each row.
-    scores
-        Score of each class; higher means more of that class. A mapping from classes to columns or
-        expressions; a list of columns or a selector, if columns are named like the classes; or one
-        column of lists or arrays, with `classes`.
-    by
-        Group columns: one name or several. A null key is a group.
-    classes
-        For lists the classes, in the order of the lists.
-    average
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class of each row.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. A mapping from classes to columns or
+        expressions; a list of columns or a selector if the columns are named like the classes; or
+        one column of lists or arrays together with `classes`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    classes : sequence, default None
+        For lists: the classes, in the order of the lists.
+    average : str or sequence of str, optional
         One or several of `"hand_till"`, M: the mean over ordered pairs of classes, each class
-        against each other; `"macro"`: the mean over classes, each against all others;
-        `"weighted"`: the same weighted by how frequent a class is (Provost and Domingos);
-        `"micro"`: the area of all scores of all classes in one ranking.
-    ci
+        against each other; `"macro"`: the mean over classes, each against all others; `"weighted"`:
+        the same weighted by how frequent a class is (Provost and Domingos); `"micro"`: the area of
+        all scores of all classes in one ranking.
+    ci : str or None, default None
         Method of the interval: quantiles of resamples, `"bootstrap"`, or these turned about the
         estimate, `"bootstrap_basic"`, or corrected for bias and skewness, `"bootstrap_bca"`; None
         for no interval.
-    level
-        Share of intervals that cover, between 0 and 1.
-    n_boot
-        How many resamples the bootstrap draws.
-    seed
-        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
-        depends on the seed and its key only.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -162,8 +175,6 @@ def multiclass_auc(
     └───────────┴──────────┴────────────────┴─────┘
     """
     # numpy loads with the first area, not with the package.
-    from rocframe.inference.intervals import Confidence
-
     averages = _averages(average)
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
     columns = multiclass_auc_schema()
@@ -192,8 +203,6 @@ def multiclass_auc(
         bound = node.bound
 
         def run(frame: pl.DataFrame) -> pl.DataFrame:
-            from rocframe.classes.measured import measured
-
             codes = frame.get_column(node.code).to_numpy()
             table = measured(frame, bound, codes, averages, confidence)
             return table.rename(dict(zip(map(str, range(len(bound.by))), bound.by, strict=True)))
@@ -220,3 +229,144 @@ def _averages(average: Any) -> tuple[Average, ...]:
         todo = 'Name one, say average="hand_till".'
         raise OptionValueError.of("average", average, "it names no average", todo)
     return names
+
+
+Values: TypeAlias = "dict[Average, NDArray[np.float64]]"
+
+NUMBERS = ("se", "lower", "upper", "ci_level")
+
+FEW = 300  # rows of a group from which it is quicker to look at groups one by one
+
+
+def measured(
+    frame: pl.DataFrame,
+    bound: Bound,
+    codes: NDArray[np.int32],
+    averages: Sequence[Average],
+    confidence: Confidence,
+) -> pl.DataFrame:
+    """Return the keys of each group, then the columns of the table."""
+    every = list(read(frame, bound))
+    first, used = every[0], Used.of(every)
+    found = Groups.of(first.keys, len(codes))
+    groups, group = found.keys.height, numbered_groups(found.starts, found.order)
+    order = np.flatnonzero(used.used)
+    order = order[np.argsort(group[order] * len(every) + codes[order], kind="stable")]
+    rows = Rows(
+        code=codes,
+        scores=[cases.score for cases in every],
+        scored=[None if cases.state is None else cases.state != State.UNSCORED for cases in every],
+        count=used.count,
+        weight=None if first.weight is None else scaled(first.weight)[0],
+        cluster=first.cluster,
+    ).take(order)
+    starts = np.searchsorted(group[order], np.arange(groups + 1))
+    n, n_classes = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    np.add.at(n, group[order], rows.count)
+    cells = np.unique(group[order] * len(every) + rows.code) // len(every)
+    np.add.at(n_classes, cells, 1)
+    areas = _areas(rows, starts, averages)
+    lines = {
+        "n": n,
+        "n_missing": used.n_missing(group, groups),
+        "n_classes": np.full(groups, len(every)),
+        "n_classes_used": n_classes,
+    }
+    notes = np.select([np.diff(starts) == 0, n_classes < 2], ["no_rows", "one_class"], "")
+    columns: dict[str, Any] = {
+        "average": [*averages] * groups,
+        **{name: np.repeat(values, len(averages)) for name, values in lines.items()},
+        "auc": np.stack([areas[name] for name in averages], axis=1).ravel(),
+        "note": [note or None for note in np.repeat(notes, len(averages)).tolist()],
+        **{name: np.full(groups * len(averages), np.nan) for name in NUMBERS},
+        "ci_method": [None] * (groups * len(averages)),
+    }
+    if confidence.ci is not None:
+        keys = stream_keys(found.keys)
+        for i in np.flatnonzero(n_classes > 1).tolist():
+            own = rows.take(slice(starts[i], starts[i + 1])).merged()
+            places = range(i * len(averages), (i + 1) * len(averages))
+            area = dict(zip(averages, columns["auc"][places.start : places.stop], strict=True))
+            for place, line in zip(places, _intervals(own, area, confidence, keys[i]), strict=True):
+                for name, value in line.items():
+                    columns[name][place] = value
+    schema = multiclass_auc_schema()
+    table = found.keys[np.repeat(np.arange(groups), len(averages))]
+    table = table if found.keys.width else pl.DataFrame(height=len(averages))
+    return table.with_columns(
+        pl.Series(name, columns[name], dtype, nan_to_null=True) for name, dtype in schema.items()
+    )
+
+
+def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:
+    """Return the areas of each group; NaN with fewer than 2 classes."""
+    groups, size = len(starts) - 1, int(rows.count.sum())
+    exact = rows.weight is None and size * size * len(rows.scores) <= LARGEST
+    if exact and len(rows.code) < FEW * groups:
+        group = np.repeat(np.arange(groups), np.diff(starts))
+        return grouped_areas(rows, group, groups, averages)
+    found = {name: np.full(groups, np.nan) for name in averages}
+    for i in np.flatnonzero(np.diff(starts)):
+        own = rows.take(slice(starts[i], starts[i + 1]))
+        group_of = own.group
+        for name, area in group_of.areas(
+            own.mass[None, :], averages, group_of.classes(averages)
+        ).items():
+            found[name][i] = area[0]
+    return found
+
+
+def _intervals(
+    rows: Rows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
+) -> Iterator[dict[str, Any]]:
+    """Yield standard error, limits and note of each average of one group."""
+    values, redrawn = _replicates(rows, list(areas), confidence, key)
+    bca = confidence.ci == "bootstrap_bca"
+    influence = influences(rows, list(areas)) if bca else {}
+    for name, area in areas.items():
+        rising = np.sort(values[name])
+        if same(rising[0], rising[-1]):
+            yield {"ci_level": confidence.level, "note": "zero_variance"}
+            continue
+        a = skewness(rows, influence[name]) if bca else 0.0
+        lower, upper = np.clip(
+            limits_of(str(confidence.ci), confidence.level, area, rising, a), 0, 1
+        )
+        yield {
+            "ci_level": confidence.level,
+            "se": rising.std(ddof=1),
+            "lower": lower,
+            "upper": upper,
+            "ci_method": None if np.isnan(lower) else confidence.ci,
+            "note": f"redrawn:{redrawn}" if redrawn else None,
+        }
+
+
+def _replicates(
+    rows: Rows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
+) -> tuple[Values, int]:
+    """Return the averages of resamples of whole rows, and how many were drawn again."""
+    group, urn, unit = rows.group, Urn.of(rows.count), None
+    if rows.cluster is not None:
+        clusters, unit = np.unique(rows.cluster, return_inverse=True)
+        urn = Urn.of(np.ones(len(clusters), np.int64))
+    classes = list(group.classes(averages))
+    size = max(1, BLOCK // max(urn.size, len(rows.code)))
+    firsts = range(0, confidence.n_boot, size)
+
+    def batch(place: int) -> tuple[Values, int]:
+        stream = confidence.seed.stream(key, place)
+        length = min(size, confidence.n_boot - firsts[place])
+        counts = np.zeros((length, len(rows.code)), np.int64)
+        wanted, redrawn = np.arange(length), 0
+        while len(wanted):
+            drawn = urn.draw(stream, np.full(len(wanted), urn.total))
+            counts[wanted] = drawn if unit is None else drawn[:, unit] * rows.count
+            wanted = wanted[group.present(counts[wanted]) < 2]
+            redrawn += len(wanted)
+        mass = counts if rows.weight is None else counts * rows.weight
+        return group.areas(mass, averages, classes), redrawn
+
+    done = spread(batch, range(len(firsts)))
+    values = {name: np.concatenate([part[0][name] for part in done]) for name in averages}
+    return values, sum(part[1] for part in done)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
-from rocframe.classes.checks import few_classes, once
-from rocframe.classes.layout import Given, lay_out
-from rocframe.classes.margin import Relative, relative_to
+from rocframe.classes.inputs import few_classes, once
+from rocframe.classes.layout import Given, Relative, lay_out, relative_to
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, private_names
 from rocframe.options import check_choice, whole
@@ -16,10 +15,10 @@ from rocframe.options import check_choice, whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.classes.layout import ClassLabels, Layout
-    from rocframe.classes.riders import Keep
-    from rocframe.classes.scores import Classes, ClassScores
+    from rocframe.classes.inputs import Classes, ClassScores
+    from rocframe.classes.layout import ClassLabels, Keep, Layout
     from rocframe.frames import FrameT
+
 
 TABLE = ("class_a", "class_b", "label", "score")
 
@@ -44,31 +43,31 @@ def one_vs_one(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the class of each row.
-    scores
-        Score of each class; higher means more of that class. A mapping from classes to columns or
-        expressions; a list of columns or a selector, if columns are named like the classes; or one
-        column of lists or arrays, with `classes`. Where each row is an instance and a class, the
-        one column of scores, with `classes` and `id`. Scores need not add up to 1.
-    classes
-        For lists the classes, in the order of the lists. Where each row is an instance and a
-        class, the name of the column that has the class.
-    id
-        Columns that tell instances apart, one name or several; they ride along. None numbers the
-        rows of the table in a new column `id`.
-    keep
-        Columns that ride along, such as groups, weights and counts: names, or a selector. None
-        keeps all that labels and scores are not made of.
-    relative
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class of each row.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. A mapping from classes to columns or
+        expressions; a list of columns or a selector if the columns are named like the classes; or
+        one column of lists or arrays together with `classes`. If each row is an instance and a
+        class, the column of scores, together with `classes` and `id`. Scores need not sum to 1.
+    classes : sequence or str, default None
+        For lists: the classes, in the order of the lists. If each row is an instance and a class:
+        the name of the column with the class.
+    id : str or sequence of str, default None
+        Columns that identify instances; the result has them too. None: the rows are numbered in a
+        new column `id`.
+    keep : str, sequence of str or selector, default None
+        Columns to keep in the result, such as groups, weights and counts. None: all columns that
+        are neither labels nor scores.
+    relative : {"difference", "ratio"}, default None
         `"difference"` takes the score of `class_b` away from that of `class_a`, `"ratio"` divides
         by it, which is for scores that are not negative. Pairs then say the same both ways round.
-    max_pairs
-        Most ordered pairs of classes to go ahead with, c·(c - 1) of c classes; None for no limit.
-        A row with a label becomes 2·(c - 1) rows. Classes are counted before anything is made;
-        where each row is an instance and a class, when the rows are there.
+    max_pairs : int or None, default 10000
+        Most ordered pairs of classes to go ahead with, c·(c - 1) of c classes; None for no limit. A
+        row with a label becomes 2·(c - 1) rows. Classes are counted before anything is made; where
+        each row is an instance and a class, when the rows are there.
 
     Returns
     -------

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.classes.checks import once
-from rocframe.classes.layout import Given, lay_out
-from rocframe.classes.margin import above, as_rank, best_scores, best_scores_over
+from rocframe.classes.inputs import once
+from rocframe.classes.layout import Given, above, as_rank, best_scores, best_scores_over, lay_out
 from rocframe.frames import column, like, planned, private_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.classes.layout import ClassLabels, Layout
-    from rocframe.classes.riders import Keep
-    from rocframe.classes.scores import Classes, ClassScores
+    from rocframe.classes.inputs import Classes, ClassScores
+    from rocframe.classes.layout import ClassLabels, Keep, Layout
     from rocframe.frames import FrameT
+
 
 TABLE = ("class", "label", "score")
 
@@ -40,26 +39,26 @@ def one_vs_rest(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the class of each row. Where a row can be of several classes at
-        once, a mapping from each class to a column that is Boolean, or 0 and 1.
-    scores
-        Score of each class; higher means more of that class. A mapping from classes to columns or
-        expressions; a list of columns or a selector, if columns are named like the classes; or one
-        column of lists or arrays, with `classes`. Where each row is an instance and a class, the
-        one column of scores, with `classes` and `id`. Scores need not add up to 1.
-    classes
-        For lists the classes, in the order of the lists. Where each row is an instance and a
-        class, the name of the column that has the class.
-    id
-        Columns that tell instances apart, one name or several; they ride along. None numbers the
-        rows of the table in a new column `id`.
-    keep
-        Columns that ride along, such as groups, weights and counts: names, or a selector. None
-        keeps all that labels and scores are not made of.
-    margin
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str, Expr or mapping
+        Column or expression with the true class of each row. If a row can belong to several classes
+        at once: a mapping from each class to a column that is Boolean or 0/1.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. A mapping from classes to columns or
+        expressions; a list of columns or a selector if the columns are named like the classes; or
+        one column of lists or arrays together with `classes`. If each row is an instance and a
+        class, the column of scores, together with `classes` and `id`. Scores need not sum to 1.
+    classes : sequence or str, default None
+        For lists: the classes, in the order of the lists. If each row is an instance and a class:
+        the name of the column with the class.
+    id : str or sequence of str, default None
+        Columns that identify instances; the result has them too. None: the rows are numbered in a
+        new column `id`.
+    keep : str, sequence of str or selector, default None
+        Columns to keep in the result, such as groups, weights and counts. None: all columns that
+        are neither labels nor scores.
+    margin : bool or int, default False
         True subtracts from each score the best score of the other classes, so that scores of at
         least 0 are those of the best class. A whole number k subtracts the k-th best of the other
         classes: at least 0 are the best k.

@@ -1,1 +1,1 @@
-"""Predictions of several models → how their areas differ, group by group."""
+"""Comparisons of models."""

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
 
-from rocframe.predictions import Roles
-from rocframe.vocabulary import MODEL, covariance_schema
+import numpy as np
+import polars as pl
+
+from rocframe.areas.partial import Part
+from rocframe.comparisons.model_areas import areas_of, batches
+from rocframe.comparisons.model_pairs import Measure, pair_notes
+from rocframe.comparisons.pairing import Pairing, compared_by, read_instances
+from rocframe.errors import OptionValueError
+from rocframe.inference.p_values import adjusted
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import Groups
+from rocframe.kernel.threads import spread
+from rocframe.schemas import MODEL, contrast_schema, covariance_schema
+from rocframe.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rocframe.areas.part import Range
-    from rocframe.comparisons.pairing import Unmatched
+    from numpy.typing import NDArray
+
+    from rocframe.areas.partial import Range
+    from rocframe.comparisons.model_areas import Areas
+    from rocframe.comparisons.pairing import BoundPairs, Unmatched
     from rocframe.frames import FrameT
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inference.p_values import Adjust
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
 def auc_covariance(
@@ -42,44 +59,50 @@ def auc_covariance(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-    between
-        Column that says whose prediction a row is, where models stand one below the other.
-    id
-        Column, or several, naming the instance that a row is about: what rows of different models
-        share. It is there once for each model and group, in any order of rows.
-    by
-        Group columns: one name or several. A null key is a group.
-    fpr
-        Range of the false positive rate, say `(0, 0.1)`: the integral of TPR over it.
-    tpr
-        Range of the true positive rate, say `(0.9, 1)`: the integral of 1 - FPR over it.
-    standardize
-        `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
-    unmatched
-        What becomes of rows that only some of the models have: `"raise"` an error, or `"drop"`
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    between : str, default MODEL
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    fpr : (float, float), default None
+        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        TPR over this range.
+    tpr : (float, float), default None
+        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        FPR over this range.
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
         them and count them in `note`.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -140,12 +163,6 @@ def auc_covariance(
     └─────────┴─────────┴────────────┴───────┴───────┘
     """
     # numpy and scipy load with the first comparison, not with the package.
-    from rocframe.areas.part import Part
-    from rocframe.comparisons.measure import Measure
-    from rocframe.comparisons.pairing import Pairing
-    from rocframe.comparisons.plan import compared_by
-    from rocframe.comparisons.together import covariance_table
-
     roles = Roles(
         label=label,
         score=score,
@@ -167,3 +184,192 @@ def auc_covariance(
         anchor="n_pos",
         apart=True,
     )
+
+
+def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -> pl.DataFrame:
+    """Return a row for each two models of each group, in both orders and with themselves."""
+    instances = read_instances(frame, pairs)
+    groups = Groups.of(instances.keys, len(instances.negative))
+    schema = covariance_schema(instances.models.dtype, measure.name)
+    parts: list[pl.DataFrame] = []
+    for batch in batches(instances, groups, pairs.pairing, together=True):
+        areas = areas_of(instances, batch, measure.part)
+        matrix = measure.slope**2 * covariances(spreads(areas))
+        size = len(batch.models)
+        a, b = (at.ravel() for at in np.indices((size, size)))
+        area = measure.shown(np.array(areas.area)).T
+        variances = np.diagonal(matrix, axis1=1, axis2=2)
+        flat = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])
+        notes = pair_notes(areas.units, flat, batch.unmatched)
+        columns: dict[str, Any] = {
+            "model_a": np.tile(np.array(batch.models)[a], len(area)),
+            "model_b": np.tile(np.array(batch.models)[b], len(area)),
+            "n_pos": np.repeat(areas.n_pos, size**2),
+            "n_neg": np.repeat(areas.n_neg, size**2),
+            f"{measure.name}_a": area[:, a].ravel(),
+            f"{measure.name}_b": area[:, b].ravel(),
+            "covariance": matrix[:, a, b].ravel(),
+            "correlation": correlations(matrix)[:, a, b].ravel(),
+            "note": np.repeat(notes, size**2).tolist(),
+        }
+        parts.append(
+            pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
+                pl.Series(
+                    name,
+                    columns[name],
+                    pl.Int64 if name.startswith("model") else dtype,
+                    nan_to_null=True,
+                )
+                for name, dtype in schema.items()
+            )
+        )
+    if not parts:
+        return groups.keys[:0].with_columns(
+            pl.Series(name, [], dtype) for name, dtype in schema.items()
+        )
+    whole = pl.concat(parts).sort("group", "model_a", "model_b")
+    keys = groups.keys[whole.get_column("group")]
+    models = (
+        instances.models[whole.get_column(name)].alias(name) for name in ("model_a", "model_b")
+    )
+    return pl.concat([keys, whole.drop("group").with_columns(models)], how="horizontal")
+
+
+def contrast_table(
+    frame: pl.DataFrame,
+    pairs: BoundPairs,
+    measure: Measure,
+    coefficients: Sequence[Mapping[Any, float]] | None,
+    adjust: Adjust | None,
+) -> pl.DataFrame:
+    """Return a row for each group: the test that a contrast of its models' areas is 0."""
+    from scipy.special import chdtrc
+
+    instances = read_instances(frame, pairs)
+    groups = Groups.of(instances.keys, len(instances.negative))
+    length = len(groups.starts) - 1
+    models, rows = np.zeros(length, np.int64), np.zeros(length, np.int64)
+    statistic, df = np.full(length, np.nan), np.full(length, np.nan)
+    notes = np.full(length, "no_rows", object)
+    given = None if coefficients is None else _coefficients(coefficients, instances.models)
+    for batch in batches(instances, groups, pairs.pairing, together=True):
+        areas = areas_of(instances, batch, measure.part)
+        if given is None:
+            matrix = np.diff(np.eye(len(batch.models)), axis=0)
+            whole = len(batch.models) > 1
+        else:
+            matrix = given[:, list(batch.models)]
+            whole = not np.delete(given, batch.models, axis=1).any()
+        models[batch.groups] = len(batch.models)
+        rows[batch.groups] = areas.n_pos + areas.n_neg
+        variance = areas.variance(0)
+        notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
+        if not whole:
+            if given is not None:  # a model that has a coefficient has no rows here
+                notes[batch.groups] = "no_rows"
+            continue
+        found = chi_squared(matrix, np.array(areas.area).T, spreads(areas))
+        undefined = np.isnan(found[0]) & ~np.isnan(variance)
+        notes[batch.groups[undefined]] = "zero_variance"
+        statistic[batch.groups], df[batch.groups] = found
+    p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
+    columns: dict[str, Any] = {
+        "n_models": models,
+        "n_paired": rows,
+        "statistic": statistic,
+        "df": df,
+        "p_value": p_value,
+        "p_adjusted": adjusted(p_value, np.zeros(length, np.int64), adjust),
+        "test": np.full(length, "delong", object),
+        "note": notes.tolist(),
+    }
+    return groups.keys.with_columns(
+        pl.Series(name, columns[name], dtype, nan_to_null=True)
+        for name, dtype in contrast_schema().items()
+    )
+
+
+def _coefficients(given: Sequence[Mapping[Any, float]], models: pl.Series) -> NDArray[np.float64]:
+    """Return the coefficient of each model in each row of a contrast."""
+    known = models.to_list()
+    matrix = np.zeros((len(given), len(known)))
+    for row, coefficients in zip(matrix, given, strict=True):
+        for model, value in coefficients.items():
+            if not known:  # no rows say which models there are
+                continue
+            if model not in known:
+                raise OptionValueError.of(
+                    "coefficients", model, "there is no such model", f"There are: {listed(known)}."
+                )
+            row[known.index(model)] = value
+    return matrix
+
+
+ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
+
+
+def spreads(areas: Areas) -> NDArray[np.float64]:
+    """Return the variances of the differences of every two models' areas in each group.
+
+    On the diagonal stand the variances of the areas themselves.
+    """
+    models = len(areas.area)
+    found = np.empty((len(areas.n_pos), models, models))
+    for model, variance in enumerate(spread(areas.variance, range(models))):
+        found[:, model, model] = variance
+    pairs = list(combinations(range(models), 2))
+    for (a, b), apart in zip(pairs, spread(lambda pair: areas.variance(*pair), pairs), strict=True):
+        found[:, a, b] = found[:, b, a] = apart
+    return found
+
+
+def covariances(found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance matrices that these variances are of."""
+    own = np.diagonal(found, axis1=1, axis2=2)
+    matrix: NDArray[np.float64] = (own[:, :, None] + own[:, None, :] - found) / 2
+    places = np.arange(found.shape[1])
+    matrix[:, places, places] = own
+    return matrix
+
+
+def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations of covariance matrices; NaN where a variance is 0."""
+    sd = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)
+    found[np.isinf(found)] = np.nan
+    return found
+
+
+def chi_squared(
+    contrast: NDArray[np.float64], area: NDArray[np.float64], found: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the statistic of each group that all rows of a contrast are 0, and its degrees.
+
+    NaN where a row is not 0 though it shows no variance.
+    """
+    contrast = contrast / np.abs(contrast).max(axis=1, keepdims=True)
+    values = area @ contrast.T
+    spread_of = _variances(contrast, found)
+    statistic, df = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    for i in np.flatnonzero(np.isfinite(spread_of).all(axis=(1, 2))):
+        size, axes = np.linalg.eigh(spread_of[i])
+        along = axes.T @ values[i]
+        some = size > ROUNDING * max(float(size.max()), 0.0)
+        if (np.abs(along[~some]) > ROUNDING * np.abs(contrast).sum()).any():
+            continue
+        statistic[i], df[i] = (along[some] ** 2 / size[some]).sum(), some.sum()
+    return statistic, df
+
+
+def _variances(contrast: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance matrix of the rows of a contrast, from the variances of differences.
+
+    Rows add up to 0, so the areas' own variances play no part, and do not hide the much smaller
+    ones of differences.
+    """
+    places = np.arange(found.shape[1])
+    apart = found.copy()
+    apart[:, places, places] = 0
+    result: NDArray[np.float64] = contrast @ apart @ contrast.T / -2
+    return result

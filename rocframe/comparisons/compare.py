@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
-from rocframe.predictions import Roles
-from rocframe.vocabulary import MODEL, comparison_schema
+import polars as pl
+
+from rocframe.comparisons.delong import Apart, paired, unpaired
+from rocframe.comparisons.model_areas import batches
+from rocframe.comparisons.model_pairs import Family, Measure, Question, comparison_table
+from rocframe.comparisons.pairing import Pairing, cases_of_models, compared_by, read_instances
+from rocframe.comparisons.resampling import permuted, resampled
+from rocframe.errors import OptionValueError
+from rocframe.inference.confidence import as_level, as_resamples
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import Groups
+from rocframe.kernel.resample import Draws, Seed, stream_keys
+from rocframe.options import check_choice, whole
+from rocframe.schemas import MODEL, comparison_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.comparisons.compared import Method
-    from rocframe.comparisons.measure import Place
-    from rocframe.comparisons.pairing import Unmatched
-    from rocframe.comparisons.table import Whole
+    from rocframe.comparisons.model_areas import Batch
+    from rocframe.comparisons.model_pairs import Comparison, Place, Whole
+    from rocframe.comparisons.pairing import BoundPairs, Instances, Unmatched
     from rocframe.frames import FrameT
-    from rocframe.inference.adjust import Adjust
-    from rocframe.inference.p_values import Alternative
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
 def compare(
@@ -57,74 +68,79 @@ def compare(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-    between
-        Column that says whose prediction a row is, where models stand one below the other.
-    id
-        Column, or several, naming the instance that a row is about: what rows of different models
-        share. It is there once for each model and group, in any order of rows.
-    by
-        Group columns: one name or several. A null key is a group.
-    baseline
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    between : str, default MODEL
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    baseline : str, default None
         The model that all others are compared with; without it every two are.
-    method
+    method : str, default "delong"
         `"delong"`, from the variance of the difference on the same rows; `"delong_unpaired"`, for
-        models that scored rows of their own: a t with Welch's degrees of freedom;
-        `"bootstrap"`, of the same rows for both models, classes apart; `"permutation"`, which
-        exchanges the ranks that the two gave; `"venkatraman"`, the same for whole curves: they may
-        differ though their areas do not.
-    fpr
+        models that scored rows of their own: a t with Welch's degrees of freedom; `"bootstrap"`, of
+        the same rows for both models, classes apart; `"permutation"`, which exchanges the ranks
+        that the two gave; `"venkatraman"`, the same for whole curves: they may differ though their
+        areas do not.
+    fpr : float or (float, float), default None
         Range of the false positive rate, say `(0, 0.1)`, to compare partial areas over; or one
         false positive rate at which to compare true positive rates, by bootstrap.
-    tpr
+    tpr : float or (float, float), default None
         Range of the true positive rate, or one at which to compare false positive rates.
-    standardize
-        `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
-    margin
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+    margin : float, default None
         Tests non-inferiority, one-sided: whether `b` is worse than `a`, which `baseline` has to
         name, by less than this. A p-value below 0.05 goes with limits of `level=0.9`.
-    alternative
+    alternative : {"two-sided", "greater", "less"}, default "two-sided"
         `"two-sided"`, or `"greater"` or `"less"`: that `a` has the larger, or smaller, number.
-    level
-        Share of intervals that cover, between 0 and 1.
-    adjust
-        How p-values are adjusted for how many there are in a family: `"holm"`, the chance of any
-        false claim; `"bh"` (Benjamini and Hochberg), the share of false ones among the claims;
-        None for not at all.
-    family
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of a family of tests: `"holm"` controls the probability of at
+        least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections. None: no adjustment.
+    family : {"group", "all"}, default "group"
         What one family of tests is: the pairs of a `"group"`, or `"all"` rows of the result.
-    unmatched
-        What becomes of rows that only one of two models has: `"raise"` an error, or `"drop"` them
-        and count them in `note`.
-    n_boot
-        How many resamples the bootstrap draws.
-    n_perm
-        How many exchanges of ranks are drawn. A group with no more of them than that has an exact
-        p-value, from all; in any other the smallest p-value there can be is 1 / (1 + n_perm).
-    seed
-        Whole number from 0 that fixes what is drawn; None draws anew each time. What a group draws
-        depends on the seed and its key only.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
+        them and count them in `note`.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    n_perm : int, default 2000
+        Number of random permutations. If a group has at most this many permutations, all of them
+        are used and its p-value is exact. Otherwise the smallest possible p-value is 1 / (1 +
+        n_perm).
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -205,10 +221,6 @@ def compare(
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     """
     # numpy and scipy load with the first comparison, not with the package.
-    from rocframe.comparisons.compared import Plan, compared
-    from rocframe.comparisons.pairing import Pairing
-    from rocframe.comparisons.plan import compared_by
-
     roles = Roles(
         label=label,
         score=score,
@@ -248,3 +260,172 @@ def compare(
         # A baseline is looked for among all models, whichever groups they are in.
         apart=family == "group" and baseline is None,
     )
+
+
+Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
+
+RANGE = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
+
+EXCHANGING = ("permutation", "venkatraman")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What is asked: of which pairs, about what, and by which method."""
+
+    method: Method
+    measure: Measure
+    question: Question
+    family: Family
+    n_drawn: int
+    seed: Seed
+
+    @classmethod
+    def of(
+        cls,
+        method: Method,
+        *,
+        fpr: Place | None,
+        tpr: Place | None,
+        standardize: str | None,
+        margin: float | None,
+        alternative: Alternative,
+        level: float,
+        baseline: object,
+        adjust: Adjust | None,
+        family: Whole,
+        n_boot: int,
+        n_perm: int,
+        seed: int | None,
+    ) -> Plan:
+        """Check the options."""
+        check_choice("method", method, get_args(Method))
+        level = as_level(level)
+        measure = Measure.of(fpr, tpr, standardize)
+        resamples = as_resamples("n_boot", n_boot)
+        whole("n_perm", n_perm)
+        return cls(
+            method=method,
+            measure=measure,
+            question=Question.of(margin, alternative, level, falling=measure.name == "fpr"),
+            family=Family.of(baseline, adjust, family),
+            n_drawn=whole("n_perm", n_perm) if method in EXCHANGING else resamples,
+            seed=Seed.of(seed),
+        )
+
+    def check(self, roles: Roles) -> None:
+        """Check that the method can answer what is asked, of rows such as these."""
+        method, measure = self.method, self.measure
+        if measure.at is not None and method != "bootstrap":
+            area = (
+                f", or give the range of a partial area, say {measure.at[0]}={RANGE[measure.at[0]]}"
+            )
+            raise OptionValueError.of(
+                measure.at[0],
+                measure.at[1],
+                f"method={method!r} compares areas, not rates",
+                f'Say method="bootstrap"{"" if method in EXCHANGING else area}.',
+            )
+        if method in EXCHANGING:
+            if measure.part is not None:
+                raise OptionValueError.of(
+                    measure.part.rate,
+                    (measure.part.a, measure.part.b),
+                    f"method={method!r} has no partial areas",
+                    'Say method="delong" or method="bootstrap" for these.',
+                )
+            for name, given in (("weight", roles.weight), ("count", roles.count)):
+                if given is not None and given is not ...:
+                    raise OptionValueError.of(
+                        name,
+                        given,
+                        f"method={method!r} exchanges single rows that weigh the same",
+                        'Say method="delong" or method="bootstrap", which take it.',
+                    )
+            if self.question.margin:
+                raise OptionValueError.of(
+                    "margin",
+                    abs(self.question.null),
+                    f"method={method!r} tests that there is no difference",
+                    'Say method="delong" or method="bootstrap".',
+                )
+        if method == "venkatraman" and self.question.alternative != "two-sided":
+            raise OptionValueError.of(
+                "alternative",
+                self.question.alternative,
+                "whole curves differ to no side",
+                'Leave it out, or say method="permutation" for areas.',
+            )
+        if self.question.margin and self.family.baseline is None:
+            raise OptionValueError.of(
+                "margin",
+                abs(self.question.null),
+                "which model the others shall not be worse than is not said",
+                'Name it, say baseline="old".',
+            )
+        if method == "delong_unpaired" and roles.cluster is not None:
+            raise OptionValueError.of(
+                "cluster",
+                roles.cluster,
+                "rows that are not paired are taken to be independent",
+                'Pair them: say method="delong" with id=.',
+            )
+
+
+def compared(frame: pl.DataFrame, pairs: BoundPairs, plan: Plan) -> pl.DataFrame:
+    """Compare the models of a collected frame in each of its groups."""
+    find = _unpaired if plan.method == "delong_unpaired" else _paired
+    models, keys, found = find(frame, pairs, plan)
+    return comparison_table(
+        found,
+        keys,
+        models,
+        plan.family,
+        area=plan.measure.name,
+        test=plan.method,
+        level=None if plan.method in EXCHANGING else plan.question.level,
+    )
+
+
+def _paired(
+    frame: pl.DataFrame, pairs: BoundPairs, plan: Plan
+) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
+    instances = read_instances(frame, pairs)
+    plan.family.check(instances.models)
+    groups = Groups.of(instances.keys, len(instances.negative))
+    found: list[Comparison] = []
+    for batch in batches(instances, groups, pairs.pairing):
+        some = plan.family.pairs(batch.models, instances.models)
+        if not some:
+            continue
+        found += _by_method(instances, batch, some, plan, groups.keys)
+    return instances.models, groups.keys, found
+
+
+def _by_method(
+    instances: Instances,
+    batch: Batch,
+    pairs: Sequence[tuple[int, int]],
+    plan: Plan,
+    keys: pl.DataFrame,
+) -> list[Comparison]:
+    if plan.method == "delong":
+        return paired(instances, batch, pairs, plan.question, plan.measure)
+    draws = Draws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
+    if plan.method == "bootstrap":
+        return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
+    curves = plan.method == "venkatraman"
+    return permuted(instances, batch, pairs, plan.question, draws, curves=curves)
+
+
+def _unpaired(
+    frame: pl.DataFrame, pairs: BoundPairs, plan: Plan
+) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
+    models, every = cases_of_models(frame, pairs)
+    plan.family.check(models)
+    schema = {str(i): dtype for i, dtype in enumerate(pairs.bound.keys.values())}
+    keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in every)])
+    keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
+    apart = [Apart.of(cases, keys, plan.measure.part) for cases in every]
+    some = plan.family.pairs(range(len(models)), models)
+    return models, keys, list(unpaired(apart, some, plan.question, plan.measure))

@@ -6,21 +6,27 @@ from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
+from rocframe.areas.partial import Part
+from rocframe.comparisons.auc_covariance import contrast_table
+from rocframe.comparisons.model_pairs import Measure
+from rocframe.comparisons.pairing import Pairing, compared_by
 from rocframe.errors import OptionValueError
+from rocframe.inference.p_values import check_adjust
+from rocframe.inputs.roles import Roles
 from rocframe.options import as_number
-from rocframe.predictions import Roles
-from rocframe.vocabulary import MODEL, contrast_schema
-
-ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
+from rocframe.schemas import MODEL, contrast_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.areas.part import Range
+    from rocframe.areas.partial import Range
     from rocframe.comparisons.pairing import Unmatched
     from rocframe.frames import FrameT
-    from rocframe.inference.adjust import Adjust
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inference.p_values import Adjust
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
 
 
 def contrast(
@@ -52,52 +58,58 @@ def contrast(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-    between
-        Column that says whose prediction a row is, where models stand one below the other.
-    id
-        Column, or several, naming the instance that a row is about: what rows of different models
-        share. It is there once for each model and group, in any order of rows.
-    by
-        Group columns: one name or several. A null key is a group.
-    coefficients
-        What is 0 where the null hypothesis holds: a number for each model, such as
-        `{"new": 1, "old": -0.5, "older": -0.5}`, which add up to 0, models left out having 0; or
-        several of these.
-    fpr
-        Range of the false positive rate, say `(0, 0.1)`: the integral of TPR over it.
-    tpr
-        Range of the true positive rate, say `(0.9, 1)`: the integral of 1 - FPR over it.
-    standardize
-        `"mcclish"` puts a partial area on the scale where chance is 1/2 and the best is 1.
-    adjust
-        How p-values are adjusted for how many rows the result has: `"holm"`, the chance of any
-        false claim; `"bh"` (Benjamini and Hochberg), the share of false ones among the claims;
-        None for not at all.
-    unmatched
-        What becomes of rows that only some of the models have: `"raise"` an error, or `"drop"`
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side.
+    between : str, default MODEL
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify the instance of a row. Each instance occurs once per model and group,
+        in any row order.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    coefficients : mapping of str to float, or sequence of mappings, default None
+        What is 0 where the null hypothesis holds: a number for each model, such as `{"new": 1,
+        "old": -0.5, "older": -0.5}`, which add up to 0, models left out having 0; or several of
+        these.
+    fpr : (float, float), default None
+        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        TPR over this range.
+    tpr : (float, float), default None
+        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        FPR over this range.
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
+        at least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections. None: no adjustment.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
         them and count them in `note`.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
 
     Returns
     -------
@@ -160,13 +172,6 @@ def contrast(
     └──────────┴───────────┴─────┴──────────┴──────────┘
     """
     # numpy and scipy load with the first comparison, not with the package.
-    from rocframe.areas.part import Part
-    from rocframe.comparisons.measure import Measure
-    from rocframe.comparisons.pairing import Pairing
-    from rocframe.comparisons.plan import compared_by
-    from rocframe.comparisons.together import contrast_table
-    from rocframe.inference.adjust import check_adjust
-
     check_adjust(adjust)
     roles = Roles(
         label=label,

@@ -15,27 +15,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.areas.exact import scaled
 from rocframe.areas.pairs import count_pairs, delong_variance
 from rocframe.areas.partial import partial_areas, partial_variance
-from rocframe.comparisons.areas import areas_of
-from rocframe.comparisons.pairs import pair_notes, welch
-from rocframe.comparisons.table import Comparison
-from rocframe.counting.arrange import arrange
-from rocframe.counting.threads import spread
-from rocframe.counting.walk import Walk
+from rocframe.comparisons.model_areas import areas_of
+from rocframe.comparisons.model_pairs import Comparison, pair_notes, welch
+from rocframe.kernel.exact import scaled
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.scan import Walk
+from rocframe.kernel.threads import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.part import Part
-    from rocframe.cases import Cases
-    from rocframe.comparisons.batches import Batch
-    from rocframe.comparisons.instances import Instances
-    from rocframe.comparisons.measure import Measure
-    from rocframe.comparisons.pairs import Question
+    from rocframe.areas.partial import Part
+    from rocframe.comparisons.model_areas import Batch
+    from rocframe.comparisons.model_pairs import Measure, Question
+    from rocframe.comparisons.pairing import Instances
+    from rocframe.inputs.cases import Cases
 
 
 def paired(

@@ -1,1 +1,1 @@
-"""Counts → curve tables, and what can be asked of one."""
+"""Curve tables."""

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+import numpy as np
 import polars as pl
 
 from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, through_node
 from rocframe.options import as_numbers
-from rocframe.vocabulary import MIX, POINT, as_instance
+from rocframe.rates import NAMES
+from rocframe.schemas import CONFUSION, MIX, POINT, THRESHOLD, WALK, as_instance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
-    from rocframe.predictions import By
+    from rocframe.inputs.roles import By
+
 
 Given: TypeAlias = "float | Sequence[float] | pl.Series | None"
+
 Axis = Literal["threshold", "fpr", "tpr", "alert_rate"]
 
 
@@ -42,23 +49,23 @@ def at(
 
     Parameters
     ----------
-    curves
-        A curve table, as `curve` makes it: its group columns, `threshold`, `tp, fp, fn, tn` and
-        whatever stands right of them. Groups are whole; rows may be in any order.
-    threshold
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Every group must be complete. Rows may be in any order.
+    threshold : float or sequence of float, default None
         What predicting `score >= threshold` does: the row with the smallest threshold that is at
         least this one.
-    fpr
+    fpr : float or sequence of float, default None
         The lowest threshold whose false positive rate does not exceed this.
-    tpr
+    tpr : float or sequence of float, default None
         The highest threshold whose true positive rate reaches this.
-    alert_rate
+    alert_rate : float or sequence of float, default None
         The lowest threshold that calls no larger a share of all rows positive than this.
-    interpolate
-        Return the point that lies exactly at the rate: linear in `tp` and `fp` between the two
-        rows around it, which is what answering with either of two thresholds by lot does.
-    by
-        Group columns, where they are not just the columns left of `threshold`.
+    interpolate : bool, default False
+        Return the point that lies exactly at the rate: linear in `tp` and `fp` between the two rows
+        around it, which is what answering with either of two thresholds by lot does.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
 
     Returns
     -------
@@ -136,8 +143,6 @@ def at(
             }
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            from rocframe.curves.points import interpolated, nearest
-
             whole = opened(frame, table)
             return (interpolated if interpolate else nearest)(whole, axis, values)
 
@@ -177,3 +182,129 @@ def as_point(given: dict[str, Given]) -> tuple[Axis, list[float]]:
             todo = "Leave it out." if isnan(one) else "Rates lie between 0 and 1: 5 % is 0.05."
             raise OptionValueError.of(name, value, wrong, todo)
     return name, values  # type: ignore[return-value]
+
+
+def nearest(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
+    """Return the row of each group at each value; nulls where there is none."""
+    amount = _amounts(curves, axis)
+    found = [row_at(curves, axis, amount, value) for value in values]
+    rows = np.column_stack(found).ravel() if values else np.zeros(0, np.int64)
+    asked = _asked(curves, axis, values)
+    picked = curves.table.select(curves.layout.private(name) for name in curves.layout.row)
+    places = pl.Series(np.maximum(rows, 0).astype(np.uint32)).set(pl.Series(rows < 0), None)
+    return asked.with_columns(
+        picked.get_column(curves.layout.private(name)).gather(places).alias(name)
+        for name in curves.layout.row
+    )
+
+
+def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
+    """Return the point of each group at each value, between its neighbouring rows."""
+    amount = _amounts(curves, axis)
+    last = curves.starts[1:] - 1
+    made: list[dict[str, NDArray[Any]]] = []
+    for value in values:
+        row = row_at(curves, axis, amount, value)
+        # From the row above the point to the row below it.
+        above = np.maximum(row - 1, curves.firsts) if axis == "tpr" else np.maximum(row, 0)
+        below = np.minimum(np.maximum(row, 0) if axis == "tpr" else row + 1, last)
+        rise = amount[below] - amount[above]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mix = np.where(rise > 0, (value - amount[above]) / rise, 0.0)
+        mix = np.clip(mix, 0, 1)
+        point = {
+            name: curves.walk[name][above]
+            + mix * (curves.walk[name][below] - curves.walk[name][above])
+            for name in CONFUSION
+        }
+        point |= {
+            "threshold_above": curves.walk[THRESHOLD][above],
+            "threshold_below": curves.walk[THRESHOLD][below],
+            "mix": mix,
+        }
+        made.append({name: np.where(row < 0, np.nan, part) for name, part in point.items()})
+    names = (*CONFUSION, *MIX)
+    columns = {
+        name: np.column_stack([point[name] for point in made]).ravel() if made else np.zeros(0)
+        for name in names
+    }
+    table = _asked(curves, axis, values).with_columns(
+        pl.lit(None, curves.layout.row[THRESHOLD]).alias(THRESHOLD),
+        *(pl.Series(name, columns[name], nan_to_null=True) for name in CONFUSION),
+    )
+    rest = [name for name in curves.layout.row if name not in table.columns]
+    return table.with_columns(_again(curves, name, table) for name in rest).with_columns(
+        pl.Series(name, columns[name], nan_to_null=True) for name in MIX
+    )
+
+
+def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
+    """Return the key of each group beside each value asked for."""
+    groups, asked = len(curves.firsts), len(values)
+    keys = curves.keys
+    places = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), asked))
+    repeated = (
+        keys.select(pl.all().gather(places)) if keys.width else pl.DataFrame(height=len(places))
+    )
+    return repeated.with_columns(
+        pl.Series("at", [axis] * len(places), pl.String),
+        pl.Series("value", np.tile(np.asarray(values, np.float64), groups), pl.Float64),
+    )
+
+
+def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
+    """Return what the values are compared with; NaN where it is undefined."""
+    threshold, tp, fp, fn, tn = (curves.walk[name] for name in WALK)
+    if axis == "threshold":
+        return threshold
+    part, whole = {
+        "fpr": (fp, fp + tn),
+        "tpr": (tp, tp + fn),
+        "alert_rate": (tp + fp, tp + fp + fn + tn),
+    }[axis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate: NDArray[np.float64] = part / whole
+    return rate
+
+
+def row_at(
+    curves: Curves, axis: Axis, amount: NDArray[np.float64], value: float
+) -> NDArray[np.int64]:
+    """Return the row of each group at this value, -1 where there is none.
+
+    Thresholds fall and rates rise along a group, so the rows on one side of a value are the
+    first ones.
+    """
+    if axis == "threshold":
+        before = amount >= value
+    elif axis == "tpr":
+        before = amount < value
+    else:
+        before = amount <= value
+    counts = np.zeros(len(curves.firsts), np.int64)
+    if len(counts):
+        counts = np.add.reduceat(before.astype(np.int64), curves.firsts)
+    undefined = np.isnan(amount[curves.firsts])
+    if axis == "tpr":  # the first row that reaches it
+        none = counts == np.diff(curves.starts)
+        return np.where(undefined | none, -1, curves.firsts + counts)
+    return np.where(undefined | (counts == 0), -1, curves.firsts + counts - 1)
+
+
+def _again(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
+    """Return a column at the new points: worked out again where its name says how.
+
+    A column that its own rows do not confirm (another prevalence, another beta, a metric of the
+    caller's) is null: its formula is not in the table.
+    """
+    dtype = curves.layout.row[name]
+    nothing = pl.Series(name, [None], dtype).new_from_index(0, points.height)
+    rate = NAMES.get(name)
+    if rate is None or rate.name in {"expected_cost", "net_benefit"}:
+        return nothing
+    private = curves.layout.private
+    rows = curves.table.select(pl.col(private(part)).alias(part) for part in CONFUSION)
+    given = curves.table.get_column(private(name)).cast(pl.Float64)
+    if not rows.select(rate.expr().alias(name)).to_series().equals(given.alias(name)):
+        return nothing
+    return points.select(rate.expr().alias(name)).to_series().cast(dtype)

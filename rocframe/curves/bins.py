@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from rocframe.curves.table import Curves
 
+
 BINS = 20  # about
+
 NICE = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
 COLUMNS = {

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from math import inf, isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.kinds import KindName, kind_named
-from rocframe.curves.scales import scale_of
-from rocframe.curves.simplify import as_error
+from rocframe.curves.kinds import KindName, kind_named, scale_of
+from rocframe.curves.simplify import area_change, as_error, kept_rows
+from rocframe.curves.thinning import Walks
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
-from rocframe.formulas import Settings
 from rocframe.frames import like
+from rocframe.inputs.cases import State
+from rocframe.inputs.node import tabulated
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.scan import Walk
+from rocframe.kernel.threads import slices, spread
 from rocframe.options import as_number, as_numbers
-from rocframe.predictions import Roles
-from rocframe.rates import as_expressions, check_read
-from rocframe.tabulate import tabulated
-from rocframe.vocabulary import (
+from rocframe.rates import Settings, as_expressions, check_read
+from rocframe.schemas import (
     MODEL,
+    SIMPLIFIED,
     THRESHOLD,
     WALK,
     as_names,
@@ -27,13 +35,15 @@ from rocframe.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.cases import Cases
+    from rocframe.curves.kinds import Kind, Scale
     from rocframe.frames import FrameT
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.scan import Block
 
 
 def curve(
@@ -63,47 +73,51 @@ def curve(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-        It adds the key `model` (String) after `by`.
-    by
-        Group columns: one name or several. A null key is a group.
-    kind
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
         `"lift_chart"` (alert_rate, tp).
-    metrics
-        More columns: names such as `"f1"` or `"mcc"`, and named expressions of your own over
-        `tp`, `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
-    thresholds
+    metrics : str, Expr or sequence of these, default ()
+        More columns: names such as `"f1"` or `"mcc"`, and named expressions of your own over `tp`,
+        `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
+    thresholds : sequence of float, default None
         Only these thresholds, falling, and `inf`; no full table is built on the way.
-    max_error
-        Only the rows that `simplify` keeps, and its columns `error` and `area_change` right of
-        all others; no full table is built on the way.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    max_error : float, default None
+        Only the rows that `simplify` keeps, and its columns `error` and `area_change` right of all
+        others; no full table is built on the way.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
-    prevalence
-        The share of positives, between 0 and 1, for which the metrics that depend on it are
-        worked out; the counts stay as they are.
-    beta
-        How many times as much recall weighs as precision, in `"f_beta"`.
-    costs
-        What a `tp`, `fp`, `fn`, `tn` costs, in `"expected_cost"`; 0 where not named.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
+        counts do not change.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
 
     Returns
     -------
@@ -189,15 +203,9 @@ def curve(
     def make(cases: Cases) -> pl.DataFrame:
         # numpy loads with the first curve, not with the package.
         if max_error is not None:
-            from rocframe.curves.few import traced_few
-
             return traced_few(cases, shape, scale_of(shape, None), max_error)
         if edges is None:
-            from rocframe.curves.trace import traced
-
             return traced(cases)
-        from rocframe.curves.fixed import counted_at
-
         return counted_at(cases, edges)
 
     walked = tabulated(
@@ -254,3 +262,227 @@ def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:
     if any(map(isnan, values)):
         raise OptionValueError.of("thresholds", thresholds, "one of them is NaN", "Leave it out.")
     return sorted({value + 0.0 for value in values} - {inf})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """The rows of a curve table, as arrays: group i has the rows `starts[i]` to `starts[i + 1]`."""
+
+    walk: Walk
+    starts: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    counts: dict[str, NDArray[Any]]
+
+
+def traced(cases: Cases) -> pl.DataFrame:
+    """Return the confusion matrix at every distinct score of each group.
+
+    The groups' columns come first, under the names they have in `cases`.
+    """
+    trace = traced_rows(Walk.of(arrange(cases)))
+    columns = {THRESHOLD: trace.threshold, **trace.counts}
+    return repeat_keys(trace.walk.rows.keys, np.diff(trace.starts)).with_columns(
+        pl.Series(name, values) for name, values in columns.items()
+    )
+
+
+def traced_rows(walk: Walk) -> Trace:
+    """Return the same without the groups' columns."""
+    rows = walk.rows
+    kind = walk.totals.pos.dtype
+
+    def steps(block: Block) -> tuple[Block, NDArray[np.float64]]:
+        return block, rows.codec.decode(block.codes)
+
+    parts = walk.each(steps)
+    starts, wheres = places([(block.groups, block.starts) for block, _ in parts], walk)
+    firsts = starts[:-1]
+    table = {name: np.empty(int(starts[-1]), kind) for name in ("tp", "fp", "fn", "tn")}
+    threshold = np.empty(int(starts[-1]), np.float64)
+
+    def place(part: tuple[tuple[Block, NDArray[np.float64]], Callable[[], Any]]) -> None:
+        (block, scores), find = part
+        where = find()
+        if len(block.groups) == 1:
+            pos, neg, more = (values[block.groups[0]] for values in sides)
+        else:
+            pos, neg, more = (block.of_steps(values) for values in sides)
+        threshold[where] = scores
+        table["tp"][where] = block.tp
+        table["fp"][where] = block.fp + more
+        table["fn"][where] = pos - block.tp
+        table["tn"][where] = neg - (block.fp + more)
+
+    totals, unscored = walk.totals, rows.tails.neg_mass
+    sides = (totals.pos, totals.neg, unscored.astype(kind))
+    spread(place, zip(parts, wheres, strict=True))
+    threshold[firsts] = np.inf
+    table["tp"][firsts] = 0
+    table["fp"][firsts] = unscored
+    table["fn"][firsts] = totals.pos
+    table["tn"][firsts] = totals.neg - unscored
+    return Trace(walk=walk, starts=starts, threshold=threshold, counts=table)
+
+
+def places(
+    blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Walk
+) -> tuple[NDArray[np.int64], list[Callable[[], Any]]]:
+    """Return where each group's rows start, and for each block what finds its rows.
+
+    A block is given by its groups and where their steps start in it. A group has a row above all
+    its steps.
+    """
+    lengths = np.ones(walk.rows.keys.height, np.int64)
+    done = []
+    for groups, steps in blocks:
+        done.append(lengths[groups])
+        lengths[groups] += np.diff(steps)
+    starts = np.append(0, np.cumsum(lengths))
+
+    def find(groups: NDArray[np.int64], steps: NDArray[np.int64], passed: NDArray[np.int64]) -> Any:
+        first = starts[groups] + passed
+        if len(groups) == 1:
+            return slice(int(first[0]), int(first[0] + steps[-1]))
+        return np.arange(steps[-1]) + np.repeat(first - steps[:-1], np.diff(steps))
+
+    return starts, [
+        partial(find, groups, steps, passed)
+        for (groups, steps), passed in zip(blocks, done, strict=True)
+    ]
+
+
+def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
+    """Repeat each group's key as often as its table has rows."""
+    if not keys.width:
+        return pl.DataFrame(height=int(lengths.sum()))
+    places = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
+    return keys.select(pl.all().gather(pl.Series(places)))
+
+
+def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
+    """Return the rows of each group's curve that keep it within the error, and what that costs.
+
+    The groups' columns come first, under the names they have in `cases`.
+    """
+    walk = Walk.of(arrange(cases))
+    walks, codes = _walked(walk)
+    rows, error = kept_rows(walks, kind, scale, max_error)
+    group = np.searchsorted(walks.starts, rows, "right") - 1
+    pos, neg = walks.pos[group], walks.neg[group]
+    tp, fp = walks.tp[rows], walks.fp[rows]
+    threshold = walk.rows.codec.decode(codes[rows])
+    threshold[rows == walks.starts[group]] = np.inf
+    told = (error, area_change(walks, rows, kind))
+    columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
+    lengths = np.bincount(group, minlength=len(error))
+    return repeat_keys(walk.rows.keys, lengths).with_columns(
+        *(pl.Series(name, values) for name, values in columns.items()),
+        *(
+            pl.Series(name, values[group], nan_to_null=True)
+            for name, values in zip(SIMPLIFIED, told, strict=True)
+        ),
+    )
+
+
+def _walked(walk: Walk) -> tuple[Walks, NDArray[Any]]:
+    """Return the counts of all rows of all curves, and the codes of their scores."""
+    totals, unscored = walk.totals, walk.rows.tails.neg_mass
+    kind = totals.pos.dtype
+
+    def steps(block: Block) -> tuple[NDArray[Any], ...]:
+        return block.groups, block.starts, block.tp, block.fp, block.codes
+
+    parts = walk.each(steps)
+    starts, wheres = places([(part[0], part[1]) for part in parts], walk)
+    tp, fp = (np.zeros(int(starts[-1]), kind) for _ in range(2))
+    codes = np.zeros(int(starts[-1]), walk.rows.codes.dtype)
+
+    def place(part: tuple[tuple[NDArray[Any], ...], Callable[[], Any]]) -> None:
+        (_, _, called, false, scores), find = part
+        where = find()
+        tp[where], fp[where], codes[where] = called, false, scores
+
+    spread(place, zip(parts, wheres, strict=True))
+    if unscored.any():
+        fp += np.repeat(unscored.astype(kind), np.diff(starts))
+    return Walks(tp=tp, fp=fp, starts=starts, pos=totals.pos, neg=totals.neg), codes
+
+
+CHUNK = 1 << 16
+
+
+def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
+    """Return the confusion matrix of each group at each of some rising thresholds.
+
+    The groups' columns come first, under the names they have in `cases`.
+    """
+    rising = np.asarray(edges, np.float64)
+    cells = len(rising) + 1
+    cell = np.empty(len(cases.score), np.uint32)
+
+    def find(part: slice) -> None:
+        # Of the rising thresholds, so many does a score reach.
+        negative = cases.negative[part]
+        reached = np.searchsorted(rising, cases.score[part].astype(np.float64), "right")
+        cell[part] = reached + cells * negative
+        if cases.state is not None:
+            state = cases.state[part]
+            # An unscored positive reaches none; unscored negatives are added below.
+            cell[part][state == State.UNSCORED] = 0
+            aside = (state > State.UNSCORED) | ((state == State.UNSCORED) & negative)
+            cell[part][aside] = 2 * cells
+
+    spread(find, slices(len(cell), CHUNK))
+    mass = (
+        cases.count
+        if cases.weight is None
+        else cases.weight * (1 if cases.count is None else cases.count)
+    )
+    keys, sums = _summed(cases.keys, cell, mass, 2 * cells + 1)
+    unscored = np.zeros(len(sums), sums.dtype)
+    if cases.state is not None:
+        lost = (cases.state == State.UNSCORED) & cases.negative
+        where = np.where(lost, 0, 1).astype(np.uint32)
+        unscored = _summed(cases.keys, where, mass, 2)[1][:, 0]
+    # From the top down: scores that reach the highest threshold first.
+    walked = []
+    for side in (sums[:, :cells], sums[:, cells : 2 * cells]):
+        running = np.cumsum(side[:, ::-1], axis=1)
+        above = np.zeros_like(running)
+        above[:, 1:] = running[:, :-1]
+        walked.append((above, running[:, -1:] - above))
+    (tp, fn), (fp, tn) = walked
+    more = unscored[:, None]
+    columns = {"tp": tp, "fp": fp + more, "fn": fn, "tn": tn}
+    threshold = np.append(np.inf, rising[::-1])
+    lengths = np.full(len(sums), cells)
+    return repeat_keys(keys, lengths).with_columns(
+        pl.Series(name, np.ascontiguousarray(values).ravel())
+        for name, values in {THRESHOLD: np.tile(threshold, (len(sums), 1)), **columns}.items()
+    )
+
+
+def _summed(
+    keys: pl.DataFrame, cell: np.ndarray, mass: np.ndarray | None, cells: int
+) -> tuple[pl.DataFrame, np.ndarray]:
+    """Add up the mass of each group and cell; groups sorted, a row each."""
+    kind = np.int64 if mass is None else mass.dtype
+    if not keys.width:
+        if kind == np.int64 and mass is not None:  # bincount would add whole numbers as floats
+            sums = np.zeros(cells, np.int64)
+            np.add.at(sums, cell, mass)
+        else:
+            sums = np.bincount(cell, mass, cells).astype(kind)
+        return pl.DataFrame(height=1), sums[None, :]
+    frame = keys.with_columns(cell=pl.Series(cell))
+    amount = pl.len().cast(pl.Int64) if mass is None else pl.col("mass").sum()
+    if mass is not None:
+        frame = frame.with_columns(mass=pl.Series(mass))
+    counted = frame.group_by(*keys.columns, "cell").agg(amount.alias("mass"))
+    groups = counted.select(keys.columns).unique().sort(keys.columns)
+    placed = counted.join(
+        groups.with_row_index("group"), on=keys.columns, nulls_equal=True, how="left"
+    )
+    sums = np.zeros((groups.height, cells), kind)
+    sums[placed["group"].to_numpy(), placed["cell"].to_numpy()] = placed["mass"].to_numpy()
+    return groups, sums

@@ -1,21 +1,25 @@
-"""The kinds of curve: which two rates are the axes of a table of confusion matrices."""
+"""The kinds of curve: axes, scales, and interpolation between points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from rocframe.errors import BrokenCurveError
+import numpy as np
+
+from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.options import check_choice
 from rocframe.rates import NAMES, Rate
-from rocframe.vocabulary import CONFUSION
+from rocframe.schemas import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.formulas import Settings
+    from rocframe.rates import Settings
+
 
 KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
 
@@ -89,3 +93,52 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
         f"kind=None: no kind of curve has its axes right of 'tn'; there stand {list(right)}",
         "Say which kind it is, say kind='roc'.",
     )
+
+
+Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
+
+# Which axes of a kind each scale spreads; the kinds without an entry do not have it.
+SPREAD: dict[Scale, dict[str, tuple[str, ...]]] = {
+    "log": {
+        "roc": ("x",),
+        "det": ("x", "y"),
+        "gain": ("x",),
+        "lift": ("x",),
+        "lift_chart": ("x",),
+    },
+    "normal_deviate": {"roc": ("x", "y"), "det": ("x", "y")},
+}
+
+
+def scale_of(kind: Kind, scale: Scale | None) -> Scale:
+    """Return the scale asked for, if the kind has it, or the kind's own."""
+    if scale is None:
+        return "normal_deviate" if kind.name == "det" else "linear"
+    check_choice("scale", scale, [None, *get_args(Scale)])
+    having = SPREAD.get(scale)
+    if having is not None and kind.name not in having:
+        raise OptionValueError.of(
+            "scale",
+            scale,
+            f"{kind.title} charts have no such axes",
+            f"Those of kind={', '.join(map(repr, having))} have. Leave it out.",
+        )
+    return scale
+
+
+def hyperbola(
+    tp: NDArray[np.float64],
+    fp: NDArray[np.float64],
+    tp0: NDArray[np.float64],
+    fp0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return each step's integral of precision over its positives, false ones coming evenly."""
+    more = tp - tp0
+    rises = more > 0
+    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
+    a = 1 + np.divide(fp - fp0, more, out=np.zeros_like(tp), where=rises)
+    b = fp0 - (a - 1) * tp0
+    before = tp0 + fp0
+    growth = np.divide(tp + fp - before, before, out=np.zeros_like(tp), where=before > 0)
+    area: NDArray[np.float64] = more / a - b / a**2 * np.log1p(growth)
+    return np.where(rises, area, 0.0)

@@ -1,24 +1,30 @@
-"""Curve tables, read back: whole groups of confusion matrices, from the highest threshold down."""
+"""Curve tables read back: complete groups of confusion matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column
-from rocframe.vocabulary import CONFUSION, THRESHOLD, WALK, as_names, check_groups, keys_schema
+from rocframe.kernel.scan import BLOCK
+from rocframe.kernel.threads import spread
+from rocframe.schemas import CONFUSION, THRESHOLD, WALK, as_names, check_groups, keys_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from rocframe.curves.rows import Rows
-    from rocframe.predictions import By
+    from rocframe.inputs.roles import By
+
 
 MAKE = "Make one with .roc.curve(label, score, by=…)."
 
@@ -115,8 +121,6 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
             "curves: a threshold or a count is null, so these are no rows of a curve",
             f"Leave out the rows that at() found nothing for. {MAKE}",
         )
-    from rocframe.curves.sound import sound_starts
-
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     walk = _walk(frame, table)
     starts = sound_starts(keys, walk)
@@ -135,8 +139,6 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
 
 def _walk(frame: pl.DataFrame, table: Layout) -> Rows:
     """Read thresholds and counts: floats, or whole numbers."""
-    from rocframe.curves.rows import Rows
-
     wanted = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in WALK
@@ -148,8 +150,6 @@ def _walk(frame: pl.DataFrame, table: Layout) -> Rows:
 
 def _curves(frame: pl.DataFrame, table: Layout, starts: NDArray[np.int64], walk: Rows) -> Curves:
     """Put sorted rows and the first ones of their groups together."""
-    import numpy as np
-
     keys = pl.DataFrame(height=len(starts))
     if table.by:
         keys = frame.select(column(name) for name in table.by)[starts]
@@ -182,8 +182,6 @@ def _order(frame: pl.DataFrame, table: Layout, keys: pl.DataFrame) -> pl.Series:
 
 def _starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
     """Return where each run of equal keys starts."""
-    import numpy as np
-
     if not height:
         return np.zeros(0, np.int64)
     if not keys.width:
@@ -196,8 +194,6 @@ def _starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
 
 def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     """Say whether the rows are sorted already, as our verbs return them."""
-    import numpy as np
-
     starts = _starts(keys, len(threshold))
     if keys.width:
         firsts = keys[starts]
@@ -210,8 +206,6 @@ def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
 
 
 def _check_whole(curves: Curves) -> None:
-    import numpy as np
-
     threshold, tp, fp, fn, tn = (curves.walk[name] for name in WALK)
     fresh = np.zeros(len(tp), bool)
     fresh[curves.firsts] = True
@@ -259,8 +253,6 @@ def _check_whole(curves: Curves) -> None:
 
 def _check_signs(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]) -> None:
     """Check that no count is negative: those of rows called rise, and all others fall."""
-    import numpy as np
-
     for name, rest, ends in (
         ("fp", "tn", curves.firsts),
         ("fn", "tp", curves.lasts),
@@ -276,3 +268,154 @@ def _check_signs(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]
                 f"curves: {name} is below 0 in {first_group(negative)}",
                 f"It is a number of rows, or their weight. {MAKE}",
             )
+
+
+def sound_starts(keys: pl.DataFrame, walk: Rows) -> NDArray[np.int64] | None:
+    """Return the first row of each curve; None unless these are sorted whole curves of counts.
+
+    A curve starts where thresholds do not fall, and nowhere else: keys change there and only there.
+    """
+    if any(walk.is_float(name) for name in CONFUSION):
+        return None
+    blocks = walk.blocks(BLOCK)
+    if not blocks:
+        return np.zeros(0, np.int64)
+    found = spread(lambda block: _starts_within(keys, walk, *block), blocks)
+    found.append(
+        _starts_between(keys, walk, np.array([start for start, _ in blocks[1:]], np.int64))
+    )
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        return None
+    starts = np.sort(np.concatenate([[0], *parts]))
+    return starts if _is_whole(keys, walk, starts) else None
+
+
+def _starts_within(
+    keys: pl.DataFrame, walk: Rows, start: int, end: int
+) -> NDArray[np.int64] | None:
+    """Return the rows after `start` and before `end` at which curves start; None if unsound."""
+    rows = _known([walk.between(name, start, end) for name in WALK])
+    steps = _steps([part[:-1] for part in rows], [part[1:] for part in rows])
+    if steps is None:
+        return None
+    above, here = (keys.slice(a, end - start - 1) for a in (start, start + 1))
+    return steps + start + 1 if _change_at(above, here, steps) else None
+
+
+def _starts_between(
+    keys: pl.DataFrame, walk: Rows, seams: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return those of the first rows of blocks at which curves start; None if unsound."""
+    steps = _steps(*(_known([walk.at(name, rows) for name in WALK]) for rows in (seams - 1, seams)))
+    if steps is None:
+        return None
+    above, here = (keys[rows] if keys.width else keys for rows in (seams - 1, seams))
+    return seams[steps] if _change_at(above, here, steps) else None
+
+
+def _known(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return thresholds, counts of those called, and how many there are of each class."""
+    threshold, tp, fp, fn, tn = rows
+    return [threshold, tp, fp, tp + fn, fp + tn]
+
+
+def _steps(before: list[NDArray[Any]], after: list[NDArray[Any]]) -> NDArray[np.int64] | None:
+    """Return where rows do not follow those before them; None if counts do not go with that."""
+    (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
+    starts = np.flatnonzero(~(threshold < above))
+    for wrong in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
+        wrong[starts] = False
+        if wrong.any():
+            return None
+    return starts
+
+
+def _change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
+    """Say whether keys differ from those above them in these rows and in no others."""
+    if not above.width:
+        return not len(steps)
+    changes = [
+        # The plain comparison is quicker by far, but knows no nulls.
+        one.ne_missing(other) if one.null_count() + other.null_count() else one != other
+        for one, other in zip(above.get_columns(), here.get_columns(), strict=True)
+    ]
+    changed = reduce(or_, changes)
+    if changed.sum() != len(steps):
+        return False
+    return not len(steps) or bool(changed.to_numpy()[steps].all())
+
+
+def _is_whole(keys: pl.DataFrame, walk: Rows, starts: NDArray[np.int64]) -> bool:
+    """Say whether curves start above all scores, and their keys rise; no counts are negative."""
+    lasts = np.append(starts[1:], walk.height) - 1
+    top = np.isposinf(walk.at(THRESHOLD, starts)) & (walk.at("tp", starts) == 0)
+    least = [walk.at("fp", starts), walk.at("fn", lasts), walk.at("tn", lasts)]
+    if not top.all() or any((counts < 0).any() for counts in least):
+        return False
+    if not keys.width:
+        return len(starts) == 1
+    firsts = keys[starts]
+    return firsts.equals(firsts.unique().sort(keys.columns))
+
+
+SHORT = 1 << 14  # rows: pieces that are shorter in the mean are put together by blocks
+
+
+class Rows(Mapping[str, Any]):
+    """Columns of equal length without nulls; looked up as in a dict, each is one array."""
+
+    __slots__ = ("_series", "_whole")
+
+    def __init__(self, columns: Mapping[str, pl.Series]) -> None:
+        self._series = dict(columns)
+        self._whole: dict[str, NDArray[Any]] = {}
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[Any]]) -> Rows:
+        """Hold columns that are arrays already."""
+        return cls({name: pl.Series(name, values) for name, values in columns.items()})
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._whole:
+            self._whole[name] = self._series[name].to_numpy()
+        return self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._series)
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self._series.values())))
+
+    def is_float(self, name: str) -> bool:
+        """Say whether a column holds floats; all others hold whole numbers."""
+        return self._series[name].dtype.is_float()
+
+    def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return what stands in some rows of a column, in any order."""
+        series = self._series[name]
+        if name in self._whole or series.n_chunks() == 1:
+            found: NDArray[Any] = self[name][rows]
+            return found
+        return series.gather(pl.Series(rows.ravel())).to_numpy().reshape(rows.shape)
+
+    def between(self, name: str, start: int, end: int) -> NDArray[Any]:
+        """Return the rows from `start` to before `end`, with no copy where one piece has them."""
+        return self._series[name].slice(start, end - start).to_numpy()
+
+    def blocks(self, most: int) -> list[tuple[int, int]]:
+        """Cut the rows into runs of at most so many that cross no piece, unless it is short."""
+        lengths = next(iter(self._series.values())).chunk_lengths()
+        if self.height < SHORT * len(lengths):
+            lengths = [self.height]
+        edges = np.append(0, np.cumsum(lengths)).tolist()
+        return [
+            (start, min(start + most, end))
+            for a, end in pairwise(edges)
+            for start in range(a, end, most)
+        ]

@@ -1,1 +1,1 @@
-"""How sure a number is: limits, replicates, p-values."""
+"""Confidence intervals, bootstrap and p-values."""

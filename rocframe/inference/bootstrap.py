@@ -22,20 +22,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.counting.resample import Batch, resampled
+from rocframe.kernel.resample import Batch, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.counting.population import Population, Side
-    from rocframe.counting.resample import Asked, Draws, Sample
-    from rocframe.counting.walk import Walk
+    from rocframe.kernel.resample import Asked, Draws, Population, Sample, Side
+    from rocframe.kernel.scan import Walk
+
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 
 ROUNDING = 1e-12  # what two ways of adding up the same numbers may differ by
+
 NORMAL = NormalDist()
 
 

@@ -1,1 +1,1 @@
-"""Metrics of whole curves and of operating points, and their intervals."""
+"""Metrics of groups, with intervals."""

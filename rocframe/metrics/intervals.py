@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+import polars as pl
+
+from rocframe.areas.variance import Clusters
 from rocframe.curves.at import as_point
-from rocframe.formulas import Settings
+from rocframe.curves.curve import repeat_keys
 from rocframe.frames import like
-from rocframe.predictions import Roles
-from rocframe.rates import check_read
-from rocframe.tabulate import tabulated
-from rocframe.vocabulary import metrics_schema
+from rocframe.inference.bootstrap import BOOTSTRAPS, acceleration, spread_of
+from rocframe.inference.confidence import (
+    Confidence,
+    clopper_pearson,
+    newcombe,
+    notes,
+    quantile,
+    wilson,
+)
+from rocframe.inputs.node import tabulated
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.exact import scaled
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.resample import Asked, Draws, resampled, stream_keys
+from rocframe.kernel.scan import Walk
+from rocframe.metrics.metric import Found, Wanted, as_metrics, check_method, check_points
+from rocframe.metrics.points import Where, influence_at, rates_at, stacked
+from rocframe.rates import Settings, check_read
+from rocframe.schemas import WALK, metrics_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.cases import Cases
+    from rocframe.areas.variance import Both
     from rocframe.curves.at import Given
     from rocframe.frames import FrameT
-    from rocframe.predictions import By, Column, Count, Missing, Scores
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.resample import Resampled, Sample
+    from rocframe.metrics.metric import Metric
+    from rocframe.metrics.points import Points
+
 
 Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca", "wilson", "clopper_pearson"]
 
@@ -58,62 +84,66 @@ def intervals(
 
     Parameters
     ----------
-    predictions
-        One row per prediction. A LazyFrame stays lazy.
-    label
-        Column or expression with the truth: Boolean, 0/1 numbers, or anything with `positive`.
-    score
-        Column or expression; higher means more positive. Any real number, never transformed. A
-        list, a selector or a mapping from names to columns compares several models side by side.
-        It adds the key `model` (String) after `by`.
-    metrics
+    predictions : DataFrame or LazyFrame
+        One row per prediction. A LazyFrame returns a LazyFrame.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    metrics : str, Expr or sequence of these
         One or several: of whole curves `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`; at a point any metric that `curve` knows, such as `"tpr"` or `"f1"`, and named
         expressions of your own over `threshold`, `tp`, `fp`, `fn`, `tn`.
-    threshold
+    threshold : float or sequence of float, default None
         The points: one threshold or several, each for `score >= threshold`.
-    fpr
+    fpr : float or sequence of float, default None
         The points: the lowest threshold whose false positive rate does not exceed this.
-    tpr
+    tpr : float or sequence of float, default None
         The points: the highest threshold whose true positive rate reaches this.
-    alert_rate
+    alert_rate : float or sequence of float, default None
         The points: the lowest threshold that calls no larger a share of all rows positive.
-    by
-        Group columns: one name or several. A null key is a group.
-    ci
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    ci : str or None, default "bootstrap"
         Method of the interval: quantiles of resamples, `"bootstrap"`, or these turned about the
         estimate, `"bootstrap_basic"`, or corrected for bias and skewness, `"bootstrap_bca"`; for
         shares of rows at a given threshold also `"wilson"` and `"clopper_pearson"`; None for no
         interval.
-    level
-        Share of intervals that cover, between 0 and 1.
-    n_boot
-        How many resamples the bootstrap draws.
-    seed
-        Whole number from 0 that the bootstrap draws by; None draws anew each time. What a group
-        draws depends on the seed and its key only.
-    cluster
-        Column or expression saying which rows belong together, such as those of one user: what
-        varies is independent clusters, whose rows need not be.
-    positive
-        The value of `label` that is the positive class; all others are negative. Needed unless
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
-    weight
-        Column or expression with the importance of a row, finite and at least 0.
-    count
-        Column or expression saying how many identical rows a row stands for; everything is what
-        that many rows would give. A table with a column `count` needs a word: its name, or None.
-    missing
-        What becomes of rows whose label, score, weight or count is null or NaN: `"raise"` an
-        error; `"drop"` them and count them; or `"worst"`, for scores only: an unscored positive
-        is a false negative and an unscored negative a false positive at every threshold.
-    prevalence
-        The share of positives, between 0 and 1, for which the metrics that depend on it are
-        worked out; the counts stay as they are.
-    beta
-        How many times as much recall weighs as precision, in `"f_beta"`.
-    costs
-        What a `tp`, `fp`, `fn`, `tn` costs, in `"expected_cost"`; 0 where not named.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows. If the table has a column named `count`, pass
+        `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
+        only; an unscored positive is a false negative and an unscored negative is a false positive
+        at every threshold.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which metrics that depend on both classes are computed. The
+        counts do not change.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
 
     Returns
     -------
@@ -185,11 +215,6 @@ def intervals(
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
     # numpy loads with the first interval, not with the package.
-    from rocframe.inference.intervals import Confidence
-    from rocframe.metrics.asked import as_metrics, check_method, check_points
-    from rocframe.metrics.measure import measured
-    from rocframe.metrics.rows import Wanted
-
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
     asked = as_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
     check_read([metric.name for metric in asked], beta=beta, costs=costs)
@@ -215,3 +240,229 @@ def intervals(
 
     table = tabulated(predictions, roles, make, columns=metrics_schema(), anchor="metric")
     return like(predictions, table)
+
+
+def measured(cases: Cases, wanted: Wanted) -> pl.DataFrame:
+    """Return one row per group, metric and point: its key, then the columns of the table."""
+    unit = 1.0
+    if cases.weight is not None and len(cases.weight):
+        (weight,) = scaled(cases.weight)
+        unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
+        cases = replace(cases, weight=weight)
+    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
+    units = walk.totals.pos_rows, walk.totals.neg_rows
+    if cases.cluster is not None:
+        units = Clusters.of(walk, cases.cluster).sizes[:2]
+    where = points = None
+    if wanted.axis is not None:
+        where = Where.of(walk, wanted.axis, wanted.values, unit)
+        points = where.at(walk)
+    found = Found.nothing((len(wanted.rows), len(units[0])))
+    _estimate(walk, wanted, where, points, found)
+    ci = wanted.confidence.ci
+    if ci in BOOTSTRAPS:
+        draws = Draws(
+            n_boot=wanted.confidence.n_boot,
+            seed=wanted.confidence.seed,
+            keys=stream_keys(walk.rows.keys, cases.model),
+            cluster=cases.cluster,
+        )
+        enough = (units[0] > 1) & (units[1] > 1)
+        Resampling(wanted=wanted, where=where, found=found, enough=enough).run(walk, draws)
+        _ends_of_areas(wanted, found, units)
+        if cases.weight is None and cases.cluster is None:
+            _limits_of_counts(wanted, points, found, "wilson", ends_only=True)
+    elif ci is not None:
+        _limits_of_counts(wanted, points, found, ci)
+    return _table(walk, wanted, found, units)
+
+
+def _estimate(
+    walk: Walk, wanted: Wanted, where: Where | None, points: Points | None, found: Found
+) -> None:
+    """Fill in the estimates, and the thresholds that the points are at."""
+    rates: dict[str, NDArray[np.float64]] = {}
+    if where is not None and points is not None:
+        at_points = [metric for metric in wanted.metrics if metric.whole is None]
+        rates = rates_at(stacked(points), at_points, where)
+    for i, (metric, place) in enumerate(wanted.rows):
+        if metric.whole is not None:
+            found.estimate[i] = metric.whole.asked.function(walk)
+        elif points is not None:
+            found.estimate[i] = rates[metric.name][:, place]
+            threshold = points.threshold[:, place]
+            found.threshold[i] = np.where(points.none[:, place], np.nan, threshold)
+
+
+def _ends_of_areas(
+    wanted: Wanted, found: Found, units: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> None:
+    """Take Newcombe's limits for areas of 0 and 1, where resamples show no spread."""
+    for i, (metric, _) in enumerate(wanted.rows):
+        if metric.name not in {"auc", "gini"} or metric.whole is None:
+            continue
+        low, high = metric.bounds
+        share = (found.estimate[i] - low) / (high - low)
+        edge = np.isnan(found.lower[i]) & (np.abs(share - 0.5) > 0.5 - 1e-12)
+        n_pos, n_neg = (of[edge] for of in units)
+        z = quantile(wanted.confidence.level)
+        limits = newcombe(np.round(share[edge]), n_pos, n_neg, z)
+        for held, limit in zip((found.lower, found.upper), limits, strict=True):
+            held[i, edge] = low + (high - low) * limit
+        found.method[i, edge] = "newcombe"
+
+
+def _limits_of_counts(
+    wanted: Wanted, points: Points | None, found: Found, ci: str, *, ends_only: bool = False
+) -> None:
+    """Fill in the limits of proportions at thresholds that were given.
+
+    `ends_only` leaves all alone but those of 0 and 1 that have no limits yet.
+    """
+    if points is None or wanted.axis != "threshold":
+        return
+    method = wilson if ci == "wilson" else clopper_pearson
+    for i, (metric, place) in enumerate(wanted.rows):
+        if metric.proportion is None:
+            continue
+        part, whole = (
+            np.sum([getattr(points, name)[:, place] for name in names], axis=0).astype(float)
+            for names in (metric.proportion.part, metric.proportion.whole)
+        )
+        own = whole > 0
+        if ends_only:
+            own &= found.flat[i] & ((part == 0) | (part == whole))
+        limits = method(part[own], whole[own], wanted.confidence.level)
+        found.lower[i, own], found.upper[i, own] = limits
+        found.method[i, own] = ci
+        share = part[own] / whole[own]
+        variance = share * (1 - share) / whole[own]
+        found.se[i, own] = np.sqrt(np.where(variance > 0, variance, np.nan))
+
+
+def _table(
+    walk: Walk,
+    wanted: Wanted,
+    found: Found,
+    units: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> pl.DataFrame:
+    rows, totals = wanted.rows, walk.totals
+    groups = len(totals.pos)
+    values = [None if place is None else wanted.values[place] for _, place in rows]
+    note = np.full((len(rows), groups), None, object)
+    for i in range(len(rows)):
+        variance = np.where(found.flat[i], 0.0, np.nan)
+        unsolved = np.isnan(found.estimate[i])
+        note[i] = notes(*units, variance, found.lost[i], unsolved)
+    level = None if wanted.confidence.ci is None else wanted.confidence.level
+    columns: dict[str, Any] = {
+        "metric": [metric.name for metric, _ in rows] * groups,
+        "at": [None if place is None else wanted.axis for _, place in rows] * groups,
+        "value": values * groups,
+        "threshold": found.threshold.T.ravel(),
+        "n_pos": np.repeat(totals.pos_rows, len(rows)),
+        "n_neg": np.repeat(totals.neg_rows, len(rows)),
+        "n_missing": np.repeat(walk.rows.tails.n_missing, len(rows)),
+        "estimate": found.estimate.T.ravel(),
+        "se": found.se.T.ravel(),
+        "lower": found.lower.T.ravel(),
+        "upper": found.upper.T.ravel(),
+        "ci_level": [level] * (groups * len(rows)),
+        "ci_method": found.method.T.ravel().tolist(),
+        "note": note.T.ravel().tolist(),
+    }
+    return repeat_keys(walk.rows.keys, np.full(groups, len(rows))).with_columns(
+        pl.Series(name, columns[name], dtype, nan_to_null=True)
+        for name, dtype in metrics_schema().items()
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resampling:
+    """What is asked of the resamples, and where the answers go.
+
+    `enough` says which groups have two rows, or clusters, of each class: what is made of one row
+    shows no spread. At a threshold that was given that does no harm to the other class.
+    """
+
+    wanted: Wanted
+    where: Where | None
+    found: Found
+    enough: NDArray[np.bool_]
+
+    @property
+    def _whole(self) -> list[Metric]:
+        return [metric for metric in self.wanted.metrics if metric.whole is not None]
+
+    @property
+    def _at_points(self) -> dict[bool, list[Metric]]:
+        """The metrics at points, by whether they depend on how many positives there are."""
+        sets: dict[bool, list[Metric]] = {}
+        for metric in self.wanted.metrics:
+            if metric.whole is None:
+                mixed = metric.mixed or self.wanted.axis == "alert_rate"
+                sets.setdefault(mixed, []).append(metric)
+        return sets
+
+    def run(self, walk: Walk, draws: Draws) -> None:
+        """Fill in what the resamples show."""
+        asked = [metric.whole.asked for metric in self._whole if metric.whole is not None]
+        where = self.where
+        if where is not None:
+            # Resamples lack scores; which are left is looked up where a metric asks.
+            scores = any(metric.reads_threshold for metric in self.wanted.metrics)
+
+            def points(sample: Sample) -> NDArray[np.float64]:
+                return stacked(where.at(sample, scores=scores))
+
+            width = len(WALK) * len(where.values)
+            asked += [
+                Asked(function=points, mixed=mixed, corners=False, width=width)
+                for mixed in self._at_points
+            ]
+        wanted = None if self.wanted.axis == "threshold" else self.enough
+        for one in resampled(walk, asked, draws, wanted):
+            self._fill(one)
+
+    def _fill(self, one: Resampled) -> None:
+        """Fill in one group."""
+        group, found, confidence = one.population.group, self.found, self.wanted.confidence
+        replicates = self._replicates(one)
+        for i, (metric, place) in enumerate(self.wanted.rows):
+            given = metric.whole is None and self.wanted.axis == "threshold"
+            if not (given or self.enough[group]):
+                continue
+            values, redrawn = replicates[metric.name]
+            spread = spread_of(
+                values[:, place or 0],
+                float(found.estimate[i, group]),
+                str(confidence.ci),
+                confidence.level,
+                bounds=metric.bounds,
+                skewness=partial(acceleration, one.population, self._influence(metric, place)),
+            )
+            found.se[i, group], found.lower[i, group], found.upper[i, group] = spread[:3]
+            found.flat[i, group], found.lost[i, group] = spread.flat, spread.lost + redrawn
+            if not np.isnan(spread.lower):
+                found.method[i, group] = confidence.ci
+
+    def _replicates(self, one: Resampled) -> dict[str, tuple[NDArray[np.float64], int]]:
+        """Return the replicates of each metric, a column per value, and those drawn again."""
+        whole, sets = self._whole, self._at_points.values()
+        made = {
+            metric.name: (values[:, None], redrawn)
+            for metric, values, redrawn in zip(whole, one.values, one.redrawn, strict=False)
+        }
+        rest = zip(sets, one.values[len(whole) :], one.redrawn[len(whole) :], strict=True)
+        for metrics, points, redrawn in rest:
+            assert self.where is not None
+            rates = rates_at(points, metrics, self.where)
+            made |= {name: (values, redrawn) for name, values in rates.items()}
+        return made
+
+    def _influence(self, metric: Metric, place: int | None) -> Callable[[Sample], Both]:
+        if metric.whole is not None:
+            return metric.whole.influence
+        assert self.where is not None
+        assert place is not None
+        return partial(influence_at, metric, self.where, place)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.areas.exact import LARGEST, product, quotient, sums
+from rocframe.kernel.exact import LARGEST, product, quotient, sums
 from tests import oracles
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]

@@ -445,7 +445,7 @@ def test_weighted_curves_end_at_one():
 
 
 def test_a_large_group_is_averaged_in_pieces(monkeypatch):
-    from rocframe.averages import grids
+    from rocframe.averages import curve_groups as grids
 
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
@@ -679,7 +679,7 @@ def test_a_curve_at_given_thresholds_has_values_at_these_only():
     ids=["vertical", "horizontal", "thresholds", "some thresholds"],
 )
 def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
-    from rocframe.averages import grids
+    from rocframe.averages import curve_groups as grids
 
     rng = np.random.default_rng(8)
     table = pl.DataFrame(

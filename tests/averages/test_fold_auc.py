@@ -283,7 +283,7 @@ def test_stored_tables_about_folds_say_what_they_are(tmp_path):
 
 
 def test_large_groups_are_counted_in_pieces(monkeypatch):
-    from rocframe.averages import gap
+    from rocframe.averages import pooling_gap as gap
 
     rng = np.random.default_rng(4)
     table = pl.DataFrame(
@@ -300,7 +300,7 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "scores of their own"])
 def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
-    from rocframe.averages import gap
+    from rocframe.averages import pooling_gap as gap
 
     monkeypatch.setattr(gap, "BLOCK", 50)
     rng = np.random.default_rng(2)

@@ -301,7 +301,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
         {"fixed": "threshold", "metrics": "f1", "grid": 7},
     ]
     whole = [many.roc.average(**options) for options in asked]
-    monkeypatch.setattr("rocframe.averages.grids.CELLS", 4)
+    monkeypatch.setattr("rocframe.averages.curve_groups.CELLS", 4)
     for options, expected in zip(asked, whole, strict=True):
         assert_frame_equal(many.roc.average(**options), expected)
 

@@ -14,10 +14,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 import rocframe as rf
-from rocframe.bands import ratings as ratings_module
-from rocframe.bands.binormal import Binormal, fitted
-from rocframe.bands.ratings import Ratings
-from rocframe.bands.working_hotelling import line_limits
+from rocframe.bands import binormal as ratings_module
+from rocframe.bands.binormal import Binormal, Ratings, fitted
+from rocframe.bands.closed_form import line_limits
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples
 

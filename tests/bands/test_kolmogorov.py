@@ -12,7 +12,7 @@ from hypothesis import given
 from scipy.stats import ksone, kstwo
 
 import rocframe as rf
-from rocframe.bands.kolmogorov import largest_distance
+from rocframe.bands.closed_form import largest_distance
 from tests.bands import exact
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples, ranked, tables

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import rocframe as rf
-from rocframe.bands.turned import Turned
+from rocframe.bands.resampled import Turned
 from tests.bands import exact
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import ranked, tables

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.report.bundle import embedder
-from rocframe.report.spec import as_json
+from rocframe.reports.export import as_json, embedder
 
 sync_api = pytest.importorskip("playwright.sync_api")
 vl_convert = pytest.importorskip("vl_convert")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.cli import main
+from rocframe.cli.main import main
 
 sync_api = pytest.importorskip("playwright.sync_api")
 

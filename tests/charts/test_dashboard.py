@@ -14,7 +14,7 @@ import pytest
 import vl_convert
 
 import rocframe as rf
-from rocframe.charts.linked_rows import ROWS
+from rocframe.charts.dashboard.data import ROWS
 from tests.each import all_cases
 
 NUMBERS = [

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.drawings import DRAWINGS
+from rocframe.charts.chart import DRAWINGS
 from rocframe.tables import TABLES, table_of
 from tests.charts.reading import spec, svg
 from tests.test_names import PUNCTUATION

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.clip import _passes
+from rocframe.charts.curve_data import _passes
 from tests.charts.test_chart import records
 from tests.curves.test_thin import farthest, filled
 

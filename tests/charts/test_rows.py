@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rocframe.charts.rows import rows_of
+from rocframe.charts.dot_plot import rows_of
 
 
 def lines(table: pl.DataFrame, by: list[str], **options: object) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rocframe.charts.spaced import spaced
-from rocframe.curves.thin import corners, outlines
+from rocframe.charts.curve_data import spaced
+from rocframe.curves.thinning import corners, outlines
 
 
 def test_points_for_tooltips_are_spaced_along_the_line():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rocframe as rf
-from rocframe.charts.theme import DARK, LIGHT, dark, light
+from rocframe.charts.style import DARK, LIGHT, dark, light
 
 TREE = Path(__file__).parents[2]
 every_paint = pytest.mark.parametrize("paint", [LIGHT, DARK], ids=["light", "dark"])
@@ -105,7 +105,7 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
     lines = [f"tried_{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     code = (
-        "import altair as alt, rocframe.charts.theme as ours\n"
+        "import altair as alt, rocframe.charts.style as ours\n"
         f"name = {f'tried_{name}'!r}\n"
         "assert name in alt.theme.names() and alt.theme.active == 'default'\n"
         "with alt.theme.enable(name):\n"

@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.classes import measured
+from rocframe.classes import multiclass_auc as measured
 
 CLASSES = [f"c{i}" for i in range(11)]  # more than numpy adds up one after the other
 

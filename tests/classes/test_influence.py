@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rocframe.classes.influence import influences, skewness
-from rocframe.classes.rows import Rows
+from rocframe.classes.class_areas import Rows, influences, skewness
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 
 # Mass, class, and the scores of a, b and c.

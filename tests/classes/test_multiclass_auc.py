@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.classes import measured
-from rocframe.classes.influence import influences, skewness
+from rocframe.classes import multiclass_auc as measured
+from rocframe.classes.class_areas import influences, skewness
 from tests.strategies import shuffled
 
 ABC = ["a", "b", "c"]

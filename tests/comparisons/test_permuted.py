@@ -13,7 +13,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.comparisons import permuted
+from rocframe.comparisons import resampling as permuted
 from tests.comparisons.exact import logs
 from tests.strategies import examples
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
-from rocframe.curves.cheapest import cheapest
+from rocframe.curves.hull import cheapest
 from rocframe.curves.table import layout, opened
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=25)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.vertices import vertices
+from rocframe.curves.hull import vertices
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 SCALES = [

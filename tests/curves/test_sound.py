@@ -8,9 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves import rows, sound
+from rocframe.curves import table as rows
+from rocframe.curves import table as sound
 from rocframe.curves.table import layout, opened
-from rocframe.vocabulary import WALK
+from rocframe.schemas import WALK
 
 RNG = np.random.default_rng(7)
 LOG = pl.DataFrame(

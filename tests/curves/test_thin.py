@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocframe.curves.thin import corners, landmarks, outlines
+from rocframe.curves.thinning import corners, landmarks, outlines
 
 
 def farthest(x, y, line_x, line_y):

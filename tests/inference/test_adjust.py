@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from rocframe.errors import UnknownOptionError
-from rocframe.inference.adjust import adjusted, check_adjust
+from rocframe.inference.p_values import adjusted, check_adjust
 
 
 def test_holm_multiplies_by_the_tests_that_are_left_and_never_falls():

@@ -15,13 +15,13 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap
 
 import rocframe as rf
-from rocframe.areas.influence import AREA, area_over
-from rocframe.areas.part import Part
-from rocframe.counting import threads
-from rocframe.counting.population import Population
+from rocframe.areas.partial import Part
+from rocframe.areas.variance import AREA, area_over
 from rocframe.inference.bootstrap import One, acceleration, limits_of, quantile, same, spread_of
+from rocframe.kernel import threads
+from rocframe.kernel.resample import Population
 from tests import oracles
-from tests.counting.walks import cases_of, walk_of
+from tests.kernel.walks import cases_of, walk_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]

@@ -15,15 +15,14 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap
 
 import rocframe as rf
-from rocframe.counting import threads
-from rocframe.counting.population import Population
-from rocframe.formulas import Settings
 from rocframe.inference.bootstrap import acceleration
-from rocframe.metrics.asked import SHARES, as_metrics
-from rocframe.metrics.matrices import influence_at
-from rocframe.metrics.points import Where
+from rocframe.kernel import threads
+from rocframe.kernel.resample import Population
+from rocframe.metrics.metric import SHARES, as_metrics
+from rocframe.metrics.points import Where, influence_at
+from rocframe.rates import Settings
 from tests import oracles
-from tests.counting.walks import walk_of
+from tests.kernel.walks import walk_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}

@@ -61,7 +61,7 @@ def test_weighted_points_and_metrics_are_those_of_at(axis, table, asked):
 
 
 def test_a_large_group_cut_into_blocks_has_the_same_points(monkeypatch):
-    from rocframe.counting import walk
+    from rocframe.kernel import scan as walk
 
     table = pl.DataFrame(
         {"label": [i % 3 == 0 for i in range(60)], "score": [i * 7 % 31 for i in range(60)]}

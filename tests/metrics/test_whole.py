@@ -12,11 +12,10 @@ from hypothesis import given
 from polars.testing import assert_series_equal
 
 import rocframe as rf
-from rocframe.counting.population import Population
-from rocframe.counting.resample import Batch
-from rocframe.metrics.whole import WHOLE
+from rocframe.kernel.resample import Batch, Population
+from rocframe.metrics.statistics import WHOLE
 from tests import oracles
-from tests.counting.walks import walk_of
+from tests.kernel.walks import walk_of
 from tests.strategies import ANY_WEIGHTS, COUNTS, tables
 
 every_metric = pytest.mark.parametrize("name", WHOLE)

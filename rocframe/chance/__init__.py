@@ -1,1 +1,0 @@
-"""Predictions → tests of whether a model is better than chance, or than any given area."""

@@ -1,0 +1,346 @@
+"""Data of a curve chart: the points of each curve, thinned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rocframe.charts.axes import measured, rates
+from rocframe.curves.thinning import Display, corners, distance, landmarks, outlines
+from rocframe.kernel.threads import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.charts.axes import Plane
+    from rocframe.curves.kinds import Kind, Scale
+    from rocframe.curves.table import Curves
+
+
+STEP = 1 / 4000  # of an axis, that rows are left unseen for
+
+LOW = 1e-6  # the least rate that axes without 0 tell apart
+
+# The scales that a kind may be drawn on; those of precision and lift need the same rows.
+SCALES: dict[str, tuple[Scale, ...]] = {
+    "det": ("normal_deviate",),
+    "precision_recall": ("linear",),
+    "lift": ("linear",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Path:
+    """Points of all lines, line after line: rows of the table, and points between two rows.
+
+    `row` is the row of the table, or -1 between rows. `pos` and `neg` are totals of each curve.
+    """
+
+    curve: NDArray[np.int64]
+    row: NDArray[np.int64]
+    tp: NDArray[np.float64]
+    fp: NDArray[np.float64]
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each curve starts, and where the last one ends."""
+        starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
+        return starts
+
+    @property
+    def counts(self) -> tuple[NDArray[np.float64], ...]:
+        """The four counts of each point: tp, fp, fn, tn."""
+        return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
+
+    def only(self, chosen: NDArray[np.bool_]) -> Path:
+        """Return some of the points."""
+        return replace(
+            self,
+            curve=self.curve[chosen],
+            row=self.row[chosen],
+            tp=self.tp[chosen],
+            fp=self.fp[chosen],
+        )
+
+
+def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
+    """Return the rows that matter, of the curves that can be drawn."""
+    whole = _at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
+    x, y = rates(kind, whole)
+    drawn = np.isfinite(x) & np.isfinite(y)
+    if areas is not None:
+        drawn &= np.isfinite(areas)
+    tp, fp = curves.walk["tp"], curves.walk["fp"]
+    low = np.full(len(drawn), LOW)
+    shown = [
+        Display(
+            kind=kind, scale=scale, pos=whole.pos, neg=whole.neg, low=low, top=np.ones(len(low))
+        )
+        for scale in SCALES.get(kind.name, ("linear", "log"))
+    ]
+
+    def rows(curve: int) -> NDArray[np.int64]:
+        start, end = curves.starts[curve : curve + 2]
+        if not drawn[curve]:
+            return np.zeros(0, np.int64)
+        here = tp[start:end], fp[start:end]
+        found = landmarks(
+            int(end - start),
+            lambda: [one for way in shown for one in way.levels(curve, *here, STEP)],
+        )
+        return np.asarray(start + found, np.int64)
+
+    return _at(curves, spread(rows, range(len(drawn))))
+
+
+def _at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
+    """Return some rows of each curve."""
+    row = np.concatenate([np.zeros(0, np.int64), *rows])
+    return Path(
+        curve=np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
+        row=row,
+        tp=curves.walk["tp"][row].astype(np.float64),
+        fp=curves.walk["fp"][row].astype(np.float64),
+        pos=curves.total("tp", "fn").astype(np.float64),
+        neg=curves.total("fp", "tn").astype(np.float64),
+    )
+
+
+POINTS = ("threshold", "x", "y", "tp", "fp")
+
+
+def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]:
+    """Return for each curve its totals and its points, in numbers that JSON has.
+
+    Points between two rows of the table have neither threshold nor counts. The totals are those
+    of curves that are drawn.
+    """
+    path = lines.path
+    real = (path.row != BETWEEN).tolist()
+    walk = {
+        name: [
+            _exact(value) if known else None
+            for value, known in zip(curves.walk[name][path.row].tolist(), real, strict=True)
+        ]
+        for name in ("threshold", "tp", "fp")
+    }
+    x, y = (_rounded(rate.tolist()) for rate in (lines.x, lines.y))
+    points: dict[str, list[Any]] = {**walk, "x": x, "y": y}
+    totals = {
+        "pos": [_exact(value) for value in curves.total("tp", "fn").tolist()],
+        "neg": [_exact(value) for value in curves.total("fp", "tn").tolist()],
+    }
+    prevalence = _rounded(measured(path, kind, "prevalence").tolist())
+    records = []
+    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
+        record: dict[str, Any] = {"curve": curve}
+        record |= {name: values[curve] for name, values in totals.items()}
+        record["prevalence"] = prevalence[start] if end > start else None
+        record |= {name: values[start:end] for name, values in points.items()}
+        records.append(record)
+    return records
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [float(f"{value:.7g}") for value in values]
+
+
+def _exact(value: float) -> float | str | None:
+    """Round what is no count, nor counts something as seconds do; JSON has no infinity."""
+    if value in (inf, -inf):
+        return None if value > 0 else "-inf"
+    return value if isinstance(value, int) or abs(value) >= 1e7 else float(f"{value:.7g}")
+
+
+def numbers(values: Iterable[float | str]) -> list[float | str | None]:
+    """Return values in numbers that JSON has, and text as it is."""
+    return [value if isinstance(value, str) else _exact(value) for value in values]
+
+
+BETWEEN = -1  # no row of the table
+
+
+def inside(plane: Plane, path: Path) -> Path:
+    """Return the part of each curve where the rates are on the axes of a plane.
+
+    A line enters and leaves where its counts, which are linear between two rows, reach the ends.
+    """
+    limited = []
+    for side in (plane.x, plane.y):
+        if side.endless:
+            rate = measured(path, plane.kind, side.name)
+            falls = side.name == "fnr"
+            limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
+    parts = []
+    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
+        if start == end:
+            continue
+        enter = max(_passes(rate[start:end], low, "left") for rate, low, _ in limited)
+        leave = min(_passes(rate[start:end], high, "right") for rate, _, high in limited)
+        if enter >= leave:
+            continue
+        at = np.arange(end - start)
+        places = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
+        rows = np.where(places % 1 == 0, path.row[start + places.astype(np.int64)], BETWEEN)
+        tp, fp = (np.interp(places, at, counts[start:end]) for counts in (path.tp, path.fp))
+        parts.append((np.full(len(places), curve), rows, tp, fp))
+    nothing = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
+    curves, row, tp, fp = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    return replace(path, curve=curves, row=row, tp=tp, fp=fp)
+
+
+def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
+    """Return between which two points a rising rate reaches a level first, or leaves it."""
+    after = int(np.searchsorted(rate, level, side))
+    if after == 0:
+        return 0.0
+    if after == len(rate):
+        return float(after if side == "left" else after - 1)
+    before, behind = rate[after - 1], rate[after]
+    return float(after - 1 + (level - before) / (behind - before))
+
+
+# As shares of an axis. With what `landmarks` leaves out, 1/4000, they make less than 1/500.
+BEND = 1 / 5000
+
+COLUMN = 1 / 3000
+
+CORNER = 1 / 1000
+
+COARSER = 9 / 8  # where a line would have too many corners
+
+ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
+
+LEAST, MOST = 20, 480  # of one line: beside its corners, and in all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lines:
+    """The few points whose straight lines draw a path, and their rates."""
+
+    path: Path
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+def drawn_on(plane: Plane, path: Path) -> Lines:
+    """Choose the few points whose straight lines draw a path on a plane."""
+    if plane.endless:
+        path = inside(plane, path)
+    if plane.bends:
+        path = bent(plane, path)
+    x, y = rates(plane.kind, path)
+    kept = outlines(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
+    path, x, y = path.only(kept), x[kept], y[kept]
+    across, up = plane.x.place(x), plane.y.place(y)
+    tolerance = _tolerance(across, up, path)
+    needed = corners(across, up, path.starts, tolerance)
+    # Where a rate has no value, the line starts at that of the next point: it shows no row.
+    rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
+    count = _count(needed, path)
+    spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
+    kept = needed | rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=needed)
+    # A line through one more point may pass another one at a greater distance.
+    kept = corners(across, up, path.starts, tolerance, wanted=kept)
+    kept = np.where((_count(kept, path) > MOST + LEAST)[path.curve], needed, kept)
+    path = replace(path, row=np.where(rows, path.row, BETWEEN))
+    return Lines(path=path.only(kept), x=x[kept], y=y[kept])
+
+
+def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
+    """Count the marked points of each curve."""
+    return np.bincount(path.curve[marked], minlength=len(path.pos))
+
+
+def _tolerance(
+    across: NDArray[np.float64], up: NDArray[np.float64], path: Path
+) -> NDArray[np.float64]:
+    """Return how near each line comes to its curve, more where it would have too many corners."""
+    tolerance = np.full(len(path.pos), CORNER)
+    while True:
+        many = _count(corners(across, up, path.starts, tolerance), path) > MOST
+        if not many.any():
+            return tolerance
+        tolerance[many] *= COARSER
+
+
+def bent(plane: Plane, path: Path) -> Path:
+    """Add points between rows until straight lines follow the curve.
+
+    Between two rows everything is linear in tp and fp, which rates may not be.
+    """
+    left = np.flatnonzero(path.curve[1:] == path.curve[:-1])
+    while len(left):
+        left = left[_bend(plane, path, left)]
+        middle = _between(path, left, 0.5)
+        added = {
+            name: np.insert(getattr(path, name), left + 1, getattr(middle, name))
+            for name in ("curve", "row", "tp", "fp")
+        }
+        path = replace(path, **added)
+        left = left + np.arange(len(left))
+        left = np.sort(np.append(left, left + 1))
+    return path
+
+
+def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which lines to the next point leave the straight one."""
+    x, y = plane.place(path)
+    bend = (np.abs(x[left + 1] - x[left]) > BEND) & (np.abs(y[left + 1] - y[left]) > BEND)
+    long = left[bend]
+    off = np.zeros(len(long))
+    ends = (x[long], y[long]), (x[long + 1], y[long + 1])
+    for share in (0.25, 0.5, 0.75):
+        off = np.maximum(off, distance(plane.place(_between(path, long, share)), *ends))
+    bend[bend] = off > BEND
+    return bend
+
+
+def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
+    """Return the points that share the way to the next point."""
+    tp, fp = (
+        counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
+    )
+    row = np.full(len(left), BETWEEN)
+    return replace(path, curve=path.curve[left], row=row, tp=tp, fp=fp)
+
+
+def spaced(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    most: NDArray[np.int64],
+    *,
+    corners: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Mark about so many points of each line, evenly along it; all of a line that has no more.
+
+    Lengths are those of the line through its corners: what goes to and fro within a pixel has
+    none. The first and the last point of a line are corners.
+    """
+    lengths = np.diff(starts)
+    line = np.repeat(np.arange(len(lengths)), lengths)
+    first = starts[:-1][lengths > 0]
+
+    def come(at: NDArray[np.int64]) -> NDArray[np.float64]:
+        step = np.abs(np.diff(x[at], prepend=0)) + np.abs(np.diff(y[at], prepend=0))
+        step[np.searchsorted(at, first)] = 0
+        return np.cumsum(step)
+
+    if not len(line):
+        return np.zeros(0, bool)
+    way, kept = come(np.arange(len(line))), np.flatnonzero(corners)
+    way = np.interp(way, way[kept], come(kept))
+    way -= way[starts[:-1][line]]
+    whole = way[starts[1:][line] - 1]
+    share = np.divide(way, whole, out=np.zeros_like(way), where=whole > 0)
+    cell = np.floor(share * most[line])
+    marked: NDArray[np.bool_] = (np.diff(cell, prepend=-1) != 0) | (lengths <= most)[line]
+    return marked

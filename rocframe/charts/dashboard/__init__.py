@@ -1,0 +1,1 @@
+"""The linked chart of curves at one threshold."""

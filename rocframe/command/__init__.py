@@ -1,1 +1,0 @@
-"""The work of the command line: logs → tables, a page, and what is said meanwhile."""

@@ -1,1 +1,0 @@
-"""Predictions → counts at each distinct score: the one pass over the data."""

@@ -1,0 +1,1 @@
+"""Polars expressions over a score and a label."""

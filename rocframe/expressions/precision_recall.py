@@ -1,0 +1,146 @@
+"""Expressions for areas under the precision-recall curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.expressions.rows import FP, FP0, POS, TP, TP0, of_rows, steps
+
+if TYPE_CHECKING:
+    from rocframe.expressions.rows import Rows
+    from rocframe.inputs.roles import Column
+
+
+def average_precision(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Add up the group's precision over the steps of recall.
+
+    The sum over distinct scores, the highest first, of the rise in recall times the precision
+    of predicting `score >= threshold`. Nothing is interpolated; see `pr_auc` for that.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], named like the score; null without positives.
+
+    References
+    ----------
+    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
+    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
+    doi:10.1371/journal.pone.0118432
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.average_precision("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.833333 │
+    └──────────┘
+    """
+    return of_rows(_average_precision, score, label, positive=positive, weight=weight, count=count)
+
+
+def pr_auc(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Measure the area under the interpolated precision-recall curve of the group.
+
+    The integral of precision over recall, where between two scores true and false positives
+    grow in proportion: a hyperbola, not a straight line. The step sum is `average_precision`.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], named like the score; null without positives.
+
+    References
+    ----------
+    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
+    ICML, 233-240. doi:10.1145/1143844.1143874
+
+    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
+    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
+    doi:10.1371/journal.pone.0118432
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.pr_auc("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.887327 │
+    └──────────┘
+    """
+    return of_rows(_pr_auc, score, label, positive=positive, weight=weight, count=count)
+
+
+def _average_precision(rows: Rows) -> pl.Expr:
+    return _over_positives(rows, (TP - TP0) * (TP / (TP + FP)))
+
+
+def _pr_auc(rows: Rows) -> pl.Expr:
+    more = TP - TP0
+    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
+    a = 1 + (FP - FP0) / more
+    b = FP0 - (a - 1) * TP0
+    before = TP0 + FP0
+    growth = pl.when(before > 0).then((TP + FP - before) / before).otherwise(0)
+    area = more / a - b / a**2 * growth.log1p()
+    return _over_positives(rows, pl.when(more > 0).then(area).otherwise(0))
+
+
+def _over_positives(rows: Rows, step: pl.Expr) -> pl.Expr:
+    area = (step.sum() / POS).clip(0, 1)
+    return steps(rows).list.agg(pl.when(POS > 0).then(area))

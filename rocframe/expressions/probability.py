@@ -1,0 +1,148 @@
+"""Expressions for scoring rules of probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.expressions.rows import of_rows
+
+if TYPE_CHECKING:
+    from rocframe.expressions.rows import Rows
+    from rocframe.inputs.roles import Column
+
+
+EPS = 2.0**-52  # of Float64
+
+
+def brier(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Average the squared difference of a probability and what happened.
+
+    What happened is 1 for a positive and 0 for a negative; lower is better.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], named like the score; null without rows, and where a score is outside
+        [0, 1].
+
+    References
+    ----------
+    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
+    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.brier("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.176667 │
+    └──────────┘
+    """
+    return of_rows(_brier, score, label, positive=positive, weight=weight, count=count)
+
+
+def log_loss(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Average -log of the probability given to what happened.
+
+    The natural logarithm; lower is better. A probability of 0 for what happened would make the
+    mean infinite: scores are clipped to [ε, 1 - ε], ε = 2⁻⁵², as scikit-learn does.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64, named like the score; null without rows, and where a score is outside [0, 1].
+
+    References
+    ----------
+    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
+    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.log_loss("label"))
+    shape: (1, 1)
+    ┌──────────┐
+    │ score    │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.510826 │
+    └──────────┘
+    """
+    return of_rows(_log_loss, score, label, positive=positive, weight=weight, count=count)
+
+
+def _brier(rows: Rows) -> pl.Expr:
+    return _mean(rows, (_probability(rows) - rows.positive.cast(pl.Float64)) ** 2)
+
+
+def _log_loss(rows: Rows) -> pl.Expr:
+    probability = _probability(rows).clip(EPS, 1 - EPS)
+    happened = pl.when(rows.positive).then(probability).otherwise(1 - probability)
+    return _mean(rows, -happened.log())
+
+
+def _probability(rows: Rows) -> pl.Expr:
+    return rows.score.cast(pl.Float64)
+
+
+def _mean(rows: Rows, loss: pl.Expr) -> pl.Expr:
+    """Average over the rows that count; null if there are none, or a score is no probability."""
+    within = _probability(rows).is_between(0, 1).filter(rows.used).all()
+    if rows.mass is None:
+        return pl.when(within).then(loss.filter(rows.used).mean())
+    mass = rows.mass.filter(rows.used).cast(pl.Float64)
+    total = mass.sum()
+    return pl.when(within & (total > 0)).then((mass * loss.filter(rows.used)).sum() / total)

@@ -1,0 +1,318 @@
+"""Row-wise expressions for rates and placements, and the Kolmogorov-Smirnov distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.expressions.rows import (
+    FP,
+    NEG,
+    POS,
+    TP,
+    both_classes,
+    falling,
+    field,
+    of_rows,
+    place,
+    quotient,
+    record,
+    steps,
+)
+
+if TYPE_CHECKING:
+    from rocframe.expressions.rows import Rows
+    from rocframe.inputs.roles import Column
+
+
+def tpr(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Give each row of the group the true positive rate at its score.
+
+    The share of positives that predicting `score >= threshold` finds if the row's score is the
+    threshold. Rows without a label, or of weight or count 0, have a rate but add to none.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], a value per row, named like the score; null without score or positives.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.with_columns(tpr=pl.col("score").roc.tpr("label"))
+    shape: (3, 3)
+    ┌───────┬───────┬─────┐
+    │ label ┆ score ┆ tpr │
+    │ ---   ┆ ---   ┆ --- │
+    │ i64   ┆ f64   ┆ f64 │
+    ╞═══════╪═══════╪═════╡
+    │ 1     ┆ 0.9   ┆ 0.5 │
+    │ 0     ┆ 0.4   ┆ 1.0 │
+    │ 1     ┆ 0.4   ┆ 1.0 │
+    └───────┴───────┴─────┘
+    """
+    return of_rows(_tpr, score, label, positive=positive, weight=weight, count=count)
+
+
+def fpr(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Give each row of the group the false positive rate at its score.
+
+    The share of negatives that predicting `score >= threshold` calls positive if the row's score
+    is the threshold. Rows without a label, or of weight or count 0, have a rate but add to none.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], a value per row, named like the score; null without score or negatives.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.with_columns(fpr=pl.col("score").roc.fpr("label"))
+    shape: (3, 3)
+    ┌───────┬───────┬─────┐
+    │ label ┆ score ┆ fpr │
+    │ ---   ┆ ---   ┆ --- │
+    │ i64   ┆ f64   ┆ f64 │
+    ╞═══════╪═══════╪═════╡
+    │ 1     ┆ 0.9   ┆ 0.0 │
+    │ 0     ┆ 0.4   ┆ 1.0 │
+    │ 1     ┆ 0.4   ┆ 1.0 │
+    └───────┴───────┴─────┘
+    """
+    return of_rows(_fpr, score, label, positive=positive, weight=weight, count=count)
+
+
+def _tpr(rows: Rows) -> pl.Expr:
+    return _rate(rows, rows.positive)
+
+
+def _fpr(rows: Rows) -> pl.Expr:
+    return _rate(rows, ~rows.positive)
+
+
+def _rate(rows: Rows, of: pl.Expr) -> pl.Expr:
+    mass = falling("mass")
+    rate = field("mass").gather(field("last")) / field("total")
+    return (
+        record(score=rows.score, mass=rows.mass_of(of))
+        .implode()
+        .list.eval(record(last=place("max"), mass=mass, total=mass.last()))
+        .list.eval(pl.when(field("total") > 0).then(rate))
+        .explode()
+    )
+
+
+def placement(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Give each row its place among the scores of the other class.
+
+    For a positive the share of negatives that it beats, for a negative the share of positives
+    that beat it, a tie counting half. The mean over either class is the AUC.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], a value per row, named like the score; null without label, without score,
+        or without rows of the other class.
+
+    References
+    ----------
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
+    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    doi:10.2307/2531595
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.with_columns(placement=pl.col("score").roc.placement("label"))
+    shape: (3, 3)
+    ┌───────┬───────┬───────────┐
+    │ label ┆ score ┆ placement │
+    │ ---   ┆ ---   ┆ ---       │
+    │ i64   ┆ f64   ┆ f64       │
+    ╞═══════╪═══════╪═══════════╡
+    │ 1     ┆ 0.9   ┆ 1.0       │
+    │ 0     ┆ 0.4   ┆ 0.75      │
+    │ 1     ┆ 0.4   ┆ 0.5       │
+    └───────┴───────┴───────────┘
+    """
+    return of_rows(_placement, score, label, positive=positive, weight=weight, count=count)
+
+
+def _placement(rows: Rows) -> pl.Expr:
+    tp, fp = falling("tp"), falling("fp")
+    pos, neg = field("pos"), field("neg")
+    beats = (neg - _twice_above("fp") + neg) / (2 * neg)
+    beaten = _twice_above("tp") / (2 * pos)
+    return (
+        record(
+            score=rows.score,
+            positive=rows.positive,
+            tp=rows.mass_of(rows.positive),
+            fp=rows.mass_of(~rows.positive),
+        )
+        .implode()
+        .list.eval(
+            record(
+                positive=field("positive"),
+                first=place("min"),
+                last=place("max"),
+                tp=tp,
+                fp=fp,
+                pos=tp.last(),
+                neg=fp.last(),
+            )
+        )
+        .list.eval(
+            pl.when(field("positive") & (neg > 0))
+            .then(beats)
+            .when(~field("positive") & (pos > 0))
+            .then(beaten)
+        )
+        .explode()
+    )
+
+
+def _twice_above(name: str) -> pl.Expr:
+    """Return twice what is above each row, ties one half."""
+    above = field(name).shift(1, fill_value=0).gather(field("first"))
+    return above + field(name).gather(field("last"))
+
+
+def ks(
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Column | None = None,
+) -> pl.Expr:
+    """Find the largest TPR - FPR of the group, its Kolmogorov-Smirnov distance.
+
+    The largest over all thresholds of predicting `score >= threshold`, the one above all scores
+    included, so it is at least 0.
+
+    Parameters
+    ----------
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
+        `positive`.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, default None
+        Column or expression with the number of identical rows that a row represents; all results
+        are those of that many separate rows.
+
+    Returns
+    -------
+    Expr
+        Float64 in [0, 1], named like the score; null without positives or without negatives.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> predictions.select(pl.col("score").roc.ks("label"))
+    shape: (1, 1)
+    ┌───────┐
+    │ score │
+    │ ---   │
+    │ f64   │
+    ╞═══════╡
+    │ 0.5   │
+    └───────┘
+    """
+    return of_rows(_ks, score, label, positive=positive, weight=weight, count=count)
+
+
+def _ks(rows: Rows) -> pl.Expr:
+    if rows.weight is not None:
+        return steps(rows).list.agg(both_classes((TP / POS - FP / NEG).max().clip(0, 1)))
+    tp, fp = TP.cast(rows.exact), FP.cast(rows.exact)
+    above = (tp * fp.last() - fp * tp.last()).max()
+    return steps(rows).list.agg(both_classes(quotient(above, tp.last() * fp.last())))

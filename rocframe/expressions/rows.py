@@ -1,0 +1,234 @@
+"""The rows of a group that an expression reads, and the steps of their curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rocframe.errors import OptionValueError
+from rocframe.frames import column
+from rocframe.inputs.cases import LARGEST, LARGEST_COUNT
+from rocframe.inputs.roles import TYPE_CHECKS as CHECKS
+from rocframe.inputs.roles import as_positive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rocframe.inputs.roles import Column
+
+    Typed = tuple[pl.Expr, pl.DataType]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """The rows of whatever group the expression is used in.
+
+    `score` and `positive` are null where they are missing, `count` and `weight` None where they
+    were not given. `wrong` are values of a group, any of which true makes its result null.
+    """
+
+    score: pl.Expr
+    positive: pl.Expr
+    count: pl.Expr | None
+    weight: pl.Expr | None
+    wrong: tuple[pl.Expr, ...]
+
+    @property
+    def mass(self) -> pl.Expr | None:
+        """Count times weight; None where each row is one."""
+        if self.weight is None or self.count is None:
+            return self.count if self.weight is None else self.weight
+        return self.count * self.weight
+
+    @property
+    def exact(self) -> type[pl.DataType]:
+        """Type that holds products of two sums of masses: without rounding, unless weighted."""
+        if self.weight is not None:
+            return pl.Float64
+        return pl.Int64 if self.count is None else pl.Int128
+
+    @property
+    def used(self) -> pl.Expr:
+        """Whether a row counts; null is no."""
+        known = self.positive.is_not_null() & self.score.is_not_null()
+        return known if self.mass is None else known & (self.mass > 0)
+
+    def mass_of(self, of: pl.Expr) -> pl.Expr:
+        """Return what each row adds to one class: nothing if it does not count."""
+        one = pl.lit(1, pl.Int64) if self.mass is None else self.mass
+        return pl.when(self.used & of).then(one).otherwise(0)
+
+
+def of_rows(
+    formula: Callable[[Rows], pl.Expr],
+    score: pl.Expr,
+    label: Column,
+    *,
+    positive: object,
+    weight: Column | None,
+    count: Column | None,
+) -> pl.Expr:
+    """Return the expression of a formula, named like the score, once types are known."""
+    given = {"score": score, "label": _column("label", label)}
+    given |= {} if weight is None else {"weight": _column("weight", weight)}
+    given |= {} if count is None else {"count": _column("count", count)}
+
+    # polars calls this when it resolves the plan, once for each score column.
+    def resolve(typed: list[Typed]) -> pl.Expr:
+        roles = dict(zip(given, typed, strict=True))
+        rows = _rows(roles, positive)
+        result = formula(rows)
+        if rows.wrong:
+            result = pl.when(~pl.any_horizontal(rows.wrong)).then(result)
+        return result.alias(roles["score"][0].meta.output_name())
+
+    return pl.pipe_with_dtype(list(given.values()), resolve)
+
+
+def _column(argument: str, source: Column) -> pl.Expr:
+    if isinstance(source, str):
+        return column(source)
+    if isinstance(source, pl.Expr):
+        return source
+    raise OptionValueError.of(
+        argument, source, "it is neither a column name nor an expression", "Give one of these."
+    )
+
+
+def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
+    for role, (expr, dtype) in roles.items():
+        # A column of nothing but nulls may have no type; labels are looked at below.
+        if role != "label" and dtype != pl.Null:
+            CHECKS[role](expr.meta.output_name(), dtype)
+    score, dtype = roles["score"]
+    is_positive, wrong = _positive(*roles["label"], positive)
+    count, weight = None, None
+    if "count" in roles:
+        count = roles["count"][0].cast(pl.Int64, strict=False)
+        total = roles["count"][0].cast(pl.Float64).sum()
+        wrong = (*wrong, (count < 0).any(), total >= LARGEST_COUNT)
+    if "weight" in roles:
+        weight = roles["weight"][0].cast(pl.Float64).fill_nan(None)
+        total = weight.sum() if count is None else (count * weight).sum()
+        wrong = (*wrong, ((weight < 0) | weight.is_infinite()).any(), total > LARGEST)
+    return Rows(
+        score=score.fill_nan(None) if dtype.is_float() else score,
+        positive=is_positive,
+        count=count,
+        weight=weight,
+        wrong=wrong,
+    )
+
+
+def _positive(
+    label: pl.Expr, dtype: pl.DataType, positive: object
+) -> tuple[pl.Expr, tuple[pl.Expr, ...]]:
+    """Say of each label whether it is the positive class, and of a group what is wrong with it."""
+    if dtype == pl.Null:
+        return label.cast(pl.Boolean), ()
+    if dtype.is_float():
+        label = label.fill_nan(None)
+    if positive is not None:
+        name = label.meta.output_name()
+        CHECKS["label"](name, dtype)
+        positive = as_positive(positive, name, dtype)
+        if dtype == pl.Boolean:
+            return label if positive else ~label, ()
+        return label == pl.lit(positive), ()
+    if dtype == pl.Boolean:
+        return label, ()
+    if dtype.is_numeric():
+        return label == 1, (((label != 0) & (label != 1)).any(),)
+    # Labels that do not say which class is positive are all missing.
+    return pl.when(False).then(label.is_null()), ()
+
+
+def field(name: str) -> pl.Expr:
+    """Return a field of the elements of the list that is being evaluated."""
+    return pl.element().struct.field(name)
+
+
+def record(**columns: pl.Expr) -> pl.Expr:
+    """Put expressions side by side as the fields of one struct; a single value becomes a column.
+
+    polars divides a column by a single value as it multiplies by the reciprocal, which may be off
+    by one place; columns divide exactly.
+    """
+    return pl.struct([expr.alias(name) for name, expr in columns.items()])
+
+
+# The fields of `steps`, and the totals of a list of them.
+TP, FP, TP0, FP0 = (field(name) for name in ("tp", "fp", "tp0", "fp0"))
+
+POS, NEG = TP.last(), FP.last()
+
+
+def both_classes(value: pl.Expr) -> pl.Expr:
+    """Return a value of steps, null where one class is absent."""
+    return pl.when((POS > 0) & (NEG > 0)).then(value)
+
+
+def quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Divide whole numbers as floats; correctly rounded below 2^53."""
+    return part.cast(pl.Float64) / whole.cast(pl.Float64)
+
+
+def packed(rows: Rows) -> pl.Expr:
+    """Put the rows that count into one list per group."""
+    columns = {"score": rows.score, "positive": rows.positive}
+    if rows.mass is not None:
+        columns["mass"] = rows.mass
+    if rows.mass is not None and rows.weight is not None:
+        columns["rows"] = pl.lit(1, pl.Int64) if rows.count is None else rows.count
+        columns["square"] = rows.mass * rows.weight
+    return record(**columns).filter(rows.used).implode()
+
+
+def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
+    """Cumulate true and false positives from the highest score down: a row per distinct score.
+
+    `tp, fp` are after the step and `tp0, fp0` before it, whole numbers unless weighted. With
+    `squares`, weighted rows bring `m, n`, the rows of each class so far, and `pp, nn`, their
+    squared weights within the step.
+    """
+    positive, score = field("positive"), field("score")
+    if rows.mass is None:
+        sums = {"tp": positive.cast(pl.Int64).cum_sum(), "fp": (~positive).cast(pl.Int64).cum_sum()}
+    else:
+        sums = _by_class("tp", "fp", "mass")
+    if squares and rows.weight is not None:
+        sums |= {**_by_class("m", "n", "rows"), **_by_class("pp", "nn", "square")}
+    fields = {name: field(name) for name in sums}
+    fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
+    for name in ("pp", "nn"):
+        if name in sums:
+            fields[name] = field(name) - field(name).shift(1, fill_value=0)
+    last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0 here, and sorts beside it
+    return (
+        packed(rows)
+        .list.eval(pl.element().sort_by(score, descending=True))
+        .list.eval(record(last=last, **sums))
+        .list.eval(pl.element().filter(field("last")))
+        .list.eval(record(**fields))
+    )
+
+
+def place(of_ties: Literal["min", "max"]) -> pl.Expr:
+    """Return where in falling order the first (min) or last (max) row of a row's score is."""
+    return field("score").rank(of_ties, descending=True) - 1
+
+
+def falling(name: str) -> pl.Expr:
+    """Cumulate a field from the highest score down; rows without score come last."""
+    return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
+
+
+def _by_class(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
+    """Cumulate a field over each class."""
+    positive, value = field("positive"), field(name)
+    return {
+        positives: pl.when(positive).then(value).otherwise(0).cum_sum(),
+        negatives: pl.when(positive).then(0).otherwise(value).cum_sum(),
+    }

@@ -1,0 +1,236 @@
+"""Collected predictions as checked arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rocframe.inputs.roles import Bound
+
+
+EXACT_INTEGERS = 2**53
+
+LARGEST = 1e150  # sum of weights whose square Float64 still holds
+
+LARGEST_COUNT = 2.0**62  # sum of counts whose double Int64 still holds
+
+
+class State(IntEnum):
+    """What becomes of a row."""
+
+    USED = 0
+    UNSCORED = 1
+    ABSENT = 2
+    LEFT_OUT = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cases:
+    """The predictions of one model: a row per prediction, in the order of the frame.
+
+    `state` is None where every row is used, `count` where every row stands for itself, and
+    `mass` (count times weight) where rows have no weights. `model` is the name of the model, where
+    several are compared side by side. `cluster` numbers the clusters in the order of their names.
+    """
+
+    model: str | None
+    keys: pl.DataFrame
+    negative: NDArray[np.bool_]
+    score: NDArray[np.float64] | NDArray[np.float32]
+    state: NDArray[np.uint8] | None
+    count: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.uint32] | None = None
+
+
+def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
+    """Read the cases of each model from a collected frame."""
+    columns = {role: frame.get_column(name) for role, name in bound.private.items()}
+    keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
+    positive = positives(columns["label"], bound.positive, bound.names["label"])
+    count = _masses(columns, "count", bound)
+    weight = _masses(columns, "weight", bound)
+    if weight is not None and count is not None and not (weight * count).sum() <= LARGEST:
+        raise MassError.overflow("weight", bound.names["weight"], f"{LARGEST:g} with their counts")
+    worst = bound.roles.missing == "worst"
+
+    lost = positive.is_null()
+    cluster = _clusters(columns)
+    needed = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
+    for role, values in needed.items():
+        if values is None or not values.null_count():
+            continue
+        if bound.roles.missing != "drop":
+            raise _missing(role, role, values.is_null(), frame, bound)
+        lost |= values.is_null()
+    absent = pl.Series([False]).new_from_index(0, frame.height)
+    for mass in (weight, count):
+        if mass is not None:
+            absent |= (mass == 0).fill_null(False)
+    negative = ~positive.fill_null(False).to_numpy()
+
+    scores = [role for role in columns if role.startswith("score")]
+    for model, role in zip(bound.models or [None], scores, strict=True):
+        score = as_floats(columns[role], bound.names[role])
+        state = None
+        if score.null_count() and bound.roles.missing == "raise":
+            raise _missing("score", role, score.is_null(), frame, bound)
+        if score.null_count() or lost.any() or absent.any():
+            state = (
+                pl.select(
+                    pl.when(absent)
+                    .then(State.ABSENT.value)
+                    .when(lost)
+                    .then(State.LEFT_OUT.value)
+                    .when(score.is_null())
+                    .then(State.UNSCORED.value if worst else State.LEFT_OUT.value)
+                    .otherwise(State.USED.value)
+                    .cast(pl.UInt8)
+                )
+                .to_series()
+                .to_numpy()
+            )
+        yield Cases(
+            model=model,
+            keys=keys,
+            negative=negative,
+            score=score.fill_null(0).to_numpy(),
+            state=state,
+            # A row that does not say how many it stands for is left out as one.
+            count=None if count is None else count.fill_null(1).to_numpy(),
+            weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
+            cluster=None if cluster is None else numbered(cluster.to_frame()),
+        )
+
+
+def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
+    """Return the clusters, null where they have no name."""
+    cluster = columns.get("cluster")
+    if cluster is not None and cluster.dtype.is_float():
+        return cluster.fill_nan(None)
+    return cluster
+
+
+def numbered(rows: pl.DataFrame) -> NDArray[np.uint32]:
+    """Return the place of each row among the distinct ones; null is a value like others."""
+    rows.columns = [str(i) for i in range(rows.width)]
+    known = rows.unique().sort(rows.columns).with_row_index("number")
+    found = rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found.get_column("number").to_numpy()
+
+
+def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
+    """Say of each label whether it is the positive class; null where it is missing."""
+    if label.dtype.is_float():
+        label = label.fill_nan(None)
+    if label.dtype == pl.Boolean:
+        return label if positive is None or positive else ~label
+    binary = label.dtype.is_numeric() and bool(((label == 0) | (label == 1)).all())
+    if positive is None:
+        if not binary:
+            raise LabelError.undecided(name, label.dtype, _distinct(label), _rarest(label))
+        return label == 1
+    try:
+        # A Series of a Categorical with named categories has no ==; an expression has.
+        found = label.to_frame().select(pl.nth(0) == pl.lit(positive)).to_series()
+    except (
+        OverflowError,
+        pl.exceptions.InvalidOperationError,
+    ):  # beyond what the labels' type holds
+        found = pl.select(pl.when(label.is_not_null()).then(False)).to_series()
+    if not found.any() and label.null_count() < len(label):
+        declared = (binary and positive in {0, 1}) or (
+            isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
+        )
+        if not declared:
+            raise LabelError.absent(positive, name, _distinct(label))
+    return found
+
+
+def _distinct(label: pl.Series) -> list[object]:
+    return label.drop_nulls().unique().sort().to_list()
+
+
+def _rarest(label: pl.Series) -> object:
+    """Return the rarest label, the last of several: what one looks for is rare."""
+    counted = label.drop_nulls().rename("label").value_counts(name="rows")
+    if counted.is_empty():
+        return "yes"
+    return counted.sort("rows", "label", descending=[False, True]).item(0, "label")
+
+
+def as_floats(score: pl.Series, name: str) -> pl.Series:
+    """Return the scores as floats that equal them, null where they are missing."""
+    dtype = score.dtype
+    if dtype in {pl.Float32, pl.Float64}:
+        as_float = score
+    elif dtype == pl.Float16:
+        as_float = score.cast(pl.Float32)
+    else:
+        as_float = score.cast(pl.Float64)
+        small = dtype == pl.Boolean or (
+            dtype.is_integer() and dtype.to_python() is int and _fits(score)
+        )
+        if not small:
+            back = as_float.cast(dtype, strict=False)
+            changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
+            if changed.any():
+                raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
+    # Only a NaN makes the smallest value NaN; numpy finds it in one quick pass.
+    if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
+        return as_float.fill_nan(None)
+    return as_float
+
+
+def _fits(score: pl.Series) -> bool:
+    ends = (cast("int | None", score.min()), cast("int | None", score.max()))
+    return all(end is None or abs(int(end)) <= EXACT_INTEGERS for end in ends)
+
+
+def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series | None:
+    """Return weights as Float64 or counts as Int64, null where they are missing."""
+    if role not in columns:
+        return None
+    name = bound.names[role]
+    given = columns[role]
+    mass = given.cast(pl.Float64 if role == "weight" else pl.Int64, strict=False)
+    if mass.dtype == pl.Float64:
+        mass = mass.fill_nan(None)
+        unbounded = int(mass.is_infinite().sum())
+        if unbounded:
+            raise MassError.of(role, name, "infinite", unbounded)
+    if mass.null_count() > given.null_count() and role == "count":
+        raise MassError.overflow(role, name, "Int64 holds")
+    below = int((mass < 0).sum())
+    if below:
+        raise MassError.of(role, name, "negative", below)
+    total = mass.cast(pl.Float64).sum()
+    if role == "weight" and not total <= LARGEST:
+        raise MassError.overflow(role, name, f"{LARGEST:g}")
+    if role == "count" and not total < LARGEST_COUNT:
+        raise MassError.overflow(role, name, "half of what Int64 holds")
+    return mass
+
+
+def _missing(
+    argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: Bound
+) -> MissingValuesError:
+    """Name the first group concerned."""
+    first = rows.arg_max()
+    where = ""
+    if bound.by and first is not None:
+        group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
+        where = f", the first in group {group}"
+    worst = bound.roles.missing == "worst"
+    return MissingValuesError.of(argument, bound.names[role], int(rows.sum()), where, worst=worst)

@@ -1,0 +1,1 @@
+"""Files: prediction logs and result tables."""

@@ -1,0 +1,1 @@
+"""Sorting, grouping, counting and resampling."""

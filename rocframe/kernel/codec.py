@@ -1,0 +1,174 @@
+"""Scores and labels ↔ sortable whole numbers.
+
+One unsigned integer holds a score (the higher the score, the smaller the integer) and, in its
+lowest bit, whether the row is negative. Sorting these integers sorts the rows by falling
+score, positives first within a tie, without a permutation; and two rows tie exactly if their
+integers differ in the lowest bit at most. No score is rounded: the order of IEEE floats of one
+sign is the order of their bits, and what scores leave unused of the 63 bits (the gap between
+zero and the smallest magnitude) makes room for both signs and the label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rocframe.inputs.cases import State
+from rocframe.kernel.threads import slices, spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.inputs.cases import Cases
+
+
+Floats: TypeAlias = Any  # NDArray of float64 or float32
+
+Codes: TypeAlias = Any  # NDArray of uint64 or uint32
+
+CHUNK = 1 << 16
+
+
+class Tail(IntEnum):
+    """Codes behind all scores, counted from the largest: rows that have no threshold."""
+
+    LEFT_OUT = 0
+    ABSENT = 1
+    UNSCORED = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Codec:
+    """How one column of scores becomes codes and back.
+
+    `top` is the rank of the highest score. Ranks of positive floats count from `least`, the
+    bits of the smallest magnitude; `table` lists the scores where ranks are places in it.
+    """
+
+    floats: np.dtype[Any]
+    signed: bool
+    top: int
+    least: int
+    infinity: int
+    table: Floats | None = None
+
+    @property
+    def integers(self) -> np.dtype[Any]:
+        """The signed integer that is as wide as a score."""
+        return np.dtype(f"i{self.floats.itemsize}")
+
+    @property
+    def codes(self) -> np.dtype[Any]:
+        """The unsigned integer that holds a code."""
+        return np.dtype(f"u{self.floats.itemsize}")
+
+    def tail(self, kind: Tail) -> int:
+        """Return the code, without its label bit, of rows that have no threshold."""
+        return int(np.iinfo(self.codes).max >> 1) - int(kind)
+
+    @property
+    def first_tail(self) -> Any:
+        """The smallest code of a row that has no threshold."""
+        return self.codes.type(self.tail(max(Tail)) << 1)
+
+    def encode(self, scores: Floats, negative: NDArray[np.bool_]) -> Codes:
+        """Return the codes of a chunk of scores and labels."""
+        if self.table is not None:
+            rank = np.searchsorted(self.table, scores).astype(self.integers)
+        elif self.signed:
+            rank = self._signed_rank(scores)
+        else:
+            rank = (scores + 0).view(self.integers)  # + 0 turns -0.0 into 0.0
+        np.subtract(self.top, rank, out=rank)
+        codes: Codes = rank.view(self.codes)
+        codes <<= 1
+        codes |= negative
+        return codes
+
+    def decode(self, codes: Codes) -> NDArray[np.float64]:
+        """Return the scores of codes that have lost their label bit."""
+        rank = self.top - codes.view(self.integers)
+        if self.table is not None:
+            scores = self.table[rank]
+        elif not self.signed:
+            scores = rank.view(self.floats)
+        else:
+            below = rank >> (8 * self.floats.itemsize - 1)
+            size = (rank ^ below) - below
+            bits = size + (self.least - 1)
+            bits[size == 0] = 0
+            bits[size == self.infinity] = _bits(np.inf, self.floats)
+            scores = np.copysign(bits.view(self.floats), rank)
+        as_float64: NDArray[np.float64] = scores.astype(np.float64, copy=False)
+        return as_float64
+
+    def _signed_rank(self, scores: Floats) -> Any:
+        bits = scores.view(self.integers)
+        below = bits >> (8 * self.floats.itemsize - 1)
+        size = bits & np.iinfo(self.integers).max
+        size -= self.least - 1
+        np.clip(size, 0, self.infinity, out=size)
+        size ^= below
+        size -= below
+        return size
+
+
+def fit(scores: Floats) -> Codec:
+    """Find the codec that fits a column of scores: no null, no NaN."""
+    floats = scores.dtype
+    room = int(np.iinfo(f"i{floats.itemsize}").max) - len(Tail)
+    low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
+    if low >= 0:
+        top = _bits(high + 0, floats)
+        return Codec(floats=floats, signed=False, top=top, least=0, infinity=0)
+    parts = spread(lambda part: _magnitudes(scores[part]), slices(len(scores), CHUNK))
+    least = min((small for small, _ in parts if small), default=1)
+    infinity = max(max(large for _, large in parts) - least + 2, 1)
+    if 2 * infinity < room:
+        codec = Codec(floats=floats, signed=True, top=0, least=least, infinity=infinity)
+        top = int(codec._signed_rank(np.array([high], floats))[0])
+        return Codec(floats=floats, signed=True, top=top, least=least, infinity=infinity)
+    if floats == np.float32:
+        return fit(scores.astype(np.float64))
+    # Magnitudes that span more than 2 to the power 1,024: number the scores instead.
+    table = np.unique(scores + 0)
+    return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
+
+
+def encode(cases: Cases) -> tuple[Codec, Codes]:
+    """Return the codes of all cases, those without a threshold behind all scores."""
+    codec = fit(cases.score)
+    scores = cases.score.astype(codec.floats, copy=False)
+    codes = np.empty(len(scores), codec.codes)
+
+    def fill(part: slice) -> None:
+        codes[part] = codec.encode(scores[part], cases.negative[part])
+        if cases.state is not None:
+            for state in (State.UNSCORED, State.ABSENT, State.LEFT_OUT):
+                where = cases.state[part] == state
+                tail = codec.codes.type(codec.tail(Tail[state.name]) << 1)
+                codes[part][where] = tail | cases.negative[part][where]
+
+    spread(fill, slices(len(scores), CHUNK))
+    return codec, codes
+
+
+def _bits(value: Any, floats: np.dtype[Any]) -> int:
+    return int(np.array([value], floats).view(f"i{floats.itemsize}")[0])
+
+
+def _magnitudes(scores: Floats) -> tuple[int, int]:
+    """Return the bits of the smallest magnitude but 0, and of the largest but infinity."""
+    bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
+    small = int(bits.min())
+    large = int(bits.max())
+    if small == 0:
+        nonzero = bits[bits > 0]
+        small = int(nonzero.min()) if len(nonzero) else 0
+    if large >= _bits(np.inf, scores.dtype):
+        finite = bits[bits < large]
+        large = int(finite.max()) if len(finite) else 0
+    return small, large

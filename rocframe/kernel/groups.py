@@ -1,0 +1,245 @@
+"""Rows arranged by group and sorted by descending score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.kernel.codec import Codec, Codes, Tail, encode
+from rocframe.kernel.sort import matrices, not_small, sort_groups, sort_order
+from rocframe.kernel.threads import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from rocframe.inputs.cases import Cases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Arranged:
+    """Sorted cases of all groups, end to end.
+
+    Group i has the rows `starts[i]` to `ends[i]`; from there to `starts[i + 1]` stand rows
+    that have no threshold. `masses` says how much each row counts, unless it is 1. `row` says
+    where each row stands in the frame, where that is asked for.
+    """
+
+    codec: Codec
+    keys: pl.DataFrame
+    codes: Codes
+    masses: Masses | None
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    tails: Tails
+    row: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """Rows of a frame, group by group: their keys, where each starts, and the order of rows."""
+
+    keys: pl.DataFrame
+    starts: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: pl.DataFrame, length: int) -> Groups:
+        """Find the groups of `length` rows with these keys."""
+        found, starts, columns = _grouped(keys, {"codes": np.arange(length)})
+        return cls(keys=found, starts=starts, order=columns["codes"])
+
+
+def arrange(cases: Cases, *, follow: bool = False) -> Arranged:
+    """Bring the rows of each group together and sort them by falling score."""
+    codec, codes = encode(cases)
+    riders = {"count": cases.count, "weight": cases.weight}
+    if follow:
+        riders["row"] = np.arange(len(codes))
+    keys, starts, columns = _grouped(
+        cases.keys, {"codes": codes} | {k: v for k, v in riders.items() if v is not None}
+    )
+    return _sorted(cases, codec, keys, starts, columns)
+
+
+def arrange_grouped(cases: Cases, groups: Groups) -> Arranged:
+    """Sort cases whose rows stand group by group already, and follow them."""
+    codec, codes = encode(cases)
+    columns: dict[str, NDArray[Any] | None] = {
+        "codes": codes,
+        "count": cases.count,
+        "weight": cases.weight,
+        "row": np.arange(len(codes)),
+    }
+    return _sorted(cases, codec, groups.keys, groups.starts, columns)
+
+
+def _sorted(
+    cases: Cases,
+    codec: Codec,
+    keys: pl.DataFrame,
+    starts: NDArray[np.int64],
+    columns: Mapping[str, NDArray[Any] | None],
+) -> Arranged:
+    """Sort the rows of each group by falling score, and what rides along with them."""
+    codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
+    assert codes is not None
+    masses = None
+    if count is None and weight is None and row is None:
+        sort_groups(codes, starts)
+    else:
+        order = sort_order(codes, starts)
+        codes = codes[order]
+        row = None if row is None else row[order]
+        if count is not None or weight is not None:
+            masses = Masses.of(codes, count, weight, order, starts)
+    tails = Tails.none(len(starts) - 1)
+    if cases.state is not None:
+        tails = Tails.find(codec, codes, masses, starts)
+    return Arranged(
+        codec=codec,
+        keys=keys,
+        codes=codes,
+        masses=masses,
+        starts=starts,
+        ends=starts[1:] - tails.length,
+        tails=tails,
+        row=row,
+    )
+
+
+def _grouped(
+    keys: pl.DataFrame, columns: dict[str, NDArray[Any]]
+) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[Any]]]:
+    """Return the sorted distinct keys, where each group starts, and the rows in that order."""
+    if not keys.width:
+        length = len(columns["codes"])
+        return pl.DataFrame(height=1), np.array([0, length]), columns
+    grouped = (
+        keys.with_columns(pl.Series(name, values) for name, values in columns.items())
+        .group_by(keys.columns)
+        .agg(*columns)
+        .sort(keys.columns)
+    )
+    starts = np.zeros(grouped.height + 1, np.int64)
+    np.cumsum(grouped["codes"].list.len().to_numpy(), out=starts[1:])
+    flat = {
+        name: grouped[name].explode(empty_as_null=False).to_numpy(writable=True) for name in columns
+    }
+    return grouped.select(keys.columns), starts, flat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tails:
+    """What stands behind the scores of each group.
+
+    `length` counts the places it takes. `n_missing` counts rows left out or unscored. The
+    unscored ones, positive and negative, are there as rows, as mass (count times weight), and as
+    squares (count times squared weight).
+    """
+
+    length: NDArray[np.int64]
+    n_missing: NDArray[np.int64]
+    pos_rows: NDArray[np.int64]
+    neg_rows: NDArray[np.int64]
+    pos_mass: NDArray[Any]
+    neg_mass: NDArray[Any]
+    pos_squares: NDArray[Any]
+    neg_squares: NDArray[Any]
+
+    @classmethod
+    def none(cls, groups: int) -> Tails:
+        """Return the tails of groups whose rows all have a threshold."""
+        nothing = np.zeros(groups, np.int64)
+        return cls(
+            length=nothing,
+            n_missing=nothing,
+            pos_rows=nothing,
+            neg_rows=nothing,
+            pos_mass=nothing,
+            neg_mass=nothing,
+            pos_squares=nothing,
+            neg_squares=nothing,
+        )
+
+    @classmethod
+    def find(
+        cls,
+        codec: Codec,
+        codes: Codes,
+        masses: Masses | None,
+        starts: NDArray[np.int64],
+    ) -> Tails:
+        """Find them among the sorted codes of all groups."""
+        at = np.flatnonzero(codes >= codec.first_tail)
+        group = np.searchsorted(starts, at, "right") - 1
+        kind, negative = codes[at] >> 1, (codes[at] & 1).astype(bool)
+        rows = np.ones(len(at), np.int64) if masses is None else masses.count[at]
+        mass = rows if masses is None else masses.mass[at]
+        squares = mass if masses is None or masses.weight is None else mass * masses.weight[at]
+
+        def total(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
+            sums = np.zeros(len(starts) - 1, values.dtype)
+            np.add.at(sums, group[where], values[where])
+            return sums
+
+        unscored = kind == codec.tail(Tail.UNSCORED)
+        left_out = kind == codec.tail(Tail.LEFT_OUT)
+        return cls(
+            length=total(np.ones(len(at), np.int64), np.ones(len(at), bool)),
+            n_missing=total(rows, unscored | left_out),
+            pos_rows=total(rows, unscored & ~negative),
+            neg_rows=total(rows, unscored & negative),
+            pos_mass=total(mass, unscored & ~negative),
+            neg_mass=total(mass, unscored & negative),
+            pos_squares=total(squares, unscored & ~negative),
+            neg_squares=total(squares, unscored & negative),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Masses:
+    """Counts, weights and running sums of rows in sorted order.
+
+    `mass` is count times weight; `tp` and `fp` are its running sums over the positives and the
+    negatives of each group. Groups are summed apart, so that no group rounds another's sums.
+    """
+
+    count: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    mass: NDArray[Any]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+
+    @classmethod
+    def of(
+        cls,
+        codes: Codes,
+        count: NDArray[np.int64] | None,
+        weight: NDArray[np.float64] | None,
+        order: NDArray[np.int64],
+        starts: NDArray[np.int64],
+    ) -> Masses:
+        """Bring counts and weights into the order of the sorted codes, and add them up."""
+        counts = np.ones(len(order), np.int64) if count is None else count[order]
+        weights = None if weight is None else weight[order]
+        mass = counts if weights is None else counts * weights
+        negative = (codes & 1).astype(bool)
+        tp, fp = spread(
+            lambda side: _running(np.where(negative == side, mass, 0), starts), [False, True]
+        )
+        return cls(count=counts, weight=weights, mass=mass, tp=tp, fp=fp)
+
+
+def _running(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Replace values by their running sums within each group."""
+    for places in matrices(starts):
+        values[places] = np.cumsum(values[places], axis=1)
+    for i in not_small(starts):
+        whole = slice(starts[i], starts[i + 1])
+        np.cumsum(values[whole], out=values[whole])
+    return values

@@ -1,0 +1,493 @@
+"""Bootstrap replicates, as counts that are scanned like groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from rocframe.errors import OptionValueError
+from rocframe.kernel.codec import Tail
+from rocframe.kernel.scan import BLOCK, Block, Piece, Totals
+from rocframe.kernel.threads import spread, workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.kernel.scan import Result, Walk
+
+
+MANY = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
+
+KEPT = 1 << 24  # bytes of memory that a thread may keep for its next batch
+
+HELD = 1 << 19  # numbers of replicates that are held at a time, of all groups
+
+Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """Replicates of one group as a walk: its groups are the replicates."""
+
+    totals: Totals
+    pieces: Sequence[Piece]
+    block: Block
+
+    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Run `function` on the block of all replicates, if the group has any score."""
+        return [function(self.block)] if self.pieces else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """How often each kind of row is in each of some replicates."""
+
+    population: Population
+    pos: Counts
+    neg: Counts
+    redrawn: int = 0
+
+    @classmethod
+    def data(cls, population: Population) -> Batch:
+        """Return the group itself, as its only replicate."""
+        return cls(
+            population=population,
+            pos=population.pos.rows[None, :],
+            neg=population.neg.rows[None, :],
+        )
+
+    def walk(self, *, corners: bool) -> Sample:
+        """Return the replicates at all steps, or only where their ROC curves can turn."""
+        population = self.population
+        steps = population.corners if corners else None
+        tp0, tp, pos = _running(population.pos, self.pos, steps)
+        fp0, fp, neg = _running(population.neg, self.neg, steps)
+        size, length = tp.shape
+        groups = np.arange(size)
+        codes = population.codes if steps is None else population.codes[steps]
+        block = Block(
+            groups=groups,
+            starts=np.arange(size + 1) * length,
+            codes=codes if size == 1 else np.tile(codes, size),
+            tp0=tp0.ravel(),
+            fp0=fp0.ravel(),
+            tp=tp.ravel(),
+            fp=fp.ravel(),
+        )
+        totals = Totals(
+            pos_rows=pos if population.pos.weight is None else self.pos.sum(axis=1),
+            neg_rows=neg if population.neg.weight is None else self.neg.sum(axis=1),
+            pos=pos,
+            neg=neg,
+            unscored_pos=pos - tp[:, -1] if length else pos,
+            unscored_neg=neg - fp[:, -1] if length else neg,
+        )
+        pieces = [Piece(groups=groups, a=0, b=0)] if length else []
+        return Sample(totals=totals, pieces=pieces, block=block)
+
+
+def _running(
+    side: Side, counts: Counts, steps: NDArray[np.int64] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the mass of a class before and after each step of each replicate, and all of it."""
+    mass = counts if side.weight is None else counts * side.weight
+    sums = np.empty((len(mass), mass.shape[1] + 1), mass.dtype)
+    sums[:, 0] = 0
+    np.cumsum(mass, axis=1, out=sums[:, 1:])
+    upto = np.append(0, side.upto if steps is None else side.upto[steps])
+    walked = np.take(sums, upto, axis=1)
+    return walked[:, :-1], walked[:, 1:], sums[:, -1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Urn:
+    """Draws with replacement from kinds of which there are so many rows each."""
+
+    rows: NDArray[np.int64]
+    total: int
+    kind: NDArray[np.int64] | None
+    chances: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64]) -> Urn:
+        """Choose the quicker way: by row, or for each kind its number of rows."""
+        total, kinds = int(rows.sum()), len(rows)
+        if total > MANY * kinds:
+            return cls(rows=rows, total=total, kind=None, chances=rows / total)
+        kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
+        return cls(rows=rows, total=total, kind=kind, chances=None)
+
+    @property
+    def size(self) -> int:
+        """How much work it is to draw as many rows as there are."""
+        return len(self.rows) if self.chances is not None else self.total
+
+    def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> Counts:
+        """Draw so many rows for each replicate; how many of each kind."""
+        if self.chances is not None:
+            return stream.multinomial(sizes, self.chances)
+        kinds, drawn = len(self.rows), int(sizes.sum())
+        if drawn <= 2 * BLOCK:
+            return self._pick(stream, drawn, sizes).reshape(-1, kinds)
+        counts = np.zeros((len(sizes), kinds), np.int64)
+        for i, size in enumerate(sizes.tolist()):
+            for first in range(0, size, BLOCK):
+                counts[i] += self._pick(stream, min(BLOCK, size - first))
+        return counts
+
+    def _pick(
+        self, stream: np.random.Generator, drawn: int, sizes: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        picked = stream.integers(0, self.total, drawn)
+        if self.kind is not None:
+            picked = self.kind[picked]
+        kinds, replicates = len(self.rows), 1 if sizes is None else len(sizes)
+        if sizes is not None and replicates > 1:
+            picked += np.repeat(np.arange(replicates) * kinds, sizes)
+        return np.bincount(picked, minlength=replicates * kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Urns:
+    """What the replicates of one group are drawn from."""
+
+    population: Population
+    pos: Urn
+    neg: Urn
+
+    @classmethod
+    def of(cls, population: Population) -> Urns:
+        """Fill the urns of both classes."""
+        pos, neg = (Urn.of(side.rows) for side in (population.pos, population.neg))
+        return cls(population=population, pos=pos, neg=neg)
+
+    @property
+    def batch(self) -> int:
+        """How many replicates make a batch: as many as fit into a block."""
+        population = self.population
+        size = max(self.pos.size + self.neg.size, len(population.codes))
+        if population.clusters is not None:
+            size = max(len(population.pos.rows) + len(population.neg.rows), population.clusters)
+        return max(1, BLOCK // size)
+
+    def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> Batch:
+        """Draw a batch of replicates.
+
+        The classes keep their sizes, unless rows are drawn whatever their class (`mixed`) or come
+        in clusters. A replicate without one of the classes is drawn again.
+        """
+        if self.population.clusters is not None:
+            return self._clusters(stream, size, self.population.clusters)
+        n_pos, n_neg = self.pos.total, self.neg.total
+        drawn, redrawn = np.full(size, n_pos), 0
+        if mixed:
+            drawn, redrawn = _sizes(stream, n_pos, n_pos + n_neg, size)
+        return Batch(
+            population=self.population,
+            pos=self.pos.draw(stream, drawn),
+            neg=self.neg.draw(stream, n_pos + n_neg - drawn),
+            redrawn=redrawn,
+        )
+
+    def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> Batch:
+        """Draw whole clusters, as many as there are."""
+        sides = self.population.pos, self.population.neg
+        members = [side.cluster for side in sides if side.cluster is not None]
+        times, redrawn = whole_clusters(stream, size, clusters, members)
+        pos, neg = (times[:, own] * side.rows for own, side in zip(members, sides, strict=True))
+        return Batch(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
+
+
+def whole_clusters(
+    stream: np.random.Generator,
+    size: int,
+    clusters: int,
+    sides: Sequence[NDArray[np.int64]],
+) -> tuple[Counts, int]:
+    """Draw as many clusters as there are for each replicate; again where a class is lost.
+
+    `sides` are the clusters of the rows of each class. Returns how often each cluster is drawn, and
+    how many replicates were drawn again.
+    """
+    urn = Urn.of(np.ones(clusters, np.int64))
+    times = np.zeros((size, clusters), np.int64)
+    wanted, redrawn = np.arange(size), 0
+    while len(wanted):
+        times[wanted] = urn.draw(stream, np.full(len(wanted), clusters))
+        both = [times[wanted][:, own].any(axis=1) for own in sides]
+        wanted = wanted[~np.logical_and.reduce(both)]
+        redrawn += len(wanted)
+    return times, redrawn
+
+
+def _sizes(
+    stream: np.random.Generator, n_pos: int, n: int, size: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return how many of `n` rows drawn are positive, neither none nor all, and what it took."""
+    drawn = np.zeros(size, np.int64)
+    wanted, redrawn = np.arange(size), 0
+    while len(wanted):
+        drawn[wanted] = stream.binomial(n, n_pos / n, len(wanted))
+        wanted = wanted[(drawn[wanted] == 0) | (drawn[wanted] == n)]
+        redrawn += len(wanted)
+    return drawn, redrawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A statistic: an array that has a row for each group of a walk, or replicate of a sample.
+
+    `mixed` says whether it depends on how many positives there are per negative, `corners` whether
+    it needs no more than the points where a ROC curve turns, `width` how many numbers a row has.
+    """
+
+    function: Callable[[Any], NDArray[Any]]
+    mixed: bool = False
+    corners: bool = True
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draws:
+    """How many replicates, from which seed; the keys of all groups, and the clusters of rows."""
+
+    n_boot: int
+    seed: Seed
+    keys: list[tuple[int, ...]]
+    cluster: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resampled:
+    """Statistics of the replicates of one group, and how many replicates were drawn again.
+
+    There is one array, and one number, for each statistic asked for.
+    """
+
+    population: Population
+    values: list[NDArray[Any]] = field(default_factory=list)
+    redrawn: list[int] = field(default_factory=list)
+
+
+def resampled(
+    walk: Walk,
+    asked: Sequence[Asked],
+    draws: Draws,
+    wanted: NDArray[np.bool_] | None = None,
+) -> Iterator[Resampled]:
+    """Yield the replicates of each group that is wanted and has both classes."""
+    # The C library gives freed memory back to the system at once, until something large was freed:
+    # then it keeps it, and a quarter of the time is saved. This block is never touched.
+    np.empty(KEPT, np.uint8)
+    both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
+    groups = np.flatnonzero(both if wanted is None else both & wanted)
+    held = draws.n_boot * sum(one.width for one in asked)
+    for chunk in _chunks(walk, groups, held):
+        # By itself, so that nothing of one share is left when the next is drawn.
+        yield from _together(walk, asked, draws, chunk)
+
+
+def _together(
+    walk: Walk, asked: Sequence[Asked], draws: Draws, groups: NDArray[np.int64]
+) -> Iterator[Resampled]:
+    """Yield the replicates of groups that are held at a time."""
+    urns = spread(lambda group: Urns.of(Population.of(walk, group, draws.cluster)), groups.tolist())
+    tasks = [
+        (urn, batch, min(urn.batch, draws.n_boot - first))
+        for urn in urns
+        for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
+    ]
+    done = iter(spread(lambda task: _batch(asked, draws, *task), tasks))
+    for urn in urns:
+        parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
+        yield Resampled(
+            population=urn.population,
+            values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
+            redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
+        )
+
+
+def _chunks(walk: Walk, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
+    """Cut groups into shares that are held at a time; of each, so many numbers are held."""
+    most = max(workers(), HELD // max(held, 1))  # a group for each thread, however many numbers
+    rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK)
+    fresh = np.flatnonzero(np.diff(rows, prepend=-1))
+    for share in np.split(groups, fresh[1:]):
+        for first in range(0, len(share), most):
+            yield share[first : first + most]
+
+
+def _batch(
+    asked: Sequence[Asked], draws: Draws, urns: Urns, batch: int, size: int
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """Work out all statistics of one batch, drawn from the batch's own stream."""
+    key = draws.keys[urns.population.group]
+    drawn: dict[bool, Batch] = {}
+    walks: dict[tuple[bool, bool], Sample] = {}
+    for one in asked:
+        mixed = one.mixed and draws.cluster is None
+        if mixed not in drawn:
+            drawn[mixed] = urns.draw(draws.seed.stream(key, batch), size, mixed=mixed)
+        if (mixed, one.corners) not in walks:
+            walks[mixed, one.corners] = drawn[mixed].walk(corners=one.corners)
+    found = [(one.mixed and draws.cluster is None, one) for one in asked]
+    values = [one.function(walks[mixed, one.corners]) for mixed, one in found]
+    return values, [drawn[mixed].redrawn for mixed, _ in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Side:
+    """The kinds of rows of one class, by falling score; unscored ones stand last.
+
+    `rows` says how many rows a kind has, `weight` what each weighs unless that is 1, `cluster`
+    which cluster they are in. `upto` counts, for each step, the kinds at or above it.
+    """
+
+    rows: NDArray[np.int64]
+    upto: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def total(self) -> int:
+        """Rows of the class."""
+        return int(self.rows.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Population:
+    """The rows of one group: its distinct scores (`codes`), and both classes.
+
+    `corners` are the steps at which the ROC curve can turn: a step is none if it and the next are
+    of the same one class. `clusters` counts the clusters, where rows are in some.
+    """
+
+    group: int
+    codes: Any
+    pos: Side
+    neg: Side
+    corners: NDArray[np.int64]
+    clusters: int | None
+
+    @classmethod
+    def of(cls, walk: Walk, group: int, cluster: NDArray[Any] | None = None) -> Population:
+        """Read one group of a walk; `cluster` numbers the clusters for the rows of the frame."""
+        rows = walk.rows
+        a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
+        unscored = rows.codes[end:b] >> 1 == rows.codec.tail(Tail.UNSCORED)
+        places = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
+        negative = (rows.codes[places] & 1).astype(bool)
+        scores = rows.codes[a:end] >> 1
+        fresh = np.ones(len(scores), bool)
+        np.not_equal(scores[1:], scores[:-1], out=fresh[1:])
+        codes = scores[fresh]
+        step = np.full(len(places), len(codes))
+        step[: end - a] = np.cumsum(fresh) - 1
+
+        clusters = members = None
+        if cluster is not None:
+            assert rows.row is not None
+            names, members = np.unique(cluster[rows.row[places]], return_inverse=True)
+            clusters = len(names)
+        masses = rows.masses
+        count = np.ones(len(places), np.int64) if masses is None else masses.count[places]
+        weight = None if masses is None or masses.weight is None else masses.weight[places]
+
+        def side(own: NDArray[np.bool_]) -> Side:
+            return _side(
+                step[own],
+                count[own],
+                None if weight is None else weight[own],
+                None if members is None else members[own],
+                steps=len(codes),
+            )
+
+        pos, neg = side(~negative), side(negative)
+        return cls(
+            group=group,
+            codes=codes,
+            pos=pos,
+            neg=neg,
+            corners=_corners(pos, neg),
+            clusters=clusters,
+        )
+
+
+def _side(
+    step: NDArray[np.int64],
+    count: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    cluster: NDArray[np.int64] | None,
+    *,
+    steps: int,
+) -> Side:
+    """Put rows of a class that are alike together."""
+    told: list[NDArray[Any]] = [values for values in (weight, cluster) if values is not None]
+    order = np.lexsort([*told, step]) if told else np.arange(len(step))
+    fresh = np.zeros(len(order), bool)
+    fresh[:1] = True
+    for values in (step, *told):
+        fresh[1:] |= np.diff(values[order]) != 0
+    starts = np.flatnonzero(fresh)
+    first = order[starts]
+    return Side(
+        rows=np.add.reduceat(count[order], starts) if len(starts) else count,
+        upto=np.searchsorted(step[first], np.arange(steps), "right"),
+        weight=None if weight is None else weight[first],
+        cluster=None if cluster is None else cluster[first],
+    )
+
+
+def _corners(pos: Side, neg: Side) -> NDArray[np.int64]:
+    some_pos, some_neg = (np.diff(side.upto, prepend=0) > 0 for side in (pos, neg))
+    mixed = some_pos & some_neg
+    turns = mixed.copy()
+    turns[:-1] |= mixed[1:] | (some_pos[1:] != some_pos[:-1])
+    turns[-1:] = True
+    return np.flatnonzero(turns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """What all streams of one call start from."""
+
+    entropy: int
+
+    @classmethod
+    def of(cls, seed: object) -> Seed:
+        """Read the option `seed`; None draws anew each time."""
+        if seed is None:
+            return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+            raise OptionValueError.of(
+                "seed", seed, "it is no whole number from 0", "Give one, say seed=1, or None."
+            )
+        return cls(entropy=int(seed))
+
+    def stream(self, key: tuple[int, ...], batch: int) -> np.random.Generator:
+        """Return the random numbers of one batch of a group's replicates."""
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=(*key, batch))
+        return np.random.Generator(np.random.PCG64DXSM(sequence))
+
+
+def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
+    """Return, for each group, the numbers that tell its streams from those of the others.
+
+    A model that has a column of its own counts like a last key.
+    """
+    columns = [column.to_list() for column in keys]
+    if model is not None:
+        columns.append([model] * keys.height)
+    return [_words(key) for key in zip(*columns, strict=True)] if columns else [_words(())]
+
+
+def _words(key: tuple[object, ...]) -> tuple[int, ...]:
+    # Python's own hash of text differs from run to run.
+    digest = blake2b(repr(key).encode(), digest_size=16).digest()
+    return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -1,0 +1,271 @@
+"""One pass over the sorted rows: counts at each distinct score of each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from rocframe.kernel.threads import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.kernel.groups import Arranged
+
+
+BLOCK = 1 << 17  # rows of a block: its arrays stay in the cache
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Steps of the walk: each takes all cases of one score.
+
+    The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. Before a step
+    `tp0` and `fp0` cases were predicted positive; after it `tp` and `fp`. They are whole
+    numbers, or sums of weights. `codes` are the scores, for the codec to decode.
+    `pos_squares` and `neg_squares` add up count times squared weight, where that is asked for.
+    `places` are the places of the sorted rows, and `sizes` the rows of each step, where rows are
+    followed.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    codes: Any
+    tp0: NDArray[Any]
+    fp0: NDArray[Any]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    pos_squares: NDArray[np.float64] | None = None
+    neg_squares: NDArray[np.float64] | None = None
+    places: Any = None
+    sizes: NDArray[np.int64] | None = None
+
+    @property
+    def pos(self) -> NDArray[Any]:
+        """Positives of each step."""
+        pos: NDArray[Any] = self.tp - self.tp0
+        return pos
+
+    @property
+    def neg(self) -> NDArray[Any]:
+        """Negatives of each step."""
+        neg: NDArray[Any] = self.fp - self.fp0
+        return neg
+
+    def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Repeat a value of each group (given for all groups) at each step."""
+        return np.repeat(values[self.groups], np.diff(self.starts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Piece:
+    """Rows `a` to `b` of the sorted cases: the groups from `first`, or a part of one.
+
+    `tp` and `fp` cases of that one group came before row `a`.
+    """
+
+    groups: NDArray[np.int64]
+    a: int
+    b: int
+    tp: Any = 0
+    fp: Any = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Totals:
+    """Positives and negatives of each group, with the unscored: as rows, and as mass.
+
+    `unscored_pos` and `unscored_neg` are the mass of the unscored among them.
+    """
+
+    pos_rows: NDArray[np.int64]
+    neg_rows: NDArray[np.int64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    unscored_pos: NDArray[Any]
+    unscored_neg: NDArray[Any]
+
+
+class Walked(Protocol):
+    """What statistics ask of a walk: of the data, or of resamples of one group of it."""
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """Which groups each block is of."""
+
+    @property
+    def totals(self) -> Totals:
+        """What all steps of a group add up to."""
+
+    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Run `function` on every block; results in the order of the pieces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Walk:
+    """The walk of all groups: their rows, how they are cut, and what they add up to."""
+
+    rows: Arranged
+    pieces: list[Piece]
+    totals: Totals
+
+    @classmethod
+    def of(cls, rows: Arranged) -> Walk:
+        """Cut the sorted rows into pieces, and count each group."""
+        pieces = _cut(rows)
+        counted = spread(lambda piece: _count(rows, piece), pieces)
+        pos_rows, neg_rows = rows.tails.pos_rows.copy(), rows.tails.neg_rows.copy()
+        placed = []
+        at, tp, fp = -1, 0, 0
+        for piece, (pos, neg) in zip(pieces, counted, strict=True):
+            if piece.groups[0] != at:
+                at, tp, fp = piece.groups[0], 0, 0
+            placed.append(Piece(groups=piece.groups, a=piece.a, b=piece.b, tp=tp, fp=fp))
+            pos_rows[piece.groups] += pos
+            neg_rows[piece.groups] += neg
+            tp, fp = tp + int(pos[0]), fp + int(neg[0])
+        pos_mass, neg_mass = pos_rows, neg_rows
+        if rows.masses is not None:
+            some = rows.ends > rows.starts[:-1]
+            kind = rows.masses.mass.dtype
+            pos_mass, neg_mass = rows.tails.pos_mass.astype(kind), rows.tails.neg_mass.astype(kind)
+            pos_mass[some] += rows.masses.tp[rows.ends[some] - 1]
+            neg_mass[some] += rows.masses.fp[rows.ends[some] - 1]
+        totals = Totals(
+            pos_rows=pos_rows,
+            neg_rows=neg_rows,
+            pos=pos_mass,
+            neg=neg_mass,
+            unscored_pos=rows.tails.pos_mass,
+            unscored_neg=rows.tails.neg_mass,
+        )
+        return cls(rows=rows, pieces=placed, totals=totals)
+
+    def each(
+        self, function: Callable[[Block], Result], /, *, squares: bool = False
+    ) -> list[Result]:
+        """Run `function` on every block; results in the order of the walk."""
+        return spread(lambda piece: function(_block(self.rows, piece, squares)), self.pieces)
+
+
+def _cut(rows: Arranged) -> list[Piece]:
+    """Cut the rows into pieces of about one block, at the ends of groups or of ties."""
+    pieces: list[Piece] = []
+    sizes = rows.ends - rows.starts[:-1]
+    large = sizes > 2 * BLOCK
+    # Small groups fill a block together; a large one is cut into blocks of its own.
+    fresh = np.diff(rows.starts[:-1] // BLOCK, prepend=-1) > 0
+    fresh |= large
+    fresh[1:] |= large[:-1]
+    runs = np.append(np.flatnonzero(fresh), len(sizes))
+    for first, last in pairwise(runs):
+        if large[first]:
+            pieces += _cut_group(rows, int(first))
+            continue
+        groups = first + np.flatnonzero(sizes[first:last])
+        if len(groups):
+            a, b = rows.starts[groups[0]], rows.ends[groups[-1]]
+            pieces.append(Piece(groups=groups, a=int(a), b=int(b)))
+    return pieces
+
+
+def _cut_group(rows: Arranged, group: int) -> list[Piece]:
+    a, end = int(rows.starts[group]), int(rows.ends[group])
+    codes = rows.codes[:end]
+    pieces = []
+    while a < end:
+        b = min(a + BLOCK, end)
+        # Both labels of the last score belong to one step.
+        b += int(np.searchsorted(codes[b:], codes[b - 1] | 1, "right")) if b < end else 0
+        pieces.append(Piece(groups=np.array([group]), a=a, b=b))
+        a = b
+    return pieces
+
+
+def _rows(rows: Arranged, piece: Piece) -> tuple[Any, NDArray[np.int64]]:
+    """Return the places of a piece's rows that have a threshold, and where its groups end."""
+    if len(piece.groups) == 1:
+        return slice(piece.a, piece.b), np.array([piece.b - piece.a])
+    ends = np.cumsum(rows.ends[piece.groups] - rows.starts[piece.groups])
+    if ends[-1] == piece.b - piece.a:
+        return slice(piece.a, piece.b), ends
+    scored = rows.codes[piece.a : piece.b] < rows.codec.first_tail
+    return piece.a + np.flatnonzero(scored), ends
+
+
+def _count(rows: Arranged, piece: Piece) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count positive and negative rows of each group of a piece."""
+    places, ends = _rows(rows, piece)
+    negative = (rows.codes[places] & 1).astype(np.int64)
+    starts = np.append(0, ends[:-1])
+    if rows.masses is None:
+        neg = np.add.reduceat(negative, starts)
+        return ends - starts - neg, neg
+    count = rows.masses.count[places]
+    neg = np.add.reduceat(count * negative, starts)
+    return np.add.reduceat(count, starts) - neg, neg
+
+
+def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
+    """Work out the steps of a piece."""
+    places, ends = _rows(rows, piece)
+    codes = rows.codes[places]
+    scores = codes >> 1
+    last = np.empty(len(codes), bool)
+    np.not_equal(scores[1:], scores[:-1], out=last[:-1])
+    last[ends - 1] = True
+    steps = np.flatnonzero(last)
+    starts = np.append(0, np.searchsorted(steps, ends - 1) + 1)
+
+    if rows.masses is None:
+        running = np.cumsum(codes & 1, dtype=np.int64)
+        fp = running[steps]
+        tp = steps + 1 - fp
+        if len(ends) > 1:
+            lengths, before = np.diff(starts), np.append(0, ends[:-1])
+            passed = np.append(0, running[ends[:-1] - 1])
+            fp -= np.repeat(passed, lengths)
+            tp -= np.repeat(before - passed, lengths)
+        tp += piece.tp
+        fp += piece.fp
+        first_tp, first_fp = piece.tp, piece.fp
+    else:
+        tp, fp = rows.masses.tp[places][steps], rows.masses.fp[places][steps]
+        first_tp = first_fp = 0
+        if piece.a > rows.starts[piece.groups[0]]:
+            first_tp, first_fp = rows.masses.tp[piece.a - 1], rows.masses.fp[piece.a - 1]
+    pos_squares = neg_squares = None
+    if squares and rows.masses is not None and rows.masses.weight is not None:
+        squared = rows.masses.mass[places] * rows.masses.weight[places]
+        negative = (codes & 1).astype(bool)
+        begins = np.append(0, steps[:-1] + 1)
+        pos_squares = np.add.reduceat(np.where(negative, 0, squared), begins)
+        neg_squares = np.add.reduceat(np.where(negative, squared, 0), begins)
+    return Block(
+        groups=piece.groups,
+        starts=starts,
+        codes=scores[steps],
+        tp0=_shifted(tp, starts, first_tp),
+        fp0=_shifted(fp, starts, first_fp),
+        tp=tp,
+        fp=fp,
+        pos_squares=pos_squares,
+        neg_squares=neg_squares,
+        places=None if rows.row is None else places,
+        sizes=None if rows.row is None else np.diff(steps, prepend=-1),
+    )
+
+
+def _shifted(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
+    """Return each step's value before it: the step above's, or `first` in a new group."""
+    before = np.empty_like(values)
+    before[1:] = values[:-1]
+    before[starts[:-1]] = first
+    return before

@@ -1,0 +1,114 @@
+"""Sort the codes of each group, in place or as an order of rows, on all threads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocframe.kernel.threads import spread, workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rocframe.kernel.codec import Codes
+
+
+LARGE = 1 << 18  # rows from which one group is worth cutting among threads
+
+SMALL = 64  # rows up to which groups of one size are sorted as the rows of a matrix
+
+
+def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
+    """Sort each group; small ones together, by size, and large ones cut among the threads."""
+    sizes = np.diff(starts)
+    for places in matrices(starts):
+        codes[places] = np.sort(codes[places], axis=1)
+    rest = not_small(starts)
+    for i in rest[sizes[rest] >= LARGE]:
+        whole = slice(starts[i], starts[i + 1])
+        _sort_large(codes[whole])
+
+    def sort_some(groups: NDArray[np.int64]) -> None:
+        for i in groups:
+            codes[starts[i] : starts[i + 1]].sort()
+
+    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+
+
+def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of rows that sorts each group."""
+    order = np.empty(len(codes), np.int64)
+    sizes = np.diff(starts)
+    for places in matrices(starts):
+        order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
+    rest = not_small(starts)
+    for i in rest[sizes[rest] >= LARGE]:
+        whole = slice(starts[i], starts[i + 1])
+        _order_large(codes[whole], order[whole])
+        order[whole] += starts[i]
+
+    def sort_some(groups: NDArray[np.int64]) -> None:
+        for i in groups:
+            whole = slice(starts[i], starts[i + 1])
+            order[whole] = starts[i] + np.argsort(codes[whole])
+
+    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+    return order
+
+
+def matrices(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the places of small groups, those of one size as the rows of a matrix."""
+    sizes = np.diff(starts)
+    for size in np.unique(sizes[(sizes > 0) & (sizes <= SMALL)]):
+        yield starts[:-1][sizes == size, None] + np.arange(size)
+
+
+def not_small(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the groups that are in none of the matrices."""
+    return np.flatnonzero(np.diff(starts) > SMALL)
+
+
+def shares(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Deal groups out in a few shares per thread."""
+    return np.array_split(groups, max(1, min(len(groups), 4 * workers())))
+
+
+def _sort_large(codes: Codes) -> None:
+    """Sort one large group in place, on all threads."""
+    result = np.empty_like(codes)
+
+    def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
+        own = codes[part[0]]
+        own.sort()
+        result[part[1]] = own
+
+    spread(sort_part, _cut_by_value(codes))
+    codes[:] = result
+
+
+def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
+    """Fill in the order that sorts one large group, on all threads."""
+
+    def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
+        rows = np.flatnonzero(part[0])
+        order[part[1]] = rows[np.argsort(codes[rows])]
+
+    spread(sort_part, _cut_by_value(codes))
+
+
+def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
+    """Cut codes into about equal parts, each below the next: which rows, and their places."""
+    sample = np.sort(codes[:: max(1, len(codes) // 4096)])
+    edges = [sample[len(sample) * i // workers()] for i in range(1, workers())]
+    if len(edges) == 1:
+        low = codes < edges[0]
+        masks = [low, ~low]
+    else:
+        part = np.searchsorted(np.array(edges, codes.dtype), codes, "right")
+        masks = [part == i for i in range(workers())]
+    ends = np.cumsum([0, *map(np.count_nonzero, masks)])
+    return [(mask, slice(a, b)) for mask, (a, b) in zip(masks, pairwise(ends), strict=True)]

@@ -1,0 +1,228 @@
+"""Statistics of whole curves, and their influence functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.areas.area import step_sum
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.variance import AREA, auc_influence
+from rocframe.curves.kinds import hyperbola
+from rocframe.inference.bootstrap import Statistic
+from rocframe.kernel.resample import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rocframe.areas.variance import Both
+    from rocframe.kernel.resample import Sample
+    from rocframe.kernel.scan import Block, Walked
+
+
+def gini(walk: Walked) -> NDArray[np.float64]:
+    """Return twice the area, less one: what the curve has over chance, as a share of the best."""
+    return 2 * count_pairs(walk).areas[0] - 1
+
+
+def _gini_influence(sample: Sample) -> Both:
+    pos, neg = auc_influence(sample)
+    return 2 * pos, 2 * neg
+
+
+def ks(walk: Walked) -> NDArray[np.float64]:
+    """Return the largest TPR - FPR, at least 0; NaN where a class is absent."""
+    largest = np.zeros(len(walk.totals.pos))
+
+    def one(block: Block) -> NDArray[np.float64]:
+        x, y = _rates(walk, block, block.tp, block.fp)
+        found: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
+        return found
+
+    for piece, found in zip(walk.pieces, walk.each(one), strict=True):
+        largest[piece.groups] = np.maximum(largest[piece.groups], found)
+    return _with_both(walk, largest)
+
+
+def eer(walk: Walked) -> NDArray[np.float64]:
+    """Return FPR where it equals 1 - TPR, linear between points; NaN where a class is absent."""
+    rate = np.ones(len(walk.totals.pos))
+
+    def one(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        x0, y0 = _rates(walk, block, block.tp0, block.fp0)
+        x1, y1 = _rates(walk, block, block.tp, block.fp)
+        crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
+        x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
+        mix = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
+        owner = np.searchsorted(block.starts, crosses, "right") - 1
+        return block.groups[owner], x0 + mix * (x1 - x0)
+
+    for groups, found in walk.each(one):
+        rate[groups] = found
+    return _with_both(walk, rate)
+
+
+def average_precision(walk: Walked) -> NDArray[np.float64]:
+    """Return precision added up over the steps of recall; NaN without positives."""
+    return _over_positives(walk, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
+
+
+def pr_auc(walk: Walked) -> NDArray[np.float64]:
+    """Return the integral of precision between the points, too; NaN without positives."""
+
+    def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
+        return hyperbola(*(count.astype(float) for count in counts))
+
+    return _over_positives(walk, steps)
+
+
+def _rates(
+    walk: Walked, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    totals = walk.totals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = (fp + block.of_steps(totals.unscored_neg)) / block.of_steps(totals.neg)
+        y = tp / block.of_steps(totals.pos)
+    return x, y
+
+
+def _with_both(walk: Walked, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    absent = (walk.totals.pos == 0) | (walk.totals.neg == 0)
+    return np.where(absent, np.nan, np.clip(values, 0, 1))
+
+
+def _over_positives(walk: Walked, steps: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
+    totals = walk.totals
+    area = np.zeros(len(totals.pos))
+
+    def one(block: Block) -> NDArray[np.float64]:
+        more = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
+        found = steps(block.tp, block.fp + more, block.tp0, block.fp0 + more)
+        return np.add.reduceat(found, block.starts[:-1])
+
+    for piece, found in zip(walk.pieces, walk.each(one), strict=True):
+        area[piece.groups] += found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares: NDArray[np.float64] = np.clip(area / totals.pos, 0, 1)
+    return shares
+
+
+def ks_influence(sample: Sample) -> Both:
+    """Return the influence on TPR - FPR at the threshold where it is largest."""
+    steps = _Steps.of(sample)
+    height = steps.tp / steps.pos - steps.fp / steps.neg
+    best = int(np.argmax(height))
+    called = np.arange(len(height) + 1) <= best
+    tpr, fpr = steps.tp[best] / steps.pos, steps.fp[best] / steps.neg
+    if height[best] <= 0:
+        return np.zeros(len(called)), np.zeros(len(called))
+    pos, neg = called.astype(float), called.astype(float)
+    neg[-1] = 1  # an unscored negative is called positive at every threshold
+    return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
+
+
+def eer_influence(sample: Sample) -> Both:
+    """Return the influence on FPR where the curve crosses FPR = 1 - TPR."""
+    steps = _Steps.of(sample)
+    x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
+    y0, y1 = steps.tp0 / steps.pos, steps.tp / steps.pos
+    crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
+    pos, neg = np.zeros(len(x0) + 1), np.zeros(len(x0) + 1)
+    if not len(crosses):
+        return pos, neg
+    at = crosses[0]
+    wide, high = x1[at] - x0[at], y1[at] - y0[at]
+    mix = (1 - x0[at] - y0[at]) / (wide + high)
+    pos[:at] = neg[:at] = neg[-1] = 1
+    pos[at] = neg[at] = mix
+    # Where the line moves by dx and dy, the crossing moves along it until both rates agree again.
+    share = wide / (wide + high)
+    tpr, fpr = y0[at] + mix * high, x0[at] + mix * wide
+    return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
+
+
+def average_precision_influence(sample: Sample) -> Both:
+    """Return the influence on the step sum: through a step's precision, and that of all below."""
+    steps = _Steps.of(sample)
+    called = steps.tp + steps.fp
+    more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
+    precision = np.divide(steps.tp, called, out=np.zeros_like(called), where=called > 0)
+    area = step_sum(steps.tp, steps.fp, steps.tp0).sum() / steps.pos
+    rise, fall = _from_below(more * (1 - precision)), _from_below(more * precision)
+    pos = np.append(precision + rise, 0)
+    return (pos - area) / steps.pos, -np.append(fall, fall[:1]) / steps.pos
+
+
+def pr_auc_influence(sample: Sample) -> Both:
+    """Return the influence on the integral: within a step, and on where those below start."""
+    steps = _Steps.of(sample)
+    tp0, before = steps.tp0, steps.tp0 + steps.fp0
+    more, neg = steps.tp - tp0, steps.fp - steps.fp0
+    length = more + neg
+    started = before > 0
+    safe = np.where(started, before, 1.0)
+    # Integrals over the step, u from 0 to 1, with d = before + length·u: uᵏ/d and uᵏ/d².
+    over = np.where(started, np.log1p(length / safe) / length, 0.0)
+    over_u = (1 - before * over) / length
+    square = np.where(started, 1 / (safe * (before + length)), 0.0)
+    square_u = np.where(started, (over - before * square) / length, 0.0)
+    square_uu = (1 - 2 * before * over + before**2 * square) / length**2
+    by_start_tp = more * (over - tp0 * square - more * square_u)
+    by_start_fp = -more * (tp0 * square + more * square_u)
+    within = more * (tp0 * square_u + more * square_uu)
+    by_pos = tp0 * over + 2 * more * over_u - within
+    area = hyperbola(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
+    rise, fall = _from_below(by_start_tp), _from_below(by_start_fp)
+    pos = np.append(by_pos + np.append(rise[1:], 0), 0)
+    negs = np.append(-within + np.append(fall[1:], 0), fall[:1])
+    return (pos - area) / steps.pos, negs / steps.pos
+
+
+WHOLE = {
+    "auc": AREA,
+    "gini": Statistic(
+        asked=Asked(function=gini),
+        influence=_gini_influence,
+        bounds=(-1.0, 1.0),
+    ),
+    "ks": Statistic(asked=Asked(function=ks), influence=ks_influence),
+    "eer": Statistic(asked=Asked(function=eer), influence=eer_influence),
+    "average_precision": Statistic(
+        asked=Asked(function=average_precision, mixed=True, corners=False),
+        influence=average_precision_influence,
+    ),
+    "pr_auc": Statistic(asked=Asked(function=pr_auc, mixed=True), influence=pr_auc_influence),
+}
+
+
+class _Steps(NamedTuple):
+    """The steps of the only replicate, as floats; `fp0` and `fp` with the unscored."""
+
+    tp0: NDArray[np.float64]
+    fp0: NDArray[np.float64]
+    tp: NDArray[np.float64]
+    fp: NDArray[np.float64]
+    pos: float
+    neg: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> _Steps:
+        block, totals = sample.block, sample.totals
+        more = float(totals.unscored_neg[0])
+        return cls(
+            tp0=block.tp0.astype(float),
+            fp0=block.fp0 + more,
+            tp=block.tp.astype(float),
+            fp=block.fp + more,
+            pos=float(totals.pos[0]),
+            neg=float(totals.neg[0]),
+        )
+
+
+def _from_below(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, at each step, the sum of it and all below it."""
+    sums: NDArray[np.float64] = np.cumsum(values[::-1])[::-1]
+    return sums

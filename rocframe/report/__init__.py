@@ -1,1 +1,0 @@
-"""Tables and charts → one page that needs no network."""

@@ -1,0 +1,1 @@
+"""Tests of an AUC against a given value."""

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from rocframe.cli.tasks import matched
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "value"),
+    [
+        ("yes", pl.String(), "yes"),
+        ("1", pl.String(), "1"),
+        ("1", pl.Enum(["0", "1"]), "1"),
+        ("true", pl.Boolean(), True),
+        ("False", pl.Boolean(), False),
+        ("0", pl.Boolean(), False),
+        ("yes", pl.Boolean(), "yes"),
+        ("2", pl.Int64(), 2),
+        ("-1", pl.Int8(), -1),
+        ("1.0", pl.Int64(), 1.0),
+        ("1.5", pl.Float32(), 1.5),
+        ("yes", pl.Int64(), "yes"),
+    ],
+)
+def test_the_positive_class_is_read_as_a_value_of_the_labels_type(text, dtype, value):
+    actual = matched(text, dtype)
+    assert actual == value
+    assert type(actual) is type(value)
+
+
+def test_without_a_positive_class_there_is_none():
+    assert matched(None, pl.String()) is None

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rocframe as rf
+from rocframe.io.logs import find
+
+FILES = [
+    "a.parquet",
+    "b.arrow",
+    "notes.txt",
+    "logs/c.csv",
+    "logs/day=1/d.pq",
+    "logs/day=1/_SUCCESS",
+    "logs/day=1/.d.parquet",
+    "logs/_temporary/e.parquet",
+    "logs/.hidden/f.parquet",
+    "out/curves.parquet",
+    "[1].parquet",
+]
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in FILES:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+
+
+@pytest.mark.parametrize(
+    ("sources", "files"),
+    [
+        (["a.parquet"], ["a.parquet"]),
+        (["*.parquet"], ["[1].parquet", "a.parquet"]),
+        (["logs"], ["logs/c.csv", "logs/day=1/d.pq"]),
+        (["logs/**/*.pq"], ["logs/day=1/d.pq"]),
+        (["log?"], ["logs/c.csv", "logs/day=1/d.pq"]),
+        (["logs/day=*"], ["logs/day=1/d.pq"]),
+        (["[1].parquet"], ["[1].parquet"]),
+        (["b.arrow", "a.parquet"], ["a.parquet", "b.arrow"]),
+        (["a.parquet", "a.*", "./a.parquet"], ["a.parquet"]),
+    ],
+)
+def test_names_globs_and_folders_stand_for_files_each_once(sources, files):
+    assert find(sources) == files
+
+
+def test_an_absolute_glob_works(tmp_path):
+    assert find([f"{tmp_path}/b.*"]) == [str(tmp_path / "b.arrow")]
+
+
+def test_tables_of_an_earlier_run_are_no_logs():
+    assert "out/curves.parquet" in find(["."])
+    assert "out/curves.parquet" not in find(["."], but=[Path("out/curves.parquet")])
+    with pytest.raises(rf.LogError) as caught:
+        find(["out/*"], but=[Path("out/curves.parquet"), Path("out/auc.parquet")])
+    assert str(caught.value) == "'out/*': no log is left to read.\nName files or folders."
+
+
+def test_links_to_folders_are_followed_and_circles_end():
+    Path("elsewhere").mkdir()
+    Path("elsewhere/g.parquet").touch()
+    Path("logs/link").symlink_to(Path("elsewhere").resolve())
+    Path("logs/circle").symlink_to(Path("logs").resolve())
+    assert find(["logs"]) == ["logs/c.csv", "logs/day=1/d.pq", "logs/link/g.parquet"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(rf.LogError) as caught:
+        find(["a.parquet", "gone.parquet"])
+    assert str(caught.value) == (
+        f"gone.parquet: there is no such file or folder.\nLooked in {str(tmp_path)!r}."
+    )
+
+
+def test_a_glob_without_matches_is_named(tmp_path):
+    with pytest.raises(rf.LogError) as caught:
+        find(["gone*.parquet"])
+    assert str(caught.value) == f"gone*.parquet: no file matches.\nLooked in {str(tmp_path)!r}."
+
+
+def test_a_folder_without_logs_is_named():
+    Path("empty").mkdir()
+    with pytest.raises(rf.LogError) as caught:
+        find(["empty"])
+    assert str(caught.value) == (
+        "empty: the folder holds no logs.\nLogs are files that end in one of: "
+        "'.parquet', '.pq', '.arrow', '.feather', '.ipc', '.csv'."
+    )

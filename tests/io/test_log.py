@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.io.logs import find, open_logs
+
+NEEDED = {"label": "--label", "score": "--score"}
+LOG = pl.DataFrame({"label": [1, 0], "score": [0.5, 0.25], "note": ["a", "b"]})
+SKIP = "Write or fetch it again, or leave out such files with --skip-unreadable."
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def save(path, frame=LOG, **columns):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    frame = frame.with_columns(**columns)
+    writers = {
+        ".parquet": frame.write_parquet,
+        ".arrow": frame.write_ipc,
+        ".csv": frame.write_csv,
+    }
+    writers[Path(path).suffix](path)
+
+
+def read(*sources, needed=NEEDED, on_error="raise"):
+    logs = open_logs(find(sources), on_error=on_error)
+    return logs.read(needed, skip=on_error == "skip")
+
+
+def message(*sources, needed=NEEDED):
+    with pytest.raises(rf.LogError) as caught:
+        read(*sources, needed=needed)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["a.parquet", "a.arrow", "a.csv"])
+def test_only_the_needed_columns_are_read(path):
+    save(path)
+    table, logs = read(path)
+    assert_frame_equal(table, LOG.select("label", "score"))
+    assert logs.files == [path]
+    assert logs.has("note")
+    plan = logs.scan(NEEDED).explain()
+    assert "PROJECT 2/3 COLUMNS" in plan
+
+
+def test_files_may_differ_in_what_loses_nothing():
+    save("1.parquet")
+    save("2.parquet", LOG.select("score", "label"))
+    save("3.parquet", note=pl.lit(7))
+    save("4.parquet", score=pl.col("score").cast(pl.Float32), label=pl.col("label").cast(pl.Int8))
+    save("5.arrow")
+    save("6.csv")
+    table, logs = read(".")
+    assert_frame_equal(table, pl.concat([LOG.select("label", "score")] * 6))
+    assert len(logs.files) == 6
+
+
+def test_folders_called_key_value_are_columns():
+    save("logs/day=2024-01-01/fold=01/a.parquet")
+    save("logs/day=2024-01-02/fold=02/a.parquet")
+    by = {"day": "--by", "fold": "--by"}
+    table, _ = read("logs", needed={**NEEDED, **by})
+    expected = pl.scan_parquet("logs", hive_partitioning=True).select(*NEEDED, *by).collect()
+    assert_frame_equal(table, expected)
+    assert table.schema["day"] == pl.Date
+    table, _ = read("logs/day=2024-01-02/*/*.parquet", needed={**NEEDED, **by})
+    assert table["fold"].to_list() == [2, 2]
+
+
+def test_a_key_that_the_files_hold_too_keeps_its_type():
+    save("logs/fold=01/a.parquet", fold=pl.lit("01"))
+    table, _ = read("logs", needed={**NEEDED, "fold": "--by"})
+    assert table["fold"].to_list() == ["01", "01"]
+
+
+def test_folders_with_other_keys_are_read_beside_each_other():
+    save("logs/day=1/a.parquet")
+    save("logs/other/b.parquet", day=pl.lit(2, pl.Int64))
+    table, _ = read("logs", needed={**NEEDED, "day": "--by"})
+    assert sorted(table["day"]) == [1, 1, 2, 2]
+
+
+def test_a_column_that_a_file_lacks_is_named_with_the_file_and_a_guess():
+    save("1.parquet")
+    save("2.parquet", LOG.rename({"score": "scores"}))
+    assert message(".") == (
+        "2.parquet: there is no column 'score', which --score asks for.\n"
+        "It has: 'label', 'scores', 'note'.\n"
+        "Did you mean --score scores?"
+    )
+
+
+def test_types_that_do_not_fit_name_both_files():
+    save("1.parquet")
+    save("2.parquet", label=pl.lit("yes"))
+    assert message(".").startswith(
+        "2.parquet: column 'label' has type String, and in 1.parquet it has type Int64.\n"
+    )
+
+
+def test_times_without_a_zone_are_not_mixed_with_others():
+    save("1.parquet", at=pl.datetime(2024, 1, 1))
+    save("2.parquet", at=pl.datetime(2024, 1, 1, time_zone="UTC"))
+    assert message(".", needed={**NEEDED, "at": "--by"}).startswith(
+        "2.parquet: column 'at' has type Datetime(time_unit='us', time_zone='UTC'), and in "
+        "1.parquet it has type Datetime("
+    )
+
+
+def test_an_empty_file_is_missing_data():
+    save("1.parquet")
+    for name in ("2.parquet", "2.arrow", "2.csv"):
+        Path(name).touch()
+        assert message("1.parquet", name) == (
+            f"{name}: the file is empty: it has 0 bytes, so its data are missing.\n{SKIP}"
+        )
+
+
+def test_a_truncated_file_is_named():
+    save("1.parquet")
+    Path("2.parquet").write_bytes(Path("1.parquet").read_bytes()[:-3])
+    assert message(".") == (
+        f"2.parquet: the Parquet file is cut short: it does not end with PAR1.\n{SKIP}"
+    )
+
+
+def damaged(path):
+    """Spoil the pages of a file, and leave both its ends."""
+    content = bytearray(Path(path).read_bytes())
+    content[10:60] = bytes(50)
+    Path(path).write_bytes(content)
+
+
+def test_a_file_that_fails_in_the_middle_is_found_and_named():
+    for name in ("1.parquet", "2.parquet", "3.parquet"):
+        save(name)
+    damaged("2.parquet")
+    text = message(".")
+    assert text.startswith("2.parquet: the file cannot be read: parquet: ")
+    assert text.endswith(f"\n{SKIP}")
+
+
+def test_a_file_that_is_replaced_after_it_was_opened_is_named():
+    save("1.parquet")
+    save("2.parquet")
+    logs = open_logs(find(["."]))
+    Path("2.parquet").write_bytes(b"")
+    with pytest.raises(rf.LogError) as caught:
+        logs.read(NEEDED)
+    assert str(caught.value).startswith("2.parquet: the file cannot be read: ")
+
+
+def test_a_file_that_is_deleted_after_it_was_opened_is_named():
+    save("1.parquet")
+    save("2.parquet")
+    logs = open_logs(find(["."]))
+    Path("2.parquet").unlink()
+    with pytest.raises(rf.LogError) as caught:
+        logs.read(NEEDED)
+    assert str(caught.value).startswith("2.parquet: the file cannot be read: it is gone.\n")
+
+
+def test_files_that_cannot_be_read_are_left_out_on_request_and_listed():
+    for name in ("1.parquet", "2.parquet", "3.parquet", "4.parquet"):
+        save(name)
+    Path("2.parquet").write_bytes(b"")
+    Path("3.parquet").write_bytes(b"PAR1")
+    damaged("4.parquet")
+    table, logs = read(".", on_error="skip")
+    assert_frame_equal(table, LOG.select("label", "score"))
+    assert logs.files == ["1.parquet"]
+    assert list(logs.skipped) == ["2.parquet", "3.parquet", "4.parquet"]
+    assert logs.skipped["2.parquet"] == (
+        "the file is empty: it has 0 bytes, so its data are missing"
+    )
+
+
+def test_a_column_that_is_missing_is_no_reason_to_leave_a_file_out():
+    save("1.parquet")
+    save("2.parquet", LOG.drop("score"))
+    with pytest.raises(rf.LogError) as caught:
+        read(".", on_error="skip")
+    assert str(caught.value).startswith("2.parquet: there is no column 'score'")
+
+
+def test_there_has_to_be_one_file_that_can_be_read():
+    Path("1.parquet").touch()
+    Path("2.parquet").touch()
+    with pytest.raises(rf.LogError) as caught:
+        read(".", on_error="skip")
+    assert str(caught.value) == (
+        "1.parquet: the file is empty: it has 0 bytes, so its data are missing; and none of 1 "
+        "other files can be read.\nWrite or fetch them again."
+    )
+
+
+def test_other_suffixes_are_refused():
+    Path("log.xlsx").touch()
+    assert message("log.xlsx") == (
+        "log.xlsx: no format of logs has that suffix.\n"
+        "There are: '.parquet', '.pq', '.arrow', '.feather', '.ipc', '.csv'."
+    )
+
+
+@pytest.mark.parametrize("name", ["^p.*$", "*", "", "a.b", "</script>", "day=1"])
+def test_columns_may_have_any_name(name):
+    save("1.parquet", LOG.rename({"score": name}))
+    save("2.parquet", LOG[["score", "label"]].rename({"score": name}))
+    table, _ = read(".", needed={"label": "--label", name: "--score"})
+    assert table.columns == ["label", name]
+    assert table.height == 4

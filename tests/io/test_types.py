@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.io.logs import common_type
+
+
+def common(*dtypes, option="--by"):
+    found = [(f"{number}.parquet", dtype) for number, dtype in enumerate(dtypes)]
+    return common_type("x", option, found)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "wanted"),
+    [
+        ([pl.Float64()], pl.Float64()),
+        ([pl.Float64(), pl.Float32()], pl.Float64()),
+        ([pl.Float16(), pl.Float32()], pl.Float32()),
+        ([pl.Int8(), pl.UInt32(), pl.Int8()], pl.Int64()),
+        ([pl.Int32(), pl.Float32()], pl.Float64()),
+        ([pl.Null(), pl.Date(), pl.Null()], pl.Date()),
+        ([pl.Null(), pl.Null()], pl.Null()),
+        ([pl.Categorical(), pl.String()], pl.String()),
+        ([pl.Categorical(), pl.Categorical()], pl.Categorical()),
+        ([pl.Enum(["a"]), pl.Enum(["a"])], pl.Enum(["a"])),
+    ],
+)
+def test_the_wider_type_holds_both_without_loss(dtypes, wanted):
+    assert common(*dtypes) == wanted
+
+
+def test_labels_that_became_floats_where_some_are_missing_are_labels_still():
+    assert common(pl.Int64(), pl.Float64(), option="--label") == pl.Float64()
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [
+        [pl.Int64(), pl.String()],
+        [pl.Int64(), pl.Float64()],
+        [pl.UInt64(), pl.Int64()],
+        [pl.Boolean(), pl.Int8()],
+        [pl.Datetime("us"), pl.Datetime("us", "UTC")],
+        [pl.Datetime("us"), pl.Datetime("ns")],
+        [pl.Enum(["a"]), pl.Enum(["a", "b"])],
+        [pl.Enum(["a"]), pl.String()],
+    ],
+)
+def test_types_that_nothing_holds_name_both_files(dtypes):
+    first, second = dtypes
+    with pytest.raises(rf.LogError) as caught:
+        common(first, first, second)
+    assert str(caught.value) == (
+        f"2.parquet: column 'x' has type {second}, and in 0.parquet it has type {first}.\n"
+        "A column has one type in all files of a log: cast it where they are written."
+    )

@@ -1,0 +1,62 @@
+"""Streams depend on seed, key and batch, and on nothing else."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.kernel.resample import Seed, stream_keys
+
+KEYS = pl.DataFrame({"0": ["a", "b", None], "1": [1, 2, 2]})
+
+
+def test_a_group_has_the_same_key_whichever_groups_stand_beside_it():
+    assert stream_keys(KEYS)[1:] == stream_keys(KEYS[1:])
+    assert stream_keys(KEYS[::-1]) == stream_keys(KEYS)[::-1]
+
+
+def test_all_groups_have_keys_of_their_own():
+    keys = pl.DataFrame({"0": range(10_000)})
+    assert len(set(stream_keys(keys))) == 10_000
+    assert stream_keys(pl.DataFrame({"0": ["1"]})) != stream_keys(pl.DataFrame({"0": [1]}))
+
+
+def test_a_model_beside_the_others_counts_like_a_last_key():
+    assert stream_keys(pl.DataFrame({"0": ["a"]}), "m") == stream_keys(
+        pl.DataFrame({"0": ["a"], "1": ["m"]})
+    )
+
+
+def test_keys_of_any_type_have_a_stream():
+    keys = pl.DataFrame({"0": [dt.datetime(2026, 1, 1, tzinfo=dt.UTC)], "1": [[1.5]], "2": [b"x"]})
+    assert len(stream_keys(keys)[0]) == 4
+
+
+def test_a_key_means_the_same_in_another_process():
+    code = "import polars as pl; from rocframe.counting.draws import stream_keys as k; "
+    code += "print(k(pl.DataFrame({'0': ['a', None], '1': [1, 2]})))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == str(stream_keys(pl.DataFrame({"0": ["a", None], "1": [1, 2]})))
+
+
+def test_the_same_seed_draws_the_same_and_another_batch_draws_anew():
+    key = stream_keys(KEYS)[0]
+    first = Seed.of(7).stream(key, 0).integers(0, 1000, 20).tolist()
+    assert first == Seed.of(7).stream(key, 0).integers(0, 1000, 20).tolist()
+    assert first != Seed.of(7).stream(key, 1).integers(0, 1000, 20).tolist()
+    assert first != Seed.of(8).stream(key, 0).integers(0, 1000, 20).tolist()
+
+
+def test_without_a_seed_each_call_draws_anew():
+    assert Seed.of(None) != Seed.of(None)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(rf.OptionValueError, match=f"^seed={seed!r}: it is no whole number"):
+        Seed.of(seed)

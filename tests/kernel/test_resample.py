@@ -1,0 +1,273 @@
+"""Replicates against every resample that there is, one after the other; and who draws what."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from rocframe.areas.pairs import count_pairs
+from rocframe.kernel import resample, threads
+from rocframe.kernel.resample import Asked, Batch, Population, resampled
+from tests import oracles
+from tests.kernel.walks import cases_of, draws_of, walk_of
+from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rocframe.kernel.resample import Sample
+    from tests.oracles import Case
+
+AUC = Asked(function=lambda sample: count_pairs(sample).areas[0])
+SIZES = Asked(function=lambda sample: np.stack([sample.totals.pos_rows, sample.totals.neg_rows], 1))
+
+TIED = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.4]})
+WEIGHTED = TIED.with_columns(weight=pl.Series([1.0, 2.0, 0.5, 1.0, 3.0]))
+UNSCORED = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, None, None, 0.4]})
+CLUSTERS = TIED.with_columns(user=pl.Series(["a", "b", "b", "c", "c"]))
+
+
+def areas(table: pl.DataFrame, n_boot: int, asked: Asked = AUC, **roles: Any) -> np.ndarray:
+    """The areas of the replicates of the only group."""
+    walk = walk_of(table, **roles)
+    cluster = cases_of(table, **roles).cluster
+    (made,) = resampled(walk, [asked], draws_of(walk, n_boot, cluster=cluster))
+    return made.values[0]
+
+
+def one_each(rows: Sequence[Case]) -> Iterable[tuple[Case, ...]]:
+    return product(rows, repeat=len(rows))
+
+
+def stratified(rows: Sequence[Case]) -> Iterable[list[Case]]:
+    """All resamples that keep the classes' sizes."""
+    for pos, neg in product(*map(one_each, oracles.sides(rows))):
+        yield [*pos, *neg]
+
+
+def distribution(resamples: Iterable[Sequence[Case]]) -> dict[float, Fraction]:
+    """How likely each area is, over resamples with both classes."""
+    found = Counter(oracles.areas(rows) for rows in resamples)
+    del found[None]
+    total = sum(found.values())
+    return {float(area.auc): Fraction(times, total) for area, times in merged(found).items()}
+
+
+def merged(found: Counter) -> Counter:
+    by_area: Counter = Counter()
+    for area, times in found.items():
+        by_area[oracles.Areas(area.auc, Fraction(0), Fraction(0))] += times
+    return by_area
+
+
+def assert_drawn_from(drawn: np.ndarray, chances: dict[float, Fraction]) -> None:
+    """The support is the same; frequencies are those of the chances."""
+    values, times = np.unique(np.round(drawn, 12), return_counts=True)
+    expected = {round(value, 12): float(chance) * len(drawn) for value, chance in chances.items()}
+    assert set(values.tolist()) <= set(expected)
+    order = sorted(expected)
+    counted = dict(zip(values.tolist(), times.tolist(), strict=True))
+    observed = [counted.get(value, 0) for value in order]
+    assert chisquare(observed, [expected[value] for value in order]).pvalue > 1e-3
+
+
+@pytest.fixture(params=["by row", "by kind", "in pieces"])
+def way(request, monkeypatch):
+    """Each way of drawing, as small data take it too."""
+    if request.param == "by kind":
+        monkeypatch.setattr(resample, "MANY", 0)
+    if request.param == "in pieces":
+        monkeypatch.setattr(resample, "BLOCK", 2)
+
+
+@pytest.mark.usefixtures("way")
+def test_replicates_that_keep_the_classes_come_from_all_resamples_of_both():
+    assert_drawn_from(areas(TIED, 4000), distribution(stratified(oracles.cases(TIED))))
+
+
+@pytest.mark.usefixtures("way")
+def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both():
+    mixed = Asked(function=AUC.function, mixed=True)
+    expected = distribution(map(list, one_each(oracles.cases(TIED))))
+    assert_drawn_from(areas(TIED, 4000, mixed), expected)
+
+
+def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
+    walk = walk_of(TIED)
+    asked = [Asked(function=SIZES.function, mixed=True), SIZES]
+    (made,) = resampled(walk, asked, draws_of(walk, 20_000))
+    mixed, kept = made.values
+    assert (mixed > 0).all()
+    assert (mixed.sum(axis=1) == 5).all()
+    assert (kept == [3, 2]).all()
+    # Of all resamples (3/5)⁵ + (2/5)⁵ have one class; those drawn again are geometric.
+    wrong = 0.6**5 + 0.4**5
+    mean, sd = 20_000 * wrong / (1 - wrong), (20_000 * wrong) ** 0.5 / (1 - wrong)
+    assert abs(made.redrawn[0] - mean) < 4 * sd
+    assert made.redrawn[1] == 0
+
+
+def test_a_row_is_drawn_whatever_its_weight_and_brings_it_along():
+    expected = distribution(stratified(oracles.cases(WEIGHTED)))
+    assert_drawn_from(areas(WEIGHTED, 4000, weight="weight"), expected)
+
+
+def test_unscored_rows_are_drawn_like_others():
+    expected = distribution(stratified(oracles.cases(UNSCORED)))
+    assert_drawn_from(areas(UNSCORED, 4000, missing="worst"), expected)
+
+
+def test_clusters_are_drawn_whole():
+    rows = dict(zip("abc", [[], [], []], strict=True))
+    for user, case in zip(CLUSTERS["user"], oracles.cases(CLUSTERS), strict=True):
+        rows[user].append(case)
+    resamples = (
+        [case for user in users for case in rows[user]] for users in product("abc", repeat=3)
+    )
+    drawn = areas(CLUSTERS, 4000, cluster="user")
+    assert_drawn_from(drawn, distribution(resamples))
+
+
+def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
+    table = TIED.with_columns(user=pl.Series([1, 2, 1, 3, 4]))
+    walk = walk_of(table, cluster="user")
+    draws = draws_of(walk, 8000, cluster=cases_of(table, cluster="user").cluster)
+    (made,) = resampled(walk, [SIZES], draws)
+    assert (made.values[0] > 0).all()
+    # Two of four clusters have positives, the others negatives: 2 of 2⁴ draws have one class.
+    assert abs(made.redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
+
+
+@given(tables(missing=True), st.sampled_from(["plain", "count", "weight"]), st.data())
+def test_the_data_are_a_replicate_of_themselves(table, mass, data):
+    roles = {"by": "group", "missing": "worst"}
+    if mass != "plain":
+        values = st.lists(
+            COUNTS if mass == "count" else EXACT_WEIGHTS,
+            min_size=table.height,
+            max_size=table.height,
+        )
+        kind = pl.Int64 if mass == "count" else pl.Float64
+        table = table.with_columns(pl.Series(mass, data.draw(values), kind))
+        roles[mass] = mass
+    walk = walk_of(table, **roles)
+    whole = count_pairs(walk)
+    for group in range(len(walk.totals.pos)):
+        if walk.totals.pos_rows[group] and walk.totals.neg_rows[group]:
+            for corners in (False, True):
+                sample = Batch.data(Population.of(walk, group)).walk(corners=corners)
+                one = count_pairs(sample)
+                assert [a[0] for a in one.areas] == [a[group] for a in whole.areas]
+                assert sample.totals.unscored_neg[0] == walk.totals.unscored_neg[group]
+                assert sample.totals.unscored_pos[0] == walk.totals.unscored_pos[group]
+
+
+def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
+    walk = walk_of(table, by="group", **roles)
+    keys = walk.rows.keys.to_series().to_list()
+    made = resampled(walk, [AUC], draws_of(walk, 50))
+    return {keys[one.population.group]: one.values[0].tolist() for one in made}
+
+
+@given(tables(), st.integers(0, 99))
+def test_a_group_draws_the_same_in_any_order_and_whichever_groups_stand_beside_it(table, seed):
+    every = drawn_by_group(table)
+    assert drawn_by_group(shuffled(table, seed)) == every
+    for name in every:
+        alone = table.filter(pl.col("group").eq_missing(pl.lit(name, pl.String)))
+        assert drawn_by_group(alone) == {name: every[name]}
+
+
+@given(tables(mass={"count": COUNTS}))
+def test_a_compressed_table_draws_what_its_expansion_does(table):
+    assert drawn_by_group(table, count="count") == drawn_by_group(repeated(table, "count"))
+
+
+def test_weighted_rows_draw_the_same_in_any_order():
+    table = pl.concat([WEIGHTED, TIED.with_columns(weight=pl.lit(0.1))])
+    made = [areas(shuffled(table, seed), 40, weight="weight") for seed in range(3)]
+    assert (made[0] == made[1]).all()
+    assert (made[0] == made[2]).all()
+
+
+def test_equal_groups_draw_differently():
+    twice = pl.concat([TIED.with_columns(group=pl.lit(name)) for name in "ab"])
+    drawn = drawn_by_group(twice)
+    assert drawn["a"] != drawn["b"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_any_number_of_threads_draws_the_same(number, monkeypatch):
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({"label": rng.random(500) < 0.4, "score": rng.normal(size=500)})
+    expected = areas(table, 300)
+    monkeypatch.setattr(threads, "workers", lambda: number)
+    threads._pool.cache_clear()
+    assert (areas(table, 300) == expected).all()
+    threads._pool.cache_clear()
+
+
+def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
+    table = pl.concat([TIED.with_columns(group=pl.lit(str(i))) for i in range(7)])
+    expected = drawn_by_group(table)
+    monkeypatch.setattr(resample, "HELD", 100)
+    assert drawn_by_group(table) == expected
+    assert len(expected) == 7
+
+
+def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
+    groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
+    walk = walk_of(pl.concat(groups), by="group")
+    monkeypatch.setattr(resample, "workers", lambda: 3)
+    monkeypatch.setattr(resample, "HELD", 6000)
+
+    def held(width: int) -> int:
+        alive: list[weakref.ref[object]] = []
+        most = 0
+
+        def wide(sample: Sample) -> np.ndarray:
+            values = np.zeros((len(sample.totals.pos), width))
+            alive.append(weakref.ref(values))
+            return values
+
+        for _ in resampled(walk, [Asked(function=wide, width=width)], draws_of(walk, 100)):
+            most = max(most, sum(one() is not None for one in alive))
+        return most
+
+    assert held(1) == 60
+    assert held(10) == 6
+    assert held(1000) == 3
+
+
+def test_groups_of_one_class_have_no_replicates():
+    table = pl.DataFrame({"group": ["a", "b"], "label": [1, 0], "score": [0.1, 0.2]})
+    assert drawn_by_group(table) == {}
+
+
+def test_a_group_without_any_score_has_replicates_without_steps():
+    table = pl.DataFrame(
+        {"label": [1, 0], "score": [None, None]}, schema_overrides={"score": float}
+    )
+    assert areas(table, 5, missing="worst").tolist() == [0.0] * 5
+
+
+def test_counts_far_beyond_the_rows_are_drawn():
+    table = TIED.with_columns(count=pl.Series([10**15] * 5))
+    drawn = areas(table, 400, count="count")
+    assert np.allclose(drawn, 0.5, atol=1e-6)
+    assert drawn.std() > 0
+
+
+def test_a_curve_can_turn_only_where_both_classes_meet():
+    table = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0, 1], "score": [9, 8, 7, 6, 5, 5, 4]})
+    assert Population.of(walk_of(table), 0).corners.tolist() == [1, 3, 4, 5]

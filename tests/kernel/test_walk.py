@@ -1,0 +1,255 @@
+"""However the sorted rows are cut among blocks and threads, the tables are the same.
+
+The sizes from which large groups take other paths are set so low that small data take them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from rocframe.curves import curve as fixed
+from rocframe.kernel import codec, sort, threads
+from rocframe.kernel import scan as walk
+from rocframe.kernel.threads import slices, spread, workers
+from tests import oracles
+from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
+
+# Block, large, small and chunk; all rows in one piece, and cut as finely as can be.
+CUTS = {
+    "whole": {},
+    "finest": {"block": 1, "large": 1, "small": 0, "chunk": 1},
+    "by blocks": {"block": 3},
+    "large groups sorted in parts": {"large": 4, "small": 0},
+    "no matrices": {"small": 0},
+    "all at once": {"block": 5, "large": 6, "small": 2, "chunk": 3},
+}
+every_cut = pytest.mark.parametrize("sizes", CUTS.values(), ids=CUTS)
+every_pool = pytest.mark.parametrize("threads_used", [1, 2, 3])
+
+
+def cut(
+    patch: pytest.MonkeyPatch,
+    *,
+    block: int = walk.BLOCK,
+    large: int = sort.LARGE,
+    small: int = sort.SMALL,
+    chunk: int = codec.CHUNK,
+    threads_used: int | None = None,
+) -> None:
+    patch.setattr(walk, "BLOCK", block)
+    patch.setattr(sort, "LARGE", large)
+    patch.setattr(sort, "SMALL", small)
+    patch.setattr(codec, "CHUNK", chunk)
+    patch.setattr(fixed, "CHUNK", chunk)
+    if threads_used is not None:
+        for module in (sort, threads):
+            patch.setattr(module, "workers", lambda: threads_used)
+
+
+def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
+    """Each table that walks down the scores."""
+    options = {"by": "group", "missing": "worst", **more}
+    return [
+        rf.curve(table, "label", "score", **options),
+        rf.curve(table, "label", "score", thresholds=[0.0, 0.5], **options),
+        rf.auc(table, "label", "score", **options),
+        rf.auc(table, "label", "score", fpr=(0.1, 0.6), **options),
+        rf.auc(table, "label", "score", tpr=(0.5, 1.0), **options),
+    ]
+
+
+@every_cut
+@every_pool
+@examples(1 / 3)
+@given(table=tables(missing=True, min_size=6, max_size=40))
+def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table):
+    expected = everything(table)
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes, threads_used=threads_used)
+        found = everything(table)
+    for one, other in zip(found[:3], expected[:3], strict=True):
+        assert_frame_equal(one, other, check_exact=True)
+    for one, other in zip(found[3:], expected[3:], strict=True):
+        # The blocks of a partial area are sums of floats, added up in another order.
+        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+
+
+@every_cut
+@every_pool
+@examples(1 / 3)
+@given(table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}))
+def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
+    expected = everything(table, count="count")
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes, threads_used=threads_used)
+        found = everything(table, count="count")
+    for one, other in zip(found[:3], expected[:3], strict=True):
+        assert_frame_equal(one, other, check_exact=True)
+    for one, other in zip(found[3:], expected[3:], strict=True):
+        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+
+
+@every_cut
+@examples(1 / 3)
+@given(
+    table=tables(
+        missing=True, min_size=6, max_size=40, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}
+    )
+)
+def test_weighted_rows_may_be_cut_anywhere_too(sizes, table):
+    expected = everything(table, weight="weight", count="count")
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes)
+        found = everything(table, weight="weight", count="count")
+    # Quarters add up exactly, in any order.
+    for one, other in zip(found[:2], expected[:2], strict=True):
+        assert_frame_equal(one, other, check_exact=True)
+    for one, other in zip(found[2:], expected[2:], strict=True):
+        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+
+
+@every_cut
+@pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
+@examples(1 / 3)
+@given(data=st.data())
+def test_cut_rows_are_counted_by_definition(sizes, shape, data):
+    table = data.draw(tables(shape=SHAPES[shape], missing=True, min_size=6, max_size=40))
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes)
+        curve = rf.curve(table, "label", "score", by="group", missing="worst")
+    expected = oracles.curve_table(oracles.by_group(table))
+    assert_frame_equal(curve.drop("fpr", "tpr"), expected, check_exact=True)
+
+
+def mixed_sizes(seed: int = 1) -> pl.DataFrame:
+    """One huge group, some middling ones and many tiny ones, with ties and holes."""
+    random = np.random.default_rng(seed)
+    sizes = [30_000, *[200] * 20, *random.integers(0, 6, 3_000)]
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    score = random.normal(size=len(group)).round(2)
+    frame = pl.DataFrame(
+        {
+            "group": group,
+            "label": random.random(len(group)) < 1 / (1 + np.exp(-score)),
+            "score": score,
+            "weight": random.integers(0, 8, len(group)) / 4,
+        }
+    )
+    holes = random.random(len(group)) < 0.02
+    frame = frame.with_columns(score=pl.when(pl.Series(~holes)).then("score"))
+    return frame.sample(fraction=1, shuffle=True, seed=seed)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_one_huge_group_costs_the_many_tiny_ones_no_digit(weight):
+    table = mixed_sizes()
+    whole = everything(table, weight=weight)
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, block=1 << 10, large=1 << 12, small=3, chunk=1 << 9, threads_used=3)
+        parts = everything(table, weight=weight)
+    for one, other in zip(parts[:2], whole[:2], strict=True):
+        assert_frame_equal(one, other, check_exact=True)
+    assert_frame_equal(parts[2], whole[2], check_exact=weight is None, rel_tol=1e-12)
+    for one, other in zip(parts[3:], whole[3:], strict=True):
+        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+
+
+def test_each_of_many_groups_is_as_it_is_alone():
+    table = mixed_sizes(2)
+    together = rf.auc(table, "label", "score", by="group", missing="worst")
+    for group in (0, 1, 20, *range(21, 3_000, 200)):
+        rows = table.filter(pl.col("group") == group)
+        alone = rf.auc(rows, "label", "score", by="group", missing="worst")
+        assert_frame_equal(together.filter(pl.col("group") == group), alone, check_exact=True)
+
+
+def test_counts_of_many_groups_are_those_of_plain_polars():
+    table = mixed_sizes(3).drop_nulls("score")
+    curve = rf.curve(table, "label", "score", by="group").select(
+        "group", "threshold", "tp", "fp", "fn", "tn"
+    )
+    scores = (
+        table.group_by("group", threshold="score")
+        .agg(tp=pl.col("label").sum().cast(pl.Int64), fp=(~pl.col("label")).sum().cast(pl.Int64))
+        .sort("group", "threshold", descending=[False, True])
+    )
+    first = scores.group_by("group").agg(
+        threshold=pl.lit(float("inf")), tp=pl.lit(0, pl.Int64), fp=pl.lit(0, pl.Int64)
+    )
+    steps = pl.concat([scores, first]).sort("group", "threshold", descending=[False, True])
+    expected = steps.with_columns(pl.col("tp", "fp").cum_sum().over("group")).with_columns(
+        fn=pl.col("tp").max().over("group") - pl.col("tp"),
+        tn=pl.col("fp").max().over("group") - pl.col("fp"),
+    )
+    assert_frame_equal(curve, expected)
+
+
+@every_cut
+def test_rows_all_tied_are_one_step_however_they_are_cut(sizes):
+    table = pl.DataFrame({"label": [True, False] * 50, "score": [0.5] * 100})
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes)
+        assert rf.curve(table, "label", "score").height == 2
+        assert rf.auc(table, "label", "score").row(0)[3:6] == (0.5, 0.0, 1.0)
+
+
+@every_cut
+@pytest.mark.parametrize("state", ["unscored", "absent", "left out"])
+def test_a_large_group_without_a_threshold_has_its_first_row(sizes, state):
+    table = pl.DataFrame(
+        {
+            "group": [1] * 50 + [2] * 50,
+            "label": [True, False] * 50,
+            "score": [None if state != "absent" else 0.5] * 50 + [0.5] * 50,
+            "weight": [0.0 if state == "absent" else 1.0] * 50 + [1.0] * 50,
+        }
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        cut(patch, **sizes)
+        missing = "drop" if state == "left out" else "worst"
+        curve = rf.curve(table, "label", "score", by="group", weight="weight", missing=missing)
+    lost = 25.0 if state == "unscored" else 0.0
+    assert curve.drop("fpr", "tpr").rows() == [
+        (1, float("inf"), 0.0, lost, lost, 0.0),
+        (2, float("inf"), 0.0, 0.0, 25.0, 25.0),
+        (2, 0.5, 25.0, 25.0, 0.0, 0.0),
+    ]
+
+
+@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}, min_size=6))
+def test_no_group_rounds_the_sums_of_another(table):
+    huge = table.with_columns(group=pl.lit("huge"), weight=pl.col("weight") * 1e17)
+    both = rf.curve(
+        pl.concat([table, huge]), "label", "score", by="group", weight="weight", missing="worst"
+    )
+    alone = rf.curve(table, "label", "score", by="group", weight="weight", missing="worst")
+    kept = both.filter(pl.col("group").ne_missing("huge"))
+    assert_frame_equal(kept, alone, check_exact=True)
+
+
+@given(length=st.integers(0, 50), most=st.integers(1, 60))
+def test_slices_cover_the_rows_once_in_pieces_no_longer_than_asked(length, most):
+    pieces = slices(length, most)
+    assert [i for piece in pieces for i in range(length)[piece]] == list(range(length))
+    assert all(piece.stop - piece.start <= most for piece in pieces)
+
+
+def test_spread_keeps_the_order_of_the_tasks_and_hands_on_errors():
+    assert spread(lambda i: i * i, range(100)) == [i * i for i in range(100)]
+    assert spread(lambda i: i, []) == []
+    with pytest.raises(ZeroDivisionError):
+        spread(lambda i: 1 // i, range(3))
+    assert workers() >= 1
+
+
+def test_a_running_plan_has_as_many_threads_as_there_are_without_one():
+    asked = pl.LazyFrame({"a": [1]}).map_batches(
+        lambda _: pl.DataFrame({"a": [workers.__wrapped__()]})
+    )
+    assert asked.collect().item() == pl.thread_pool_size()

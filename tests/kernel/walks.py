@@ -1,0 +1,35 @@
+"""Tables of predictions → walks, as the verbs make them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rocframe.inputs.cases import read
+from rocframe.inputs.roles import Roles, bind
+from rocframe.kernel.groups import arrange
+from rocframe.kernel.resample import Draws, Seed, stream_keys
+from rocframe.kernel.scan import Walk
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rocframe.inputs.cases import Cases
+
+
+def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
+    """Read the columns `label` and `score`, and what else is named."""
+    bound = bind(table.lazy(), table.schema, Roles(label="label", score="score", **roles), ())
+    (cases,) = read(table.select(bound.inputs), bound)
+    return cases
+
+
+def walk_of(table: pl.DataFrame, **roles: Any) -> Walk:
+    """Walk the predictions."""
+    cases = cases_of(table, **roles)
+    return Walk.of(arrange(cases, follow=cases.cluster is not None))
+
+
+def draws_of(walk: Walk, n_boot: int, seed: int = 1, cluster: Any = None) -> Draws:
+    """Draw so many replicates from a seed."""
+    keys = stream_keys(walk.rows.keys)
+    return Draws(n_boot=n_boot, seed=Seed.of(seed), keys=keys, cluster=cluster)

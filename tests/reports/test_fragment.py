@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import altair as alt
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.reports.export import as_json
+
+pytest.importorskip("vl_convert")
+
+NASTY = "</script><script>alert(1)</script><!-- \"' & {{ a }} שלום 🦊 \u2028"
+OTHER = alt.Chart(pl.DataFrame({"a": [1, 2], "b": [NASTY, "c"]})).mark_bar().encode(x="a", y="b")
+
+
+def chart(name="model", **options):
+    rows = pl.DataFrame({name: ["a", NASTY], "label": [1, 0], "score": [0.9, 0.4]})
+    return rf.curve(rows, "label", "score", by=name).roc.chart(**options)
+
+
+class Reader(HTMLParser):
+    """What a browser makes of a piece of HTML: its tags, and what is in its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self.inside = [], [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.inside:
+            self.scripts[-1] += data
+
+    def handle_endtag(self, _):
+        self.inside = False
+
+
+def test_a_fragment_is_the_chart_and_a_word_to_draw_it():
+    read = Reader(rf.chart_fragment(chart(), bundle=False))
+    assert [tag for tag, _ in read.tags] == ["div", "script", "div", "script"]
+    assert json.loads(read.scripts[0]) == chart().to_dict()
+    assert read.scripts[1] == "window.rocframe&&rocframe.draw()"
+    assert read.tags[0][1] == {
+        "class": "rocframe-chart",
+        "role": "img",
+        "aria-label": chart().to_dict()["description"].replace("\u2028", " "),
+    }
+    assert read.tags[1][1] == {"type": "application/json"}
+
+
+def test_with_its_bundle_a_fragment_needs_nothing_else():
+    whole = rf.chart_fragment(chart())
+    assert whole.startswith(rf.chart_bundle() + "\n<div ")
+    read = Reader(whole)
+    assert [tag for tag, _ in read.tags] == ["script", "div", "script", "div", "script"]
+    assert [attrs for tag, attrs in read.tags if tag == "script"] == [
+        {},
+        {"type": "application/json"},
+        {},
+    ]
+    assert "src=" not in "".join(part for part in whole.splitlines() if part.startswith("<div"))
+
+
+@pytest.mark.parametrize("name", ["model", NASTY])
+def test_nothing_in_a_fragment_is_markup_that_the_chart_brought(name):
+    for made in (chart(name), chart(name).properties(title=NASTY, description=NASTY), OTHER):
+        text = rf.chart_fragment(made, bundle=False)
+        read = Reader(text)
+        assert len(read.tags) == 4
+        assert "alert(1)" in read.scripts[0]
+        assert text.count("</script>") == 2
+
+
+def test_a_fragment_has_no_ids_and_is_the_same_every_time():
+    text = rf.chart_fragment(chart(), bundle=False)
+    assert text == rf.chart_fragment(chart(), bundle=False)
+    assert all("id" not in attrs for _, attrs in Reader(text).tags)
+
+
+def test_markdown_takes_a_fragment_as_one_block():
+    assert rf.chart_fragment(chart(), bundle=False).count("\n") == 0
+    assert not re.search(r"\n\s*\n", rf.chart_fragment(chart()))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (OTHER, "Chart"),
+        (OTHER.properties(title="A\nB"), "A B"),
+        (OTHER.properties(title=alt.Title(["A", "B"])), "A B"),
+        (OTHER.properties(title="A", description="B"), "B"),
+        (OTHER | OTHER, "Chart"),
+        ((OTHER & OTHER).properties(title="C"), "C"),
+    ],
+)
+def test_any_chart_of_altair_has_a_fragment(made, said):
+    read = Reader(rf.chart_fragment(made, bundle=False))
+    assert read.tags[0][1]["aria-label"] == said
+    assert json.loads(read.scripts[0])["$schema"].endswith(".json")
+
+
+def test_data_of_any_length_and_of_any_number_go_into_it():
+    many = pl.DataFrame({"a": range(6000)}).select(
+        pl.when(pl.col("a") == 0).then(float("inf")).otherwise("a").alias("a")
+    )
+    text = rf.chart_fragment(alt.Chart(many).mark_point().encode(x="a:Q"), bundle=False)
+    (rows,) = json.loads(Reader(text).scripts[0])["datasets"].values()
+    assert len(rows) == 6000
+    assert rows[:2] == [{"a": None}, {"a": 1.0}]
+
+
+def test_a_fragment_holds_its_data_whatever_transformer_is_enabled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with alt.data_transformers.enable("json"):
+        text = rf.chart_fragment(OTHER, bundle=False)
+        assert alt.data_transformers.active == "json"
+    assert "datasets" in json.loads(Reader(text).scripts[0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_in_a_page_is_the_same_json_and_cannot_end_its_script():
+    spec = {"a": NASTY, "</script>": ["<", ">", "&", "\u2029"]}
+    text = as_json(spec)
+    assert json.loads(text) == spec
+    assert not re.search("[<>&\u2028\u2029]", text)
+
+
+def test_numbers_that_json_lacks_never_get_into_a_page():
+    with pytest.raises(ValueError, match="JSON"):
+        as_json({"a": float("nan")})
+
+
+@pytest.mark.parametrize("wrong", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
+def test_what_is_no_chart_is_refused(wrong):
+    with pytest.raises(rf.OptionValueError, match=r"^chart: a \w+ is no Altair chart\.\nGive what"):
+        rf.chart_fragment(wrong)
+
+
+def test_the_bundle_ends_no_script_and_has_no_name_but_one():
+    bundle = rf.chart_bundle()
+    assert bundle == rf.chart_bundle()
+    (script,) = Reader(bundle).scripts
+    assert bundle.count("</script") == 1
+    assert "<!--" not in bundle
+    assert script.startswith("if(!window.rocframe)(()=>{")
+    assert "window.vega" not in script
+
+
+def test_without_the_extra_the_bundle_says_how_to_get_it_and_a_fragment_needs_none(monkeypatch):
+    from rocframe.reports import export as bundle
+
+    bundle.embedder.cache_clear()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert rf.chart_fragment(chart(), bundle=False)
+    with pytest.raises(rf.MissingExtraError) as caught:
+        rf.chart_fragment(chart())
+    assert str(caught.value) == (
+        "chart_bundle: vl-convert is not installed, and nothing else can do this.\n"
+        'It comes with an extra: pip install "rocframe[report]".'
+    )

@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+
+pytest.importorskip("vl_convert")
+
+from rocframe.reports.page import Report, page
+from rocframe.reports.report import Asked
+from rocframe.reports.report_tables import more_tables, tables
+
+NASTY = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "a & b 'c'",
+    "שלום",
+    "🦊",
+    "{{ title }}",
+    "<!--",
+    "\u2028",
+]
+ABOUT = {
+    "label": "label",
+    "score": ["score"],
+    "positive": True,
+    "weight": None,
+    "count": None,
+    "missing": "drop",
+    "rows": 48,
+    "files": ["log.parquet"],
+    "files_skipped": {},
+}
+TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "div"),
+    *("table", "thead", "tr", "th", "tbody", "td", "bdi", "noscript", "figure", "figcaption"),
+    *("ul", "li", "dl", "dt", "dd", "script", "nav", "a", "span", "button"),
+}
+
+
+def log(names=("a", "b")):
+    part = pl.DataFrame(
+        {
+            "label": [True, False, True, False, True, False],
+            "score": [0.9, 0.4, 0.4, 0.1, 0.7, 0.2],
+        }
+    ).with_row_index("id")
+    return pl.concat([part.select(pl.lit(name).alias("model"), pl.all()) for name in names])
+
+
+def write(predictions=None, by="model", title="T", files=("curves.parquet", "auc.parquet"), **more):
+    predictions = log() if predictions is None else predictions
+    options = {name: more.pop(name) for name in ("kind", "id", "over", "score") if name in more}
+    asked = Asked(**{"label": "label", "score": "score", "by": by, "missing": "drop", **options})
+    made = tables(predictions, asked)
+    return page(
+        Report(
+            title=title,
+            tables=made,
+            more=more_tables(predictions, asked, made),
+            kinds=asked.kinds,
+            averaged=asked.averaged,
+            about={**ABOUT, **more},
+            files=files,
+        )
+    )
+
+
+class Reader(HTMLParser):
+    """What a browser makes of a page: its tags, its text, and its data."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.text, self.scripts, self.inside = [], [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif data.strip() and self.inside != "style":
+            self.text.append(data.strip())
+
+    def handle_endtag(self, _):
+        self.inside = None
+
+    def specs(self):
+        data = [text for attrs, text in self.scripts if attrs == {"type": "application/json"}]
+        return [json.loads(text) for text in data]
+
+    def curves(self):
+        return [spec for spec in self.specs() if spec["description"].split(" chart, ")[1:]]
+
+    def after(self, text, count):
+        start = self.text.index(text) + 1
+        return self.text[start : start + count]
+
+
+def test_a_page_has_the_table_the_charts_and_where_they_come_from():
+    read = Reader(write())
+    assert read.text[0:3] == [
+        "T",
+        "T",
+        "48 predictions, 2 groups by model. Scored by score, positive if label = true.",
+    ]
+    heads = ["AUC", "95 % interval", "average precision", "KS", "prevalence"]
+    assert read.after("model", 7) == [*heads, "positives", "negatives"]
+    assert read.after("negatives", 6) == [
+        *("a", "0.9444", "0.4746 to 0.9969", "0.9167", "0.6667", "0.5000"),
+    ]
+    assert [spec["title"]["text"] for spec in read.curves()] == ["ROC", "Precision-recall"]
+    assert "log.parquet" in read.text
+    assert read.after("Scores" if "Scores" in read.text else "Score", 1) == ["score"]
+    start = max(i for i, text in enumerate(read.text) if text == "What was left out")
+    assert read.text[start + 1] == "Nothing."
+
+
+def test_the_numbers_of_the_page_are_those_of_the_verbs():
+    vote = rf.datasets.vote()
+    read = Reader(write(vote))
+    areas = rf.auc(vote, "label", "score", by="model")
+    metrics = ["average_precision", "ks"]
+    others = rf.intervals(vote, "label", "score", metrics=metrics, ci=None, by="model")
+    for row in areas.to_dicts():
+        own = others.filter(model=row["model"])["estimate"].to_list()
+        assert read.after(row["model"], 7) == [
+            f"{row['auc']:.4f}",
+            f"{row['lower']:.4f} to {row['upper']:.4f}",
+            *(f"{one:.4f}" for one in own),
+            f"{row['n_pos'] / (row['n_pos'] + row['n_neg']):.4f}",
+            f"{row['n_pos']:,}",
+            f"{row['n_neg']:,}",
+        ]
+
+
+def test_names_and_values_are_text_wherever_they_stand():
+    predictions = log(NASTY).rename({"model": NASTY[0]})
+    text = write(predictions, by=NASTY[0], title=NASTY[1], label=NASTY[0],
+                 files_skipped={NASTY[1]: NASTY[0]}, more={NASTY[2]: NASTY[1]})  # fmt: skip
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    read = Reader(text)
+    assert {tag for tag, _ in read.tags} <= TAGS
+    # Charts, the configuration, Vega, and what draws.
+    assert len(read.scripts) == len(read.specs()) + 3
+    assert read.text.count(NASTY[1]) == 4  # title twice, the group, a value of its origin
+    assert all(name in " ".join(read.text) for name in NASTY[:-1])
+    assert "'\\u2028'" in read.text
+
+
+@pytest.mark.parametrize(
+    "name", ["value", "metric", "n_curves", "mean_auc", "statistic", "#07469b"]
+)
+def test_group_columns_may_have_the_names_of_other_tables(name):
+    rows = log().with_columns(pl.lit("x").alias(name), pl.col("model").alias("fold"))
+    read = Reader(write(rows, by=["model", name, "fold"], id="id" if name == "value" else None))
+    assert name in read.text
+    assert read.curves()
+
+
+def test_a_group_that_is_called_like_a_color_keeps_its_name():
+    read = Reader(write(log(["#07469b", "#59636e"])))
+    (scale,) = {
+        json.dumps(layer["encoding"]["color"]["scale"])
+        for spec in read.curves()
+        for layer in spec["layer"]
+        if "scale" in layer.get("encoding", {}).get("color", {})
+    }
+    assert json.loads(scale)["domain"] == ["#07469b", "#59636e"]
+    assert all(color.startswith("var(--color-") for color in json.loads(scale)["range"])
+
+
+def test_nothing_is_fetched_from_anywhere():
+    text = write()
+    read = Reader(text)
+    links = [attrs for _, attrs in read.tags if {"src", "href", "data", "srcset"} & set(attrs)]
+    assert all(set(attrs) == {"href"} and attrs["href"].startswith("#") for attrs in links)
+    policy = next(attrs for tag, attrs in read.tags if attrs.get("http-equiv"))
+    assert policy["content"].startswith("default-src 'none'; ")
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_any_number_of_charts_share_one_script():
+    few, many = write(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
+    for text in (few, many):
+        assert text.count("window.rocframe={embed:") == 1
+    assert len(many) - len(few) < 100_000
+
+
+def test_each_chart_has_words_for_those_who_do_not_see_it():
+    read = Reader(write(kind=["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]))
+    said = [attrs["aria-label"] for _, attrs in read.tags if attrs.get("role") == "img"]
+    said = [words for words in said if " chart, " in words]
+    assert len(said) == 6
+    assert all("2 curves" in words and ("a (A" in words or "a (ROC A" in words) for words in said)
+
+
+def test_what_is_left_out_is_said_by_name_and_with_its_cause():
+    predictions = pl.concat([log(), log(["c"]).filter("label"), log(["d"]).clear()])
+    predictions = predictions.with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
+    read = Reader(write(predictions, files_skipped={"bad.parquet": "the file is empty"}))
+    first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
+    assert read.text[first : first + 3] == [
+        "bad.parquet: the file is empty.",
+        "1 prediction with a missing label, score or weight: left out.",
+        "1 group with no negatives, so without an area: model = c.",
+    ]
+    assert {"missing", "note", "no_negatives"} <= set(read.text)
+
+
+def test_many_groups_are_counted_where_they_are_not_shown():
+    names = [f"{number:04}" for number in range(600)]
+    read = Reader(write(log(names)))
+    assert "100 more rows in auc.parquet." in read.text
+    said = "12 curves of 600 are drawn: those with the most rows."
+    assert f"{said} curves.parquet has them all." in read.text
+    assert said in Reader(write(log(names), files=None)).text
+
+
+def test_a_second_key_has_a_chart_for_each_value_in_the_same_colors():
+    rows = log("abc").with_columns(day=pl.Series([1, 1, 1, 1, 2, 2] * 3))
+    rows = pl.concat([rows, rows.filter(model="c").with_columns(day=3)], how="vertical_relaxed")
+    read = Reader(write(rows, by=["model", "day"], kind="roc"))
+    assert len(read.curves()) == 3
+    names = [text for text in read.text if text.startswith("day = ")]
+    assert names == ["day = 1", "day = 2", "day = 3"]
+    scales = [spec["layer"][0]["encoding"]["color"]["scale"] for spec in read.curves()]
+    assert all(scale == scales[0] and scale["domain"] == ["a", "b", "c"] for scale in scales)
+    legends = [spec["layer"][0]["encoding"]["color"]["legend"] for spec in read.curves()]
+    assert [legend["values"] for legend in legends] == [["a", "b", "c"], ["a", "b", "c"], ["c"]]
+
+
+def test_folds_have_their_mean_before_them():
+    vote = rf.datasets.vote()
+    read = Reader(write(vote, by=["model", "fold"], kind="roc", missing="raise"))
+    assert len(read.curves()) == 7  # all means, and each over its folds
+    means = rf.fold_auc(vote, "label", "score", by="model")
+    for row in means.to_dicts():
+        assert read.after(row["model"], 6) == [
+            f"{row['mean_auc']:.4f}",
+            f"{row['lower']:.4f} to {row['upper']:.4f}",
+            f"{row['sd']:.4f}",
+            f"{row['n_curves']}",
+            f"{row['auc_of_mean']:.4f}",
+            f"{row['pooled_auc']:.4f}",
+        ]
+    first, each = read.curves()[0], read.curves()[1]
+    assert first["description"].startswith("ROC chart, 6 averaged curves: ")
+    assert each["description"].startswith("ROC chart, 10 curves: ")
+    assert [
+        layer["mark"]["strokeWidth"] for layer in (each["layer"][0], each["layer"][3]["layer"][0])
+    ] == [1, 3.5]
+    plain = Reader(write(vote, by=["model", "fold"], kind="roc", over=None))
+    assert "Mean over" not in plain.text
+    assert len(plain.curves()) == 10
+
+
+@pytest.mark.parametrize("how", ["side by side", "below each other"])
+def test_models_are_compared_where_their_rows_pair_up(how):
+    vote = rf.datasets.vote().filter(pl.col("model").str.starts_with("l"))
+    if how == "side by side":
+        wide = vote.pivot("model", index=["id", "label"], values="score")
+        models = ["linear_svm", "logistic_regression"]
+        read = Reader(write(wide, by=None, score=models))
+    else:
+        read = Reader(write(vote, id="id"))
+    (row,) = rf.compare(vote, "label", "score", id="id").to_dicts()
+    start = read.text.index("model a")
+    assert read.text[start:][:9] == [
+        *("model a", "model b", "difference", "interval", "p", "p adjusted", "AUC a", "AUC b"),
+        "rows",
+    ]
+    assert read.text[start + 9 :][:8] == [
+        *("linear_svm", "logistic_regression"),
+        f"{row['difference']:.4f}".replace("-", "−"),
+        f"{row['lower']:.4f} to {row['upper']:.4f}".replace("-", "−"),
+        *(f"{row[name]:.4f}" for name in ("p_value", "p_adjusted", "auc_a", "auc_b")),
+    ]
+
+
+def test_models_with_rows_of_their_own_are_not_compared():
+    assert "Comparison of models" not in Reader(write()).text
+    with pytest.raises(rf.OptionValueError, match=r"^id='id': it pairs the rows of models, and no"):
+        write(log().rename({"model": "day"}), by="day", id="id")
+
+
+@pytest.mark.parametrize("predictions", [log().clear(), log().filter("label")])
+@pytest.mark.parametrize("by", ["model", None])
+@pytest.mark.parametrize("over", [None, "model"])
+def test_without_a_single_curve_there_is_a_page_all_the_same(predictions, by, over):
+    read = Reader(write(predictions, by=by, over=over if by else None))
+    assert len(read.curves()) == 2
+
+
+def test_the_same_evaluation_makes_the_same_page():
+    assert write() == write()
+
+
+def test_a_large_log_makes_a_small_page():
+    n = 200_000
+    many = pl.select(
+        model=pl.int_range(n) % 2, label=pl.int_range(n) % 3 == 0, score=pl.int_range(n).hash() % n
+    )
+    assert len(write(many)) < 1_300_000

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+from rocframe.reports.report_tables import counted, interval, joined, number
+from rocframe.text import visible, words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a b", "a b"), ("", "''"), (" a", "' a'"), ("a\n", "'a\\n'"), ("\u202e", "'\\u202e'")],
+)
+def test_text_that_cannot_be_seen_is_quoted(text, shown):
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (["null", None, "a"], ["'null'", "null", "a"]),
+        ([True, None], ["true", "null"]),
+        (pl.Series([0.1], dtype=pl.Float32), ["0.1"]),
+        ([date(2024, 1, 2)], ["2024-01-02"]),
+        ([[1, 2]], ["[1, 2]"]),
+        (pl.Series(["b"], dtype=pl.Enum(["b"])), ["b"]),
+    ],
+)
+def test_group_values_are_spelled_out(values, shown):
+    assert words(pl.Series(values)) == shown
+
+
+def test_numbers_that_are_not_there_have_no_words():
+    assert number(None) is None
+    assert number(0.81) == "0.8100"
+    assert interval(None, None) is None
+    assert interval(0.5, 1.0) == "0.5000 to 1.0000"
+
+
+def test_things_are_counted_and_joined_as_in_a_sentence():
+    assert [counted(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+    assert [joined([*"abc"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
