@@ -253,9 +253,9 @@ def test_folds_have_their_mean_before_them():
             f"{row['mean_auc']:.4f}",
             f"{row['lower']:.4f} to {row['upper']:.4f}",
             f"{row['sd']:.4f}",
-            f"{row['n_curves']}",
             f"{row['auc_of_mean']:.4f}",
             f"{row['pooled_auc']:.4f}",
+            f"{row['n_curves']}",
         ]
     first, each = read.curves()[0], read.curves()[1]
     assert first["description"].startswith("ROC chart, 6 averaged curves: ")
@@ -280,8 +280,8 @@ def test_models_are_compared_where_their_rows_pair_up(how):
     (row,) = rf.compare(vote, "label", "score", id="id").to_dicts()
     start = read.text.index("model a")
     assert read.text[start:][:9] == [
-        *("model a", "model b", "difference", "interval", "p", "p adjusted", "AUC a", "AUC b"),
-        "rows",
+        *("model a", "model b", "difference", "95 % interval", "p", "p adjusted"),
+        *("AUC a", "AUC b", "rows"),
     ]
     assert read.text[start + 9 :][:8] == [
         *("linear_svm", "logistic_regression"),
