@@ -11,6 +11,7 @@ import pytest
 
 import rocframe as rf
 from rocframe import datasets
+from tests.each import all_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,6 @@ EXPRESSIONS = {
     if not name.startswith("_")
 }
 DOCUMENTED = {**FUNCTIONS, **DATASETS, **EXPRESSIONS}
-every_function = pytest.mark.parametrize("function", DOCUMENTED.values(), ids=DOCUMENTED)
 
 PREDICTIONS = pl.DataFrame(
     {"label": [1, 0, 1], "score": [0.9, 0.4, 0.4], "model": ["a", "a", "b"], "w": [1.0, 2.0, 3.0]}
@@ -62,44 +62,65 @@ def lists(function: Callable) -> list[list[str]]:
     return [re.split(r", ?", found) for found in re.findall(r"`([*\w, ]+)`", text)]
 
 
-@every_function
-def test_the_first_line_is_one_imperative_sentence(function):
-    first, *rest = sections(function)[""].splitlines()
-    assert re.fullmatch(r"[A-Z][a-z]+ .+\.", first)
-    assert not first.split()[0].endswith("s")
-    assert len(first) <= 96
-    assert not any(rest[:1])
+def test_the_first_line_is_one_imperative_sentence():
+    with all_cases() as case:
+        for name, function in DOCUMENTED.items():
+            with case(name):
+                first, *rest = sections(function)[""].splitlines()
+                assert re.fullmatch(r"[A-Z][a-z]+ .+\.", first)
+                assert not first.split()[0].endswith("s")
+                assert len(first) <= 96
+                assert not any(rest[:1])
 
 
-@every_function
-def test_there_is_a_part_for_parameters_returns_and_examples(function):
-    parts = sections(function)
-    assert "Examples" in parts
-    assert ("Returns" in parts) == (inspect.signature(function).return_annotation != "None")
-    assert ("Parameters" in parts) == bool(inspect.signature(function).parameters)
-    order = ["", "Parameters", "Returns", "Raises", "See Also", "Notes", "References", "Examples"]
-    assert list(parts) == [name for name in order if name in parts]
+def test_there_is_a_part_for_parameters_returns_and_examples():
+    with all_cases() as case:
+        for name, function in DOCUMENTED.items():
+            with case(name):
+                parts = sections(function)
+                assert "Examples" in parts
+                assert ("Returns" in parts) == (
+                    inspect.signature(function).return_annotation != "None"
+                )
+                assert ("Parameters" in parts) == bool(inspect.signature(function).parameters)
+                order = [
+                    "",
+                    "Parameters",
+                    "Returns",
+                    "Raises",
+                    "See Also",
+                    "Notes",
+                    "References",
+                    "Examples",
+                ]
+                assert list(parts) == [name for name in order if name in parts]
 
 
-@every_function
-def test_every_parameter_is_explained_in_the_order_of_the_signature(function):
-    assert list(documented(function)) == list(inspect.signature(function).parameters)
-    assert all(re.fullmatch(r".+[.:)]", text) for text in documented(function).values())
+def test_every_parameter_is_explained_in_the_order_of_the_signature():
+    with all_cases() as case:
+        for name, function in DOCUMENTED.items():
+            with case(name):
+                assert list(documented(function)) == list(inspect.signature(function).parameters)
+                assert all(re.fullmatch(r".+[.:)]", text) for text in documented(function).values())
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_functions_say_what_they_raise(function):
-    named = re.findall(r"^(\w+)$", sections(function)["Raises"], flags=re.MULTILINE)
-    assert named
-    assert {name for name in named if name.endswith("Error")} == set(named)
-    assert all(issubclass(getattr(rf, name), rf.RocframeError) for name in named)
+def test_functions_say_what_they_raise():
+    with all_cases() as case:
+        for name, function in FUNCTIONS.items():
+            with case(name):
+                named = re.findall(r"^(\w+)$", sections(function)["Raises"], flags=re.MULTILINE)
+                assert named
+                assert {error for error in named if error.endswith("Error")} == set(named)
+                assert all(issubclass(getattr(rf, error), rf.RocframeError) for error in named)
 
 
-@every_function
-def test_examples_run_and_show_a_result(function):
-    examples = sections(function)["Examples"]
-    assert ">>> " in examples
-    assert re.search(r"^(?!>>>|\.\.\.)\S", examples, flags=re.MULTILINE)
+def test_examples_run_and_show_a_result():
+    with all_cases() as case:
+        for name, function in DOCUMENTED.items():
+            with case(name):
+                examples = sections(function)["Examples"]
+                assert ">>> " in examples
+                assert re.search(r"^(?!>>>|\.\.\.)\S", examples, flags=re.MULTILINE)
 
 
 PLAN = ["power", "sample_size", "detectable_difference"]
@@ -351,7 +372,9 @@ def test_the_columns_of_average_are_those_documented():
     assert pooled.columns == [*walk, "fpr", "tpr", *areas]
 
 
-@pytest.mark.parametrize("error", [name for name in rf.__all__ if name.endswith("Error")])
-def test_every_error_says_when_it_is_raised(error):
-    first = inspect.getdoc(getattr(rf, error)).splitlines()[0]
-    assert re.fullmatch(r"[A-Z].+[.]", first)
+def test_every_error_says_when_it_is_raised():
+    with all_cases() as case:
+        for error in (name for name in rf.__all__ if name.endswith("Error")):
+            with case(error):
+                first = inspect.getdoc(getattr(rf, error)).splitlines()[0]
+                assert re.fullmatch(r"[A-Z].+[.]", first)

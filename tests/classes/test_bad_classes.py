@@ -9,6 +9,7 @@ import polars.selectors as cs
 import pytest
 
 import rocframe as rf
+from tests.each import all_cases
 
 ABC = ["a", "b", "c"]
 WIDE = pl.DataFrame(
@@ -206,20 +207,15 @@ def check(frame, verb, case):
         assert "This error occurred" not in str(caught.value)
 
 
-@pytest.mark.parametrize("verb", [rf.one_vs_rest, rf.one_vs_one], ids=["rest", "one"])
-@pytest.mark.parametrize("case", BOTH, ids=[case[-1].split("\n")[0] for case in BOTH])
-def test_both_verbs_say_what_is_wrong(frame, verb, case):
-    check(frame, verb, case)
+VERBS = {rf.one_vs_rest: [*BOTH, *REST], rf.one_vs_one: [*BOTH, *ONE]}
 
 
-@pytest.mark.parametrize("case", REST, ids=[case[-1].split("\n")[0] for case in REST])
-def test_one_vs_rest_says_what_is_wrong(frame, case):
-    check(frame, rf.one_vs_rest, case)
-
-
-@pytest.mark.parametrize("case", ONE, ids=[case[-1].split("\n")[0] for case in ONE])
-def test_one_vs_one_says_what_is_wrong(frame, case):
-    check(frame, rf.one_vs_one, case)
+@pytest.mark.parametrize(("verb", "wrong"), VERBS.items(), ids=["one_vs_rest", "one_vs_one"])
+def test_the_verbs_say_what_is_wrong(frame, verb, wrong):
+    with all_cases() as case:
+        for one in wrong:
+            with case(one[-1].split("\n")[0]):
+                check(frame, verb, one)
 
 
 def test_what_is_no_frame_is_refused():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import polars as pl
@@ -71,6 +72,12 @@ def write(predictions=None, by="model", title="T", files=("curves.parquet", "auc
     )
 
 
+@cache
+def plain():
+    """The page that is written without options."""
+    return write()
+
+
 class Reader(HTMLParser):
     """What a browser makes of a page: its tags, its text, and its data."""
 
@@ -108,7 +115,7 @@ class Reader(HTMLParser):
 
 
 def test_a_page_has_the_table_the_charts_and_where_they_come_from():
-    read = Reader(write())
+    read = Reader(plain())
     assert read.text[0:3] == [
         "T",
         "T",
@@ -182,7 +189,7 @@ def test_a_group_that_is_called_like_a_color_keeps_its_name():
 
 
 def test_nothing_is_fetched_from_anywhere():
-    text = write()
+    text = plain()
     read = Reader(text)
     links = [attrs for _, attrs in read.tags if {"src", "href", "data", "srcset"} & set(attrs)]
     assert all(set(attrs) == {"href"} and attrs["href"].startswith("#") for attrs in links)
@@ -194,7 +201,7 @@ def test_nothing_is_fetched_from_anywhere():
 
 
 def test_any_number_of_charts_share_one_script():
-    few, many = write(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
+    few, many = plain(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
     for text in (few, many):
         assert text.count("window.rocframe={embed:") == 1
     assert len(many) - len(few) < 100_000
@@ -292,7 +299,7 @@ def test_models_are_compared_where_their_rows_pair_up(how):
 
 
 def test_models_with_rows_of_their_own_are_not_compared():
-    assert "Comparison of models" not in Reader(write()).text
+    assert "Comparison of models" not in Reader(plain()).text
     with pytest.raises(rf.OptionValueError, match=r"^id='id': it pairs the rows of models, and no"):
         write(log().rename({"model": "day"}), by="day", id="id")
 
@@ -306,7 +313,7 @@ def test_without_a_single_curve_there_is_a_page_all_the_same(predictions, by, ov
 
 
 def test_the_same_evaluation_makes_the_same_page():
-    assert write() == write()
+    assert write() == plain()
 
 
 def test_a_large_log_makes_a_small_page():
