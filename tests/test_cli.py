@@ -309,7 +309,7 @@ def test_an_error_of_ours_keeps_its_traceback(capsys, monkeypatch):
         run(capsys, "evaluate", *BASIC, "--out", "out")
 
 
-PROGRAM = [sys.executable, "-c", "import sys; from rocframe.cli import main; sys.exit(main())"]
+PROGRAM = [sys.executable, "-c", "import sys; from rocframe.cli.main import main; sys.exit(main())"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
