@@ -193,6 +193,20 @@ def test_a_group_column_with_the_name_of_another_tables_column_confuses_nobody(t
     assert shown(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
 
 
+def test_a_table_is_recognized_with_columns_dropped_or_added(tmp_path):
+    areas = rf.auc(LOG, "label", "score", by="model").drop("se", "n_missing")
+    assert shown(tmp_path, areas.with_columns(owner=pl.lit("me")))[:3] == ("auc", None, ["model"])
+    scores = {"a": "score", "b": "score"}
+    pairs = rf.compare(LOG.rename({"model": "m"}), "label", scores, by="m").drop("df", "n_paired")
+    assert shown(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
+
+
+def test_group_columns_named_at_and_value_make_no_operating_points(tmp_path):
+    keys = {"at": pl.col("model"), "value": pl.lit(1), "day": pl.lit(2)}
+    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "value", "day"])
+    assert shown(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
+
+
 def test_any_other_table_is_a_table(tmp_path):
     assert shown(tmp_path, LOG) == ("table", None, [], None)
 
