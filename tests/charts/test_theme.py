@@ -94,23 +94,23 @@ def test_a_theme_is_a_config_that_altair_takes(theme):
     }
 
 
-@pytest.mark.parametrize("name", ["rocframe", "rocframe_dark"])
-def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
+def test_altair_knows_the_themes_of_an_installed_package(tmp_path):
     project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ((group, points),) = project["entry-points"].items()
     installed = tmp_path / "themes-1.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
     # The package may be installed where this runs: names twice are an error.
+    papers = {"rocframe": LIGHT.paper, "rocframe_dark": DARK.paper}
     lines = [f"tried_{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     code = (
         "import altair as alt, rocframe.charts.style as ours\n"
-        f"name = {f'tried_{name}'!r}\n"
-        "assert name in alt.theme.names() and alt.theme.active == 'default'\n"
-        "with alt.theme.enable(name):\n"
-        "    print(alt.theme.get()()['config']['background'])\n"
-        "print(alt.theme.active)\n"
+        f"for name in {[f'tried_{name}' for name in papers]}:\n"
+        "    assert name in alt.theme.names() and alt.theme.active == 'default'\n"
+        "    with alt.theme.enable(name):\n"
+        "        print(alt.theme.get()()['config']['background'])\n"
+        "    print(alt.theme.active)\n"
     )
     path = os.pathsep.join([str(tmp_path), str(TREE)])
     done = subprocess.run(
@@ -120,8 +120,12 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path, name):
         text=True,
         check=True,
     )
-    paper = {"rocframe": LIGHT, "rocframe_dark": DARK}[name].paper
-    assert done.stdout.split() == [paper, "default"]
+    assert done.stdout.split() == [
+        papers["rocframe"],
+        "default",
+        papers["rocframe_dark"],
+        "default",
+    ]
 
 
 def test_drawing_a_chart_enables_no_theme():
