@@ -10,7 +10,7 @@ import polars.selectors as cs
 from rocframe.errors import OptionValueError, RocframeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
 
@@ -48,6 +48,41 @@ def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
 def collected(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return the rows of either kind of frame."""
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
+    """Return the rows at these positions, which is also possible for a frame without columns."""
+    if not keys.width:
+        return pl.DataFrame(height=len(rows))
+    return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
+
+
+def build_table(
+    keys: pl.DataFrame,
+    columns: Mapping[str, Any],
+    schema: Mapping[str, pl.DataType],
+    *,
+    rows: Any = None,
+) -> pl.DataFrame:
+    """Return a table of the key columns, then the columns of `schema` in its order.
+
+    A value of `columns` is an array or list with one entry per row, or a single value that is
+    repeated in every row. NaN becomes null. Columns of `schema` that `columns` lacks are null.
+    `rows` gives the position in `keys` of each row; by default there is one row for each key.
+    """
+    table = keys if rows is None else take_rows(keys, rows)
+    height = table.height
+    return table.with_columns(
+        build_column(name, columns.get(name), dtype, height) for name, dtype in schema.items()
+    )
+
+
+def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.Series:
+    """Return values, or one repeated value, as a column of this dtype in which NaN is null."""
+    if values is None or isinstance(values, str | float | int):
+        return pl.Series(name, [values], dtype).new_from_index(0, height)
+    column = pl.Series(name, values, dtype, nan_to_null=True)
+    return column.fill_nan(None) if dtype.is_float() else column
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:

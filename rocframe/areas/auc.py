@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.pairs import Pairs, count_pairs, delong_variance, doubled_placements
 from rocframe.areas.partial import Part, partial_areas, partial_placements, partial_variance
@@ -18,7 +17,7 @@ from rocframe.areas.variance import (
     hanley_mcneil_variance,
 )
 from rocframe.errors import OptionValueError
-from rocframe.frames import like
+from rocframe.frames import build_table, like
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrapped
 from rocframe.inference.confidence import (
     WHOLE,
@@ -37,6 +36,7 @@ from rocframe.kernel.scan import Walk
 from rocframe.schemas import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
@@ -293,15 +293,12 @@ def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Data
             "se": found.interval.se * (1.0 if part is None else part.slope),
             "lower": shown(found.interval.lower),
             "upper": shown(found.interval.upper),
-            "ci_level": np.full(len(n_pos), confidence.level),
+            "ci_level": confidence.level,
             "ci_method": list(found.interval.method),
         }
     columns["note"] = list(notes(*units, *(found or (None, None))[1:]))
     schema = area_schema(AUC if part is None else PARTIAL_AUC)
-    return walk.rows.keys.with_columns(
-        pl.Series(name, columns.get(name, [None] * len(n_pos)), dtype, nan_to_null=True)
-        for name, dtype in schema.items()
-    )
+    return build_table(walk.rows.keys, columns, schema)
 
 
 def _resampled(

@@ -10,7 +10,7 @@ import polars as pl
 
 from rocframe.averages.locate import ROUNDING
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import column, planned
+from rocframe.frames import build_table, column, planned
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
 from rocframe.options import as_number
@@ -322,14 +322,10 @@ class Gathered:
     def table(self) -> pl.DataFrame:
         """Return the keys of the groups, then the columns."""
         place = np.concatenate([np.zeros(0, np.uint32), *self.groups])
-        places, keys = pl.Series(place), self.members.keys
-        table = keys[places] if keys.width else pl.DataFrame(height=len(places))
-        made = table.with_columns(
-            pl.Series(name, self._values(name), dtype, nan_to_null=True)
-            for name, dtype in self.schema.items()
-        )
+        columns = {name: self._values(name) for name in self.schema}
+        made = build_table(self.members.keys, columns, self.schema, rows=place)
         # Groups with about as many values were worked on together.
-        return made if places.is_sorted() else made[np.argsort(place, kind="stable")]
+        return made if (place[1:] >= place[:-1]).all() else made[np.argsort(place, kind="stable")]
 
     def _values(self, name: str) -> Any:
         """Put the values of a column together, texts as a list."""

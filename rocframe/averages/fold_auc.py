@@ -17,7 +17,7 @@ from rocframe.curves.curve import traced
 from rocframe.curves.kinds import KINDS
 from rocframe.curves.table import layout, opened
 from rocframe.errors import OptionValueError
-from rocframe.frames import collected, like
+from rocframe.frames import build_table, collected, like
 from rocframe.inference.confidence import as_level, logit, notes, quantile, wald
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -277,12 +277,8 @@ def without(cases: Cases, over: int) -> Cases:
 
 def nothing_of(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """Return the table of no rows: without group columns one group, which has none."""
-    rows = 0 if keys.width else 1
-    known: dict[str, Any] = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROWS, 0)}
-    none = keys.clear() if keys.width else pl.DataFrame(height=rows)
-    return none.with_columns(
-        pl.Series(name, [known.get(name)] * rows, dtype) for name, dtype in schema.items()
-    )
+    columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROWS, 0)}
+    return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
 
 
 def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl.DataFrame:
@@ -314,15 +310,11 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
             "se": se,
             "lower": lower,
             "upper": upper,
-            "ci_level": np.full(len(se), level),
+            "ci_level": level,
             "ci_method": [None if np.isnan(end) else ci for end in lower],
             "note": folds.notes(variance),
         }
-    nothing = [None] * len(mean)
-    return folds.keys.with_columns(
-        pl.Series(name, columns.get(name, nothing), dtype, nan_to_null=True)
-        for name, dtype in schema.items()
-    )
+    return build_table(folds.keys, columns, schema)
 
 
 def _delong(folds: Folds) -> NDArray[np.float64]:

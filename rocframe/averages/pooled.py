@@ -14,6 +14,7 @@ from rocframe.averages.curve_groups import coarse, members_of, short
 from rocframe.averages.means import Cell
 from rocframe.curves.table import Rows
 from rocframe.errors import BrokenCurveError
+from rocframe.frames import take_rows
 from rocframe.rates import Settings
 from rocframe.schemas import CONFUSION, THRESHOLD
 
@@ -44,9 +45,9 @@ def pooled(
         "note": pl.Series(members.notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
-    keys = members.keys
-    table = keys[group] if keys.width else pl.DataFrame(height=len(group))
-    table = table.with_columns(pl.Series(name, values) for name, values in merged.walk.items())
+    table = take_rows(members.keys, group).with_columns(
+        pl.Series(name, values) for name, values in merged.walk.items()
+    )
     return table.with_columns(kind.exprs(Settings())).with_columns(
         values.fill_nan(None).gather(group).alias(name)
         if values.dtype.is_float()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.averages.curve_groups import as_over, having
 from rocframe.averages.fold_auc import Folds, normalized, nothing_of, without
-from rocframe.frames import like
+from rocframe.frames import build_table, like
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import Tail
@@ -22,6 +21,7 @@ from rocframe.schemas import as_names, pooling_gap_schema
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
@@ -215,12 +215,7 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     within = np.array(columns["within_auc"], np.float64)
     columns["gap_between"] = pooled - within
     columns["gap_within"] = within - mean
-    return folds.keys.with_columns(
-        pl.Series(name, columns[name], dtype).fill_nan(None)
-        if dtype.is_float()
-        else pl.Series(name, columns[name], dtype)
-        for name, dtype in schema.items()
-    )
+    return build_table(folds.keys, columns, schema)
 
 
 def _table(rows: Arranged, member: NDArray[np.int64], group: int, size: int) -> Table:

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-import polars as pl
-
 from rocframe.bands.closed_form import binomial, kolmogorov_smirnov, threshold, working_hotelling
 from rocframe.bands.grid import Curves, as_grid, at_rates, at_steps
 from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
-from rocframe.curves.curve import repeat_keys, traced_rows
+from rocframe.curves.curve import traced_rows
 from rocframe.errors import OptionValueError, UnknownOptionError
-from rocframe.frames import like
+from rocframe.frames import build_table, like
 from rocframe.inference.confidence import as_level, as_resamples, notes
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -28,6 +25,8 @@ from rocframe.text import listed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.bands.grid import Asked, Grid, Limits
@@ -210,7 +209,6 @@ def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.Data
         limits = DRAWN[method.name](curves, asked, level, redrawn)
     else:
         limits = WORKED_OUT[method.name](curves, asked, level)
-    height = len(asked.group)
     columns: dict[str, Any] = {
         "fpr": asked.fpr,
         "tpr": limits.tpr,
@@ -218,19 +216,12 @@ def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.Data
         "fpr_upper": limits.fpr_upper,
         "lower": limits.lower,
         "upper": limits.upper,
-        "ci_level": np.full(height, level),
+        "ci_level": level,
+        "scope": method.scope,
+        "band": method.name,
         "note": list(_notes(curves, limits)[asked.group]),
     }
-    words = {"scope": method.scope, "band": method.name}
-    table = repeat_keys(walk.rows.keys, np.bincount(asked.group, minlength=len(curves.n_pos)))
-    return table.with_columns(
-        pl.Series(name, [words[name]], dtype).new_from_index(0, height)
-        if name in words
-        else pl.Series(name, [None], dtype).new_from_index(0, height)
-        if columns[name] is None
-        else pl.Series(name, columns[name], dtype, nan_to_null=True)
-        for name, dtype in band_schema().items()
-    )
+    return build_table(walk.rows.keys, columns, band_schema(), rows=asked.group)
 
 
 def _notes(curves: Curves, limits: Limits) -> NDArray[np.object_]:

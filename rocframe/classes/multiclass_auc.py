@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.classes.class_areas import LARGEST, Average, Rows, grouped_areas, influences, skewness
 from rocframe.classes.encoding import Given, Used, coded, numbered_groups
 from rocframe.classes.inputs import as_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
-from rocframe.frames import like, planned, through_node
+from rocframe.frames import build_table, like, planned, through_node
 from rocframe.inference.bootstrap import limits_of, same
 from rocframe.inference.confidence import Confidence
 from rocframe.inputs.cases import State, read
@@ -26,6 +25,7 @@ from rocframe.schemas import multiclass_auc_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.classes.inputs import Classes, ClassScores
@@ -290,12 +290,8 @@ def measured(
             for place, line in zip(places, _intervals(own, area, confidence, keys[i]), strict=True):
                 for name, value in line.items():
                     columns[name][place] = value
-    schema = multiclass_auc_schema()
-    table = found.keys[np.repeat(np.arange(groups), len(averages))]
-    table = table if found.keys.width else pl.DataFrame(height=len(averages))
-    return table.with_columns(
-        pl.Series(name, columns[name], dtype, nan_to_null=True) for name, dtype in schema.items()
-    )
+    place = np.repeat(np.arange(groups), len(averages))
+    return build_table(found.keys, columns, multiclass_auc_schema(), rows=place)
 
 
 def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:

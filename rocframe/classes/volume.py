@@ -19,7 +19,7 @@ from rocframe.classes.triples import (
     triples_of_sums,
 )
 from rocframe.errors import LabelError, OptionValueError, ScoreError
-from rocframe.frames import like, planned, through_node
+from rocframe.frames import build_table, like, planned, through_node
 from rocframe.inference.confidence import Confidence, logit, quantile, wald
 from rocframe.inputs.cases import read
 from rocframe.kernel.exact import product, quotient
@@ -224,7 +224,7 @@ def measured(
     volume = quotient(triples.total, triples.whole * product(*n))
     variance = _variance(triples, volume, n)
     columns: dict[str, Any] = {
-        "rule": ["order" if len(every) == 1 else "sum"] * groups,
+        "rule": "order" if len(every) == 1 else "sum",
         **dict(zip(("n_first", "n_second", "n_third"), n, strict=True)),
         "n_missing": used.n_missing(group, groups),
         "volume": volume,
@@ -233,10 +233,7 @@ def measured(
     if confidence.ci is not None:
         columns |= _limits(volume, variance, confidence)
     table = found.keys if found.keys.width else pl.DataFrame(height=groups)
-    return table.with_columns(
-        pl.Series(name, columns.get(name, [None] * groups), dtype, nan_to_null=True)
-        for name, dtype in volume_schema().items()
-    )
+    return build_table(table, columns, volume_schema())
 
 
 def _scores(every: Sequence[Cases], rows: NDArray[np.int64], bound: Bound) -> NDArray[np.float64]:

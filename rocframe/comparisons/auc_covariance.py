@@ -13,6 +13,7 @@ from rocframe.comparisons.model_areas import areas_of, batches
 from rocframe.comparisons.model_pairs import Measure, pair_notes
 from rocframe.comparisons.pairing import Pairing, compared_by, read_instances
 from rocframe.errors import OptionValueError
+from rocframe.frames import build_table
 from rocframe.inference.p_values import adjusted
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
@@ -213,20 +214,14 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
             "note": np.repeat(notes, size**2).tolist(),
         }
         parts.append(
-            pl.DataFrame({"group": np.repeat(batch.groups, size**2)}).with_columns(
-                pl.Series(
-                    name,
-                    columns[name],
-                    pl.Int64 if name.startswith("model") else dtype,
-                    nan_to_null=True,
-                )
-                for name, dtype in schema.items()
+            build_table(
+                pl.DataFrame({"group": np.repeat(batch.groups, size**2)}),
+                columns,
+                {**schema, "model_a": pl.Int64(), "model_b": pl.Int64()},
             )
         )
     if not parts:
-        return groups.keys[:0].with_columns(
-            pl.Series(name, [], dtype) for name, dtype in schema.items()
-        )
+        return build_table(groups.keys[:0], {}, schema)
     whole = pl.concat(parts).sort("group", "model_a", "model_b")
     keys = groups.keys[whole.get_column("group")]
     models = (
@@ -280,13 +275,10 @@ def contrast_table(
         "df": df,
         "p_value": p_value,
         "p_adjusted": adjusted(p_value, np.zeros(length, np.int64), adjust),
-        "test": np.full(length, "delong", object),
+        "test": "delong",
         "note": notes.tolist(),
     }
-    return groups.keys.with_columns(
-        pl.Series(name, columns[name], dtype, nan_to_null=True)
-        for name, dtype in contrast_schema().items()
-    )
+    return build_table(groups.keys, columns, contrast_schema())
 
 
 def _coefficients(given: Sequence[Mapping[Any, float]], models: pl.Series) -> NDArray[np.float64]:

@@ -7,10 +7,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.partial import Part, Range
 from rocframe.errors import OptionValueError
+from rocframe.frames import build_table
 from rocframe.inference.confidence import notes, quantile
 from rocframe.inference.p_values import (
     Alternative,
@@ -26,6 +26,7 @@ from rocframe.text import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.inference.p_values import Adjust
@@ -220,20 +221,18 @@ def comparison_table(
     made: dict[str, Any] = {
         "model_a": models[a[order].astype(np.int64)],
         "model_b": models[b[order].astype(np.int64)],
-        "ci_level": [level] * len(order),
+        "ci_level": level,
     }
     schema = comparison_schema(models.dtype, area)
     for name in schema:
         if name == "test" and not any(name in one.columns for one in found):
-            made[name] = [test] * len(order)
+            made[name] = test
         elif name not in made and name != "p_adjusted":
             values = _joined([one.columns[name] for one in found])[order]
             made[name] = values.tolist() if values.dtype == object else values
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
     made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
-    return keys[group].with_columns(
-        pl.Series(name, made[name], dtype, nan_to_null=True) for name, dtype in schema.items()
-    )
+    return build_table(keys, made, schema, rows=group)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

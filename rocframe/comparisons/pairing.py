@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
-from rocframe.frames import column, like, planned, private_names, through_node
+from rocframe.frames import column, like, planned, private_names, take_rows, through_node
 from rocframe.inputs.cases import State, read
 from rocframe.inputs.roles import bind, resolved
 from rocframe.options import check_choice
@@ -243,7 +243,7 @@ def _some(cases: Cases, rows: NDArray[np.int64]) -> Cases:
 
     return replace(
         cases,
-        keys=cases.keys[rows] if cases.keys.width else pl.DataFrame(height=len(rows)),
+        keys=take_rows(cases.keys, rows),
         negative=cases.negative[rows],
         score=cases.score[rows],
         state=part(cases.state),

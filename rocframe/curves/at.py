@@ -10,7 +10,7 @@ import polars as pl
 
 from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, OptionValueError
-from rocframe.frames import like, planned, through_node
+from rocframe.frames import like, planned, take_rows, through_node
 from rocframe.options import as_numbers
 from rocframe.rates import NAMES
 from rocframe.schemas import CONFUSION, MIX, POINT, THRESHOLD, WALK, as_instance
@@ -243,9 +243,7 @@ def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
     groups, asked = len(curves.firsts), len(values)
     keys = curves.keys
     places = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), asked))
-    repeated = (
-        keys.select(pl.all().gather(places)) if keys.width else pl.DataFrame(height=len(places))
-    )
+    repeated = take_rows(keys, places)
     return repeated.with_columns(
         pl.Series("at", [axis] * len(places), pl.String),
         pl.Series("value", np.tile(np.asarray(values, np.float64), groups), pl.Float64),

@@ -15,7 +15,7 @@ from rocframe.curves.kinds import KindName, kind_named, scale_of
 from rocframe.curves.simplify import area_change, as_error, kept_rows
 from rocframe.curves.thinning import Walks
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
-from rocframe.frames import like
+from rocframe.frames import build_table, like, take_rows
 from rocframe.inputs.cases import State
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -280,10 +280,8 @@ def traced(cases: Cases) -> pl.DataFrame:
     The groups' columns come first, under the names they have in `cases`.
     """
     trace = traced_rows(Walk.of(arrange(cases)))
-    columns = {THRESHOLD: trace.threshold, **trace.counts}
-    return repeat_keys(trace.walk.rows.keys, np.diff(trace.starts)).with_columns(
-        pl.Series(name, values) for name, values in columns.items()
-    )
+    keys = repeat_keys(trace.walk.rows.keys, np.diff(trace.starts))
+    return keys.hstack(pl.DataFrame({THRESHOLD: trace.threshold, **trace.counts}))
 
 
 def traced_rows(walk: Walk) -> Trace:
@@ -353,10 +351,7 @@ def places(
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
     """Repeat each group's key as often as its table has rows."""
-    if not keys.width:
-        return pl.DataFrame(height=int(lengths.sum()))
-    places = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
-    return keys.select(pl.all().gather(pl.Series(places)))
+    return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
 def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
@@ -374,14 +369,12 @@ def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.D
     threshold[rows == walks.starts[group]] = np.inf
     told = (error, area_change(walks, rows, kind))
     columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-    lengths = np.bincount(group, minlength=len(error))
-    return repeat_keys(walk.rows.keys, lengths).with_columns(
-        *(pl.Series(name, values) for name, values in columns.items()),
-        *(
-            pl.Series(name, values[group], nan_to_null=True)
-            for name, values in zip(SIMPLIFIED, told, strict=True)
-        ),
-    )
+    columns |= {name: values[group] for name, values in zip(SIMPLIFIED, told, strict=True)}
+    schema = {
+        **walk_schema(pl.Float64 if tp.dtype.kind == "f" else pl.Int64),
+        **simplified_schema(),
+    }
+    return build_table(walk.rows.keys, columns, schema, rows=group)
 
 
 def _walked(walk: Walk) -> tuple[Walks, NDArray[Any]]:
@@ -456,10 +449,9 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     columns = {"tp": tp, "fp": fp + more, "fn": fn, "tn": tn}
     threshold = np.append(np.inf, rising[::-1])
     lengths = np.full(len(sums), cells)
-    return repeat_keys(keys, lengths).with_columns(
-        pl.Series(name, np.ascontiguousarray(values).ravel())
-        for name, values in {THRESHOLD: np.tile(threshold, (len(sums), 1)), **columns}.items()
-    )
+    columns[THRESHOLD] = np.tile(threshold, (len(sums), 1))
+    flat = {name: np.ascontiguousarray(columns[name]).ravel() for name in WALK}
+    return repeat_keys(keys, lengths).hstack(pl.DataFrame(flat))
 
 
 def _summed(

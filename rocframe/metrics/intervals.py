@@ -7,12 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.variance import Clusters
 from rocframe.curves.at import as_point
-from rocframe.curves.curve import repeat_keys
-from rocframe.frames import like
+from rocframe.frames import build_table, like
 from rocframe.inference.bootstrap import BOOTSTRAPS, acceleration, spread_of
 from rocframe.inference.confidence import (
     Confidence,
@@ -36,6 +34,7 @@ from rocframe.schemas import WALK, metrics_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import Both
@@ -367,14 +366,12 @@ def _table(
         "se": found.se.T.ravel(),
         "lower": found.lower.T.ravel(),
         "upper": found.upper.T.ravel(),
-        "ci_level": [level] * (groups * len(rows)),
+        "ci_level": level,
         "ci_method": found.method.T.ravel().tolist(),
         "note": note.T.ravel().tolist(),
     }
-    return repeat_keys(walk.rows.keys, np.full(groups, len(rows))).with_columns(
-        pl.Series(name, columns[name], dtype, nan_to_null=True)
-        for name, dtype in metrics_schema().items()
-    )
+    place = np.repeat(np.arange(groups), len(rows))
+    return build_table(walk.rows.keys, columns, metrics_schema(), rows=place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ import polars as pl
 from rocframe.areas.pairs import count_pairs, delong_variance, doubled_placements
 from rocframe.areas.variance import Clusters
 from rocframe.errors import OptionValueError
-from rocframe.frames import like
+from rocframe.frames import build_table, like
 from rocframe.inference.confidence import notes
 from rocframe.inference.p_values import adjusted, check_adjust, check_alternative, normal
 from rocframe.inputs.node import tabulated
@@ -287,7 +287,7 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
         "n_neg": n_neg,
         "n_missing": walk.rows.tails.n_missing,
         "auc": area,
-        "null": np.full(len(p), question.null),
+        "null": question.null,
         "se": se,
         "statistic": statistic,
         "p_value": p,
@@ -295,10 +295,7 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
         "test": list(test),
         "note": list(_notes(*units, variance, by_ranks)),
     }
-    return walk.rows.keys.with_columns(
-        pl.Series(name, found[name], dtype, nan_to_null=True)
-        for name, dtype in auc_test_schema().items()
-    )
+    return build_table(walk.rows.keys, found, auc_test_schema())
 
 
 def _notes(
