@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -10,6 +11,19 @@ from rocframe.errors import OptionValueError, UnknownOptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class NotGiven(Enum):
+    """Type of `NOT_GIVEN`."""
+
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+# Default of optional arguments for which None has a meaning of its own.
+NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 
 LARGEST = 2**53  # up to here every whole number is a float
 

@@ -33,6 +33,7 @@ from rocframe.kernel.exact import scaled
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Draws, stream_keys
 from rocframe.kernel.scan import Walk
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas import AUC, PARTIAL_AUC, area_schema
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def auc(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Measure the area under the ROC curve of each group, with its interval.

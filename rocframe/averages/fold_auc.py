@@ -25,7 +25,7 @@ from rocframe.kernel.exact import scaled
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Seed
 from rocframe.kernel.scan import Walk
-from rocframe.options import check_choice
+from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import ROWS, as_names, fold_auc_schema
 from rocframe.tables import mean_of
 
@@ -51,7 +51,7 @@ def fold_auc(
     level: float = 0.95,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Average the areas of the folds of each group, with an interval for the mean.

@@ -16,6 +16,7 @@ from rocframe.kernel.codec import Tail
 from rocframe.kernel.groups import Groups, arrange
 from rocframe.kernel.scan import BLOCK, Walk
 from rocframe.kernel.threads import spread
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas import as_names, pooling_gap_schema
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def pooling_gap(
     by: By = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Split what pooling the folds of each group does to the area under the curve.

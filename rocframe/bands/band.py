@@ -18,7 +18,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Draws, Seed, stream_keys
 from rocframe.kernel.scan import Walk
-from rocframe.options import check_choice
+from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import band_schema
 from rocframe.text import listed
 
@@ -49,7 +49,7 @@ def band(
     seed: int | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Draw a band around the ROC curve of each group: limits of TPR at a grid of FPR.

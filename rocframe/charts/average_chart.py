@@ -30,6 +30,7 @@ from rocframe.charts.labels import field, keys_told, legible
 from rocframe.curves.kinds import Kind, scale_of
 from rocframe.curves.thinning import corners
 from rocframe.frames import collected, column
+from rocframe.options import NOT_GIVEN
 from rocframe.rates import NAMES
 from rocframe.schemas import THRESHOLD, as_names
 from rocframe.tables import Mean, held_of, mean_of
@@ -225,7 +226,7 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
         metrics = held.averaged
         table, mean = lengthened(table, held)
         scale_of(mean.kind, asked.scale)
-        if color is ... and len(metrics) > 1 and facet != mean.by[0]:
+        if color is NOT_GIVEN and len(metrics) > 1 and facet != mean.by[0]:
             # Groups keep their colors where panels can tell the metrics apart.
             if len(mean.by) > 1 and facet is None and mean.by[0] not in as_names(asked.detail):
                 facet = mean.by[0]

@@ -16,12 +16,12 @@ from rocframe.charts.operating_point_chart import points_chart
 from rocframe.charts.plan_chart import plan_chart
 from rocframe.charts.pooling_gap_chart import pooling_chart
 from rocframe.errors import BrokenCurveError, LazyFrameError, OptionValueError
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import WALK
 from rocframe.tables import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from types import EllipsisType
 
     import altair as alt
 
@@ -48,7 +48,7 @@ def chart(
     *,
     by: By = None,
     kind: KindName | None = None,
-    color: str | EllipsisType | None = ...,
+    color: str | NotGiven | None = NOT_GIVEN,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
@@ -248,7 +248,7 @@ class Asked:
 
     by: By = None
     kind: KindName | None = None
-    color: str | EllipsisType | None = ...
+    color: str | NotGiven | None = NOT_GIVEN
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None

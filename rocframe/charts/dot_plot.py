@@ -12,11 +12,11 @@ from rocframe.charts.curve_layers import framed, held, side_of
 from rocframe.charts.groups import Group, assigned
 from rocframe.charts.labels import columns_told, domain_of, field, finite, keys_told, told_apart
 from rocframe.charts.style import CHANCE, COLORS, GRID, QUIET, TOLD_APART, color_scale
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import EllipsisType
 
     import polars as pl
 
@@ -312,7 +312,7 @@ def rows_of(
     table: pl.DataFrame,
     by: Sequence[str],
     *,
-    color: str | EllipsisType | None,
+    color: str | NotGiven | None,
     facet: str | None,
     parts: Mapping[str, Sequence[str]] | None = None,
     apart: bool = False,
@@ -323,7 +323,7 @@ def rows_of(
     of their own instead of lines. Lines stand in the order of the table; where it is sorted by
     its groups, as it is made, so are the lines of all colors together.
     """
-    asked = None if color is ... else color
+    asked = None if color is NOT_GIVEN else color
     channels = assigned(by, table.columns, color=asked, facet=facet, detail=())
     fields = {name: field(place) for place, name in enumerate(by) if table.height}
     groups = {place: Group.of(table.get_column(name)) for name, place in fields.items()}
@@ -335,7 +335,7 @@ def rows_of(
     framing = [*([beside] if beside else []), *(extra if apart else [])]
     left = [name for name in groups if name not in framing]
     shown = None if channels.color is None else fields.get(channels.color)
-    if color is ...:
+    if color is NOT_GIVEN:
         shown = _best_color(left, groups, fields)
     lines = [name for name in left if name != shown]
     order = _sorted([group.places for group in groups.values()])

@@ -15,12 +15,12 @@ from rocframe.errors import (
     OptionValueError,
     RepeatedNameError,
 )
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import MODEL, as_names
 from rocframe.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import EllipsisType
 
     import polars as pl
 
@@ -137,14 +137,14 @@ def assigned(
     by: Sequence[str],
     columns: Sequence[str],
     *,
-    color: str | EllipsisType | None,
+    color: str | NotGiven | None,
     facet: str | None,
     detail: str | Sequence[str],
 ) -> Channels:
     """Check the channels that were asked for, and choose a column for the color if none was."""
     given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
     for argument, value in given:
-        if not (value is None or value is ... or isinstance(value, str)):
+        if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
             wrong, todo = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
             raise OptionValueError.of(argument, value, wrong, todo)
     plain = as_names(detail)

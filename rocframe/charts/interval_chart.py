@@ -10,6 +10,7 @@ import polars as pl
 from rocframe.charts.dot_plot import HIGH, LOW, TOLD, WHY, Dots, drawn, own_columns, rows_of
 from rocframe.charts.groups import Group
 from rocframe.charts.labels import finite, plain, said, said_p, why
+from rocframe.options import NOT_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -221,7 +222,7 @@ def comparison_chart(
     rows = rows_of(
         table,
         found.by,
-        color=None if asked.color is ... else asked.color,
+        color=None if asked.color is NOT_GIVEN else asked.color,
         facet=asked.facet,
         parts={"models": pairs},
     )

@@ -12,6 +12,7 @@ from rocframe.classes.inputs import known_labels
 from rocframe.frames import private_names
 from rocframe.inputs.cases import State
 from rocframe.inputs.roles import TYPE_CHECKS, Roles, bind, resolved
+from rocframe.options import NOT_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ class Given:
     label: Column
     by: By
     weight: Column | None = None
-    count: Count = ...
+    count: Count = NOT_GIVEN
     missing: Missing = "raise"
     cluster: Column | None = None
 

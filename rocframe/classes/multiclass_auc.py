@@ -19,7 +19,7 @@ from rocframe.kernel.groups import Groups
 from rocframe.kernel.resample import Urn, stream_keys
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
-from rocframe.options import check_choice
+from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import multiclass_auc_schema
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def multiclass_auc(
     seed: int | None = None,
     cluster: Column | None = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
@@ -290,8 +290,8 @@ def measured(
             for place, line in zip(places, _intervals(own, area, confidence, keys[i]), strict=True):
                 for name, value in line.items():
                     columns[name][place] = value
-    place = np.repeat(np.arange(groups), len(averages))
-    return build_table(found.keys, columns, multiclass_auc_schema(), rows=place)
+    row_group = np.repeat(np.arange(groups), len(averages))
+    return build_table(found.keys, columns, multiclass_auc_schema(), rows=row_group)
 
 
 def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:

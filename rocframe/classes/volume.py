@@ -24,6 +24,7 @@ from rocframe.inference.confidence import Confidence, logit, quantile, wald
 from rocframe.inputs.cases import read
 from rocframe.kernel.exact import product, quotient
 from rocframe.kernel.groups import Groups
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas import volume_schema
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def volume(
     classes: Classes = None,
     ci: Method | None = "logit",
     level: float = 0.95,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Measure the volume under the ROC surface of three classes in each group.

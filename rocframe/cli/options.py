@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from rocframe.cli.tasks import Task
+from rocframe.options import NOT_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,11 +86,11 @@ class Options:
             label=self.label,
             scores=self.score,
             by=self.by or (),
-            over=... if self.over is None else self.over,
+            over=NOT_GIVEN if self.over is None else self.over,
             ids=self.id or (),
             positive=self.positive,
             weight=self.weight,
-            count=None if self.no_count else ... if self.count is None else self.count,
+            count=None if self.no_count else NOT_GIVEN if self.count is None else self.count,
             missing=self.missing,
             kinds=self.kind or ("roc", "precision_recall"),
             ci=None if self.ci == "none" else self.ci,

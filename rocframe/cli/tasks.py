@@ -14,6 +14,7 @@ from rocframe.errors import AmbiguousCountError, RepeatedNameError, StorageError
 from rocframe.io.files import check_target, write_text
 from rocframe.io.logs import find, open_logs
 from rocframe.io.tables import write
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.export import vl_convert
 from rocframe.reports.page import Report, page
 from rocframe.reports.report import Asked
@@ -22,7 +23,6 @@ from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import EllipsisType
 
     from rocframe.cli.terminal import Progress
     from rocframe.curves.kinds import KindName
@@ -39,11 +39,11 @@ class Task:
     label: str
     scores: Sequence[str]
     by: Sequence[str]
-    over: str | EllipsisType | None = ...
+    over: str | NotGiven | None = NOT_GIVEN
     ids: Sequence[str] = ()
     positive: str | None
     weight: str | None
-    count: str | EllipsisType | None
+    count: str | NotGiven | None
     missing: Missing
     kinds: Sequence[KindName]
     ci: Method | None
@@ -122,7 +122,7 @@ def opened(task: Task, progress: Progress) -> Logs:
         on_error="skip" if task.skip_unreadable else "raise",
         tell=lambda done: progress.count("Opening file", done, len(files)),
     )
-    if task.count is ... and logs.has("count"):
+    if task.count is NOT_GIVEN and logs.has("count"):
         raise AmbiguousCountError(
             "--count: the log has a column 'count', and a row may stand for that many rows.\n"
             "Say --count count if it does, or --no-count if it does not."
@@ -147,7 +147,7 @@ def read(task: Task, logs: Logs, progress: Progress) -> Read:
         "level": task.level,
         "positive": matched(task.positive, predictions.schema[task.label]),
         "weight": task.weight,
-        "count": None if task.count is ... else task.count,
+        "count": None if task.count is NOT_GIVEN else task.count,
         "missing": task.missing,
     }
     return Read(predictions=predictions, logs=logs, asked=Asked(**given), task=task)

@@ -18,6 +18,7 @@ from rocframe.inference.p_values import adjusted
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.threads import spread
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas import MODEL, contrast_schema, covariance_schema
 from rocframe.text import listed
 
@@ -50,7 +51,7 @@ def auc_covariance(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Estimate the covariance matrix of the areas of all models in each group.

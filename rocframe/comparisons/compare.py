@@ -17,7 +17,7 @@ from rocframe.inference.confidence import as_level, as_resamples
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.resample import Draws, Seed, stream_keys
-from rocframe.options import check_choice, whole
+from rocframe.options import NOT_GIVEN, check_choice, whole
 from rocframe.schemas import MODEL, comparison_schema
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def compare(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Compare the areas under the ROC curves of every two models in each group.
@@ -335,7 +335,7 @@ class Plan:
                     'Say method="delong" or method="bootstrap" for these.',
                 )
             for name, given in (("weight", roles.weight), ("count", roles.count)):
-                if given is not None and given is not ...:
+                if given is not None and given is not NOT_GIVEN:
                     raise OptionValueError.of(
                         name,
                         given,

@@ -13,7 +13,7 @@ from rocframe.comparisons.pairing import Pairing, compared_by
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_adjust
 from rocframe.inputs.roles import Roles
-from rocframe.options import as_number
+from rocframe.options import NOT_GIVEN, as_number
 from rocframe.schemas import MODEL, contrast_schema
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def contrast(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Test all areas of each group at once: whether any of its models differ.

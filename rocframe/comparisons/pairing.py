@@ -13,7 +13,7 @@ from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueErro
 from rocframe.frames import column, like, planned, private_names, take_rows, through_node
 from rocframe.inputs.cases import State, read
 from rocframe.inputs.roles import bind, resolved
-from rocframe.options import check_choice
+from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MODEL
 from rocframe.text import counted
 
@@ -62,7 +62,7 @@ class Pairing:
             wrong = "the column of models is given by name"
             todo = 'Say between="model"; other columns come from .with_columns().'
             raise OptionValueError.of("between", between, wrong, todo)
-        if id is not None and roles.count is not None and roles.count is not ...:
+        if id is not None and roles.count is not None and roles.count is not NOT_GIVEN:
             wrong = "id= needs to know each row, and these are many in one"
             todo = "Compare scores side by side, or say count=None with a row for each prediction."
             raise OptionValueError.of("count", roles.count, wrong, todo)

@@ -22,7 +22,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.scan import Walk
 from rocframe.kernel.threads import slices, spread
-from rocframe.options import as_number, as_numbers
+from rocframe.options import NOT_GIVEN, as_number, as_numbers
 from rocframe.rates import Settings, as_expressions, check_read
 from rocframe.schemas import (
     MODEL,
@@ -59,7 +59,7 @@ def curve(
     max_error: float | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
     prevalence: float | None = None,
     beta: float = 1.0,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isnan
-from types import EllipsisType
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import polars as pl
@@ -22,6 +21,7 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.frames import column, private_names
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import MODEL, as_names, check_groups, keys_schema
 from rocframe.text import listed
 
@@ -41,7 +41,7 @@ Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
 
 By: TypeAlias = str | Sequence[str] | None
 
-Count: TypeAlias = Column | EllipsisType | None
+Count: TypeAlias = Column | NotGiven | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,14 +53,14 @@ class Roles:
     by: By = None
     positive: object = None
     weight: Column | None = None
-    count: Count = ...
+    count: Count = NOT_GIVEN
     missing: Missing = "raise"
     cluster: Column | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
             raise UnknownOptionError.of("missing", self.missing, get_args(Missing))
-        if self.cluster is not None and self.count is not None and self.count is not ...:
+        if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
             raise OptionValueError.of(
                 "count",
                 self.count,
@@ -120,7 +120,7 @@ def bind(
             raise RepeatedNameError.of("over", name, by)
     check_groups(gone, schema, (*table, *key), "over")
     count = roles.count
-    if count is ...:
+    if count is NOT_GIVEN:
         if "count" in schema:
             raise AmbiguousCountError.of()
         count = None

@@ -28,6 +28,7 @@ from rocframe.kernel.resample import Asked, Draws, resampled, stream_keys
 from rocframe.kernel.scan import Walk
 from rocframe.metrics.metric import Found, Wanted, as_metrics, check_method, check_points
 from rocframe.metrics.points import Where, influence_at, rates_at, stacked
+from rocframe.options import NOT_GIVEN
 from rocframe.rates import Settings, check_read
 from rocframe.schemas import WALK, metrics_schema
 
@@ -69,7 +70,7 @@ def intervals(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
     prevalence: float | None = None,
     beta: float = 1.0,

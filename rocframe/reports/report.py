@@ -11,6 +11,7 @@ from rocframe.curves.kinds import kind_named
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import collected, column, planned
 from rocframe.io.files import check_target, write_text
+from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.export import vl_convert
 from rocframe.reports.page import Report, page
 from rocframe.reports.report_tables import more_tables, tables
@@ -19,7 +20,6 @@ from rocframe.schemas import MODEL, as_names
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from types import EllipsisType
 
     from rocframe.curves.kinds import KindName
     from rocframe.inference.confidence import Method
@@ -34,7 +34,7 @@ def report(
     *,
     path: str | os.PathLike[str],
     by: By = None,
-    over: str | EllipsisType | None = ...,
+    over: str | NotGiven | None = NOT_GIVEN,
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - the word users have for it
     kind: KindName | Sequence[KindName] = ("roc", "precision_recall"),
     ci: Method | None = "logit_delong",
@@ -43,7 +43,7 @@ def report(
     about: Mapping[str, object] | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> None:
     """Write a page with the areas and curves of each group, and what they rest on.
@@ -181,7 +181,7 @@ def _origin(rows: pl.DataFrame, asked: Asked) -> dict[str, Any]:
     score = asked.score
     several = [score] if isinstance(score, str | pl.Expr) else list(score)
     ids = [asked.id] if isinstance(asked.id, str | pl.Expr) else asked.id or []
-    count = None if asked.count is ... else asked.count
+    count = None if asked.count is NOT_GIVEN else asked.count
     return {
         "label": _named(asked.label),
         "score": list(map(_named, several)),
@@ -217,14 +217,14 @@ class Asked:
     label: Column
     score: Scores
     by: By = None
-    over: str | EllipsisType | None = ...
+    over: str | NotGiven | None = NOT_GIVEN
     id: Column | Sequence[Column] | None = None
     kind: KindName | Sequence[KindName] = KINDS
     ci: Method | None = "logit_delong"
     level: float = 0.95
     positive: object = None
     weight: Column | None = None
-    count: Count = ...
+    count: Count = NOT_GIVEN
     missing: Missing = "raise"
     keys: tuple[str, ...] = field(init=False)
     kinds: tuple[KindName, ...] = field(init=False)
@@ -237,7 +237,7 @@ class Asked:
             raise OptionValueError.of("kind", self.kind, "it names none", 'Say kind="roc".')
         kinds = dict.fromkeys(cast("KindName", kind_named(name).name) for name in given)
         over = self.over
-        if over is ...:
+        if over is NOT_GIVEN:
             over = FOLD if FOLD in keys else None
         if over is not None and over not in keys:
             raise MissingColumnError.of("over", str(over), keys)
@@ -262,10 +262,10 @@ class Asked:
         plan = planned("predictions", predictions)
         given = [self.label, self.weight, self.count, *_several(self.id), *_several(self.score)]
         named = [one for one in given if isinstance(one, str)]
-        if all(isinstance(one, str) or one is None or one is ... for one in given):
+        if all(isinstance(one, str) or one is None or one is NOT_GIVEN for one in given):
             there = plan.collect_schema()
             # A column that nobody named: the verbs ask what it is.
-            named += ["count"] if self.count is ... else []
+            named += ["count"] if self.count is NOT_GIVEN else []
             wanted = list(dict.fromkeys([*self.keys, *named]))
             if not set(wanted) - {"count"} <= set(there):
                 return collected(plan.head(0))  # which is enough for the verbs to say what lacks

@@ -20,7 +20,7 @@ from rocframe.kernel.exact import scaled
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Walk
-from rocframe.options import check_choice, share, whole
+from rocframe.options import NOT_GIVEN, check_choice, share, whole
 from rocframe.schemas import auc_test_schema
 from rocframe.significance.permutation import Margins, Permutation
 
@@ -49,7 +49,7 @@ def auc_test(
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
-    count: Count = ...,
+    count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
     """Test whether the AUC of each group is another than chance, or than any given area.

@@ -24,11 +24,9 @@ from rocframe.charts.dashboard.panels import (
     texts,
 )
 from rocframe.errors import LazyFrameError, OptionValueError
-from rocframe.options import as_number, check_choice, share
+from rocframe.options import NOT_GIVEN, NotGiven, as_number, check_choice, share
 
 if TYPE_CHECKING:
-    from types import EllipsisType
-
     from rocframe.charts.dashboard.data import Linked
     from rocframe.inputs.roles import By
 
@@ -41,7 +39,7 @@ def dashboard(
     /,
     *,
     by: By = None,
-    color: str | EllipsisType | None = ...,
+    color: str | NotGiven | None = NOT_GIVEN,
     threshold: float | None = None,
     prevalence: float | None = None,
     costs: Mapping[str, float] | None = None,

@@ -23,12 +23,12 @@ from rocframe.text import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import EllipsisType
 
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
     from rocframe.inputs.roles import By
+    from rocframe.options import NotGiven
 
 
 MOST = 12  # curves: more colors are not told apart, nor are more rows of numbers read
@@ -82,7 +82,7 @@ class Linked:
     counted: bool
 
 
-def linked(table: pl.DataFrame, *, by: By, color: str | EllipsisType | None) -> Linked:
+def linked(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> Linked:
     """Read a curve table, and choose what of it is shown."""
     names = layout(table.schema, by, ()).by
     channels = assigned(names, table.columns, color=color, facet=None, detail=())
