@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
 
-PLAN = "\n\nResolved plan until failure"
-PLACE = "\n\nThis error occurred in the following expression"
+PLAN_MARK = "\n\nResolved plan until failure"
+EXPRESSION_MARK = "\n\nThis error occurred in the following expression"
 
 
 def column(name: str) -> pl.Expr:
@@ -42,7 +42,7 @@ def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
     except RocframeError as error:
         # polars appends its plan to errors raised while names resolve, and the expression to
         # those raised in one; whoever holds a DataFrame wrote neither.
-        raise type(error)(str(error).split(PLAN)[0].split(PLACE)[0]) from None
+        raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
 def collected(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:

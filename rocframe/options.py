@@ -7,10 +7,58 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from rocframe.errors import OptionValueError, UnknownOptionError
+from rocframe.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    ReservedColumnError,
+    UnknownOptionError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the group columns that `by` names: none, one, or several."""
+    if by is None:
+        return ()
+    given: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
+    names = []
+    for name in given:
+        if not isinstance(name, str):
+            raise OptionValueError.of(
+                "by",
+                name,
+                "group columns are given by name",
+                'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
+            )
+        names.append(name)
+    return tuple(names)
+
+
+def check_group_columns(
+    by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
+) -> None:
+    """Check that group columns exist, are named once, and clash with no column of the result."""
+    names = list(available)
+    for name in by:
+        if name not in names:
+            raise MissingColumnError.of(argument, name, names)
+        if by.count(name) > 1:
+            raise RepeatedNameError.of(argument, name, by)
+        if name in table:
+            raise ReservedColumnError.of(name, table, argument)
+
+
+def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Return the dtypes of the group columns, which must have an order."""
+    for name in by:
+        if schema[name] == pl.Object:
+            todo = "Groups are sorted by their keys, and these have no order: cast them first."
+            raise ColumnTypeError.of("by", name, schema[name], todo)
+    return {name: schema[name] for name in by}
 
 
 class NotGiven(Enum):

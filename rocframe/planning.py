@@ -13,7 +13,7 @@ import polars as pl
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_alternative
 from rocframe.options import as_number, check_choice, share, whole
-from rocframe.schemas import plan_schema
+from rocframe.schemas import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -639,7 +639,7 @@ def row(asked: dict[str, Any], plan: Plan | None) -> dict[str, Any]:
 def plans(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """Return the table of all rows."""
     counts = pl.col("n_neg") / pl.col("n_pos")
-    table = pl.DataFrame(list(rows), schema=plan_schema())
+    table = pl.DataFrame(list(rows), schema=PLAN.columns())
     return table.with_columns(ratio=pl.col("ratio").fill_null(counts))
 
 

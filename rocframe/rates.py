@@ -102,6 +102,8 @@ class Counts(NamedTuple):
         return self.tp + self.fp + self.fn + self.tn
 
 
+CONFUSION = Counts._fields
+
 accuracy = Share(("tp", "tn"), Counts._fields)
 
 error_rate = Share(("fp", "fn"), Counts._fields)

@@ -1,305 +1,531 @@
-"""Column names, dtypes and order of every table."""
+"""The tables that functions return: columns, dtypes, recognition and chart of each.
+
+A table has its group columns first, then the columns of its record. Records are in `TABLES`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
-from rocframe.errors import (
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-    RepeatedNameError,
-    ReservedColumnError,
-)
+from rocframe.errors import BrokenCurveError
+from rocframe.kinds import KINDS, kind_of
+from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rocframe.kinds import Kind
+
+Schema: TypeAlias = dict[str, pl.DataType]
+
+HALF_TIES = "a tie counts one half"
+
+ROW_TIES = "a tie is one row"
+
+SHARED_TIES = "a tie counts 1/k, of k ways that it leaves open"
+
+CHANNELS = ("color", "facet", "detail")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableType:
+    """What all tables of one type share.
+
+    `columns` returns the columns right of the group columns, with dtypes; some take options. A
+    table is recognised by the columns of `signature`, in this order; with `exact`, no other column
+    may follow them. `ties` says how the table counts tied scores. `drawing` is the function that
+    draws it, as "module:name"; None if there is no chart. `chart_options` are the options of
+    `chart` that the drawing reads.
+    """
+
+    name: str
+    columns: Callable[..., Schema]
+    signature: tuple[str, ...]
+    exact: bool = False
+    ties: str | None
+    drawing: str | None = None
+    chart_options: tuple[str, ...] = ("color", "facet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A recognised table: its type, its group columns, and the kind of its curves."""
+
+    type: TableType
+    by: tuple[str, ...]
+    kind: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the type of table."""
+        return self.type.name
+
+
+def table_of(columns: Sequence[str]) -> Table:
+    """Recognise a table by its columns; its type is `OTHER` if no type fits."""
+    average = curve_average_of(columns)
+    if average is not None:
+        return Table(type=CURVE_AVERAGE, by=average.by, kind=average.kind.name)
+    metrics = metric_average_of(columns)
+    if metrics is not None:
+        return Table(type=METRIC_AVERAGE, by=metrics.by)
+    for table in TABLES:
+        start = _start_of(table, columns)
+        if start is not None:
+            return Table(type=table, by=tuple(columns[:start]), kind=_kind_name(columns[start:]))
+    return Table(type=OTHER, by=(), kind=_kind_name(columns))
+
+
+def _start_of(table: TableType, columns: Sequence[str]) -> int | None:
+    """Return the number of group columns if the columns are those of this type of table."""
+    first = table.signature[0]
+    if first not in columns:
+        return None
+    start = columns.index(first)
+    right = iter(columns[start:])
+    if not all(column in right for column in table.signature):  # in this order
+        return None
+    if table.exact and tuple(columns[start:]) != table.signature:
+        return None
+    if table is OPERATING_POINTS and columns[start + len(POINT_NAMES)] != THRESHOLD:
+        return None  # a curve with group columns `at` and `value`, and others
+    return start
+
+
+def _kind_name(columns: Sequence[str]) -> str | None:
+    """Return the kind of curve whose axes are right of `tn`; None if there is none."""
+    if "tn" not in columns:
+        return None
+    try:
+        return kind_of(columns).name
+    except BrokenCurveError:
+        return None  # a curve without its axes
 
 
 THRESHOLD = "threshold"
 
-CONFUSION = ("tp", "fp", "fn", "tn")
-
-WALK = (THRESHOLD, *CONFUSION)
-
-ROWS = {"n_pos": pl.Int64, "n_neg": pl.Int64, "n_missing": pl.Int64}
-
-LIMITS = {"lower": pl.Float64, "upper": pl.Float64}
-
-SPREAD = {**LIMITS, "se": pl.Float64}
-
-METHOD = {"ci_level": pl.Float64, "ci_method": pl.String, "note": pl.String}
-
-AUC = ("auc", "auc_pessimistic", "auc_optimistic")
-
-PARTIAL_AUC = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
-
-AUC_TEST = {
-    "auc": pl.Float64,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "null": pl.Float64,
-    "se": pl.Float64,
-    "statistic": pl.Float64,
-    **ROWS,
-    "test": pl.String,
-    "note": pl.String,
-}
-
-MULTICLASS_AUC = {
-    "average": pl.String,
-    "auc": pl.Float64,
-    **SPREAD,
-    "n_classes": pl.Int64,
-    "n_classes_used": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    **METHOD,
-}
-
-VOLUME = {
-    "volume": pl.Float64,
-    **SPREAD,
-    "rule": pl.String,
-    "n_first": pl.Int64,
-    "n_second": pl.Int64,
-    "n_third": pl.Int64,
-    "n_missing": pl.Int64,
-    **METHOD,
-}
-
-# The verbs on plans solve for one of the first four columns.
-PLAN = {
-    "difference": pl.Float64,
-    "n_pos": pl.Int64,
-    "n_neg": pl.Int64,
-    "power": pl.Float64,
-    "auc": pl.Float64,
-    "null": pl.Float64,
-    "auc_b": pl.Float64,
-    "correlation": pl.Float64,
-    "se": pl.Float64,
-    "se_null": pl.Float64,
-    "ratio": pl.Float64,
-    "target": pl.Float64,
-    "alpha": pl.Float64,
-    "alternative": pl.String,
-    "variance": pl.String,
-    "se_at": pl.String,
-    "note": pl.String,
-}
-
-BAND = {
-    "fpr": pl.Float64,
-    "tpr": pl.Float64,
-    "fpr_lower": pl.Float64,
-    "fpr_upper": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "ci_level": pl.Float64,
-    "scope": pl.String,
-    "band": pl.String,
-    "note": pl.String,
-}
-
-FOLD_AUC = {
-    "mean_auc": pl.Float64,
-    **LIMITS,
-    "sd": pl.Float64,
-    "se": pl.Float64,
-    "auc_of_mean": pl.Float64,
-    "pooled_auc": pl.Float64,
-    "n_curves": pl.Int64,
-    **ROWS,
-    **METHOD,
-}
-
-POOLING_GAP = {
-    **dict.fromkeys(
-        (
-            *("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within"),
-            *("between_share", "between_auc", "within_auc"),
-        ),
-        pl.Float64,
-    ),
-    "worst_positives": pl.String,
-    "worst_negatives": pl.String,
-    "worst_auc": pl.Float64,
-    "worst_gap": pl.Float64,
-    "n_curves": pl.Int64,
-    **ROWS,
-    "note": pl.String,
-}
-
-POINT = ("at", "value")
-
-SIMPLIFIED = {"error": pl.Float64, "area_change": pl.Float64}
-
-MIX = {"threshold_above": pl.Float64, "threshold_below": pl.Float64, "mix": pl.Float64}
-
 MODEL = "model"
 
-P_VALUES = {"p_value": pl.Float64, "p_adjusted": pl.Float64}
+CURVE_COLUMNS = (THRESHOLD, *CONFUSION)
 
-CONTRAST = {
-    **P_VALUES,
-    "statistic": pl.Float64,
-    "df": pl.Float64,
-    "n_models": pl.Int64,
-    "n_paired": pl.Int64,
-    "test": pl.String,
-    "note": pl.String,
-}
+POINT_NAMES = ("at", "value")
+
+AUC_NAMES = ("auc", "auc_pessimistic", "auc_optimistic")
+
+PARTIAL_AUC_NAMES = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
 
-def comparison_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
-    """Dtypes of a table of comparisons, right of its keys; `area` is what is compared."""
-    named: dict[str, pl.DataType | type[pl.DataType]] = {
-        "model_a": model,
-        "model_b": model,
-        "difference": pl.Float64,
-        **LIMITS,
-        **P_VALUES,
-        **dict.fromkeys(("se", "statistic", "df", f"{area}_a", f"{area}_b"), pl.Float64),
-        "n_paired": pl.Int64,
-        "ci_level": pl.Float64,
-        "test": pl.String,
-        "note": pl.String,
-    }
-    return {name: as_instance(dtype) for name, dtype in named.items()}
+def floats(*names: str) -> Schema:
+    """Return Float64 columns."""
+    return dict.fromkeys(names, pl.Float64())
 
 
-def covariance_schema(model: pl.DataType, area: str) -> dict[str, pl.DataType]:
-    """Dtypes of a covariance matrix as a long table, right of its keys."""
-    named: dict[str, pl.DataType | type[pl.DataType]] = {
-        "model_a": model,
-        "model_b": model,
-        "covariance": pl.Float64,
-        "correlation": pl.Float64,
-        f"{area}_a": pl.Float64,
-        f"{area}_b": pl.Float64,
-        "n_pos": pl.Int64,
-        "n_neg": pl.Int64,
-        "note": pl.String,
-    }
-    return {name: as_instance(dtype) for name, dtype in named.items()}
+def integers(*names: str) -> Schema:
+    """Return Int64 columns."""
+    return dict.fromkeys(names, pl.Int64())
 
 
-def contrast_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of contrasts, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in CONTRAST.items()}
+def strings(*names: str) -> Schema:
+    """Return String columns."""
+    return dict.fromkeys(names, pl.String())
 
 
-def walk_schema(mass: pl.DataType | type[pl.DataType]) -> dict[str, pl.DataType]:
-    """Dtypes of the five columns that every curve table has."""
-    return {THRESHOLD: pl.Float64(), **{name: as_instance(mass) for name in CONFUSION}}
+ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
+
+INTERVAL = floats("lower", "upper", "se")
+
+INTERVAL_INFO = floats("ci_level") | strings("ci_method", "note")
+
+# Columns of `simplify` and of `curve` with `max_error`, right of all others.
+SIMPLIFICATION = floats("error", "area_change")
+
+# Columns of `at` with `interpolate=True`, right of all others.
+MIX = floats("threshold_above", "threshold_below", "mix")
+
+# Columns of a curve over all rows of several curves, right of its rates.
+POOLED_CURVE = floats("pooled_auc", "mean_auc") | integers("n_curves") | strings("note")
 
 
-def area_schema(areas: Iterable[str]) -> dict[str, pl.DataType]:
-    """Dtypes of an AUC table, right of its keys."""
-    area, *envelope = areas
-    named = {area: pl.Float64, **SPREAD, **dict.fromkeys(envelope, pl.Float64), **ROWS, **METHOD}
-    return {name: as_instance(dtype) for name, dtype in named.items()}
+def curve_columns(count: pl.DataType) -> Schema:
+    """Return the columns of every curve table; `count` is the dtype of the counts."""
+    return floats(THRESHOLD) | dict.fromkeys(CONFUSION, count)
 
 
-def metrics_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of metrics with intervals, right of its keys."""
-    named = {
-        "metric": pl.String,
-        "at": pl.String,
-        "value": pl.Float64,
-        "estimate": pl.Float64,
-        **SPREAD,
-        THRESHOLD: pl.Float64,
-        **ROWS,
-        **METHOD,
-    }
-    return {name: as_instance(dtype) for name, dtype in named.items()}
+def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
+    """Return the columns of a table of areas, whole or partial."""
+    area, *envelope = names
+    return floats(area) | INTERVAL | floats(*envelope) | ROW_COUNTS | INTERVAL_INFO
 
 
-def auc_test_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of tests of one area, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in AUC_TEST.items()}
+def partial_auc_columns() -> Schema:
+    """Return the columns of a table of partial areas."""
+    return auc_columns(PARTIAL_AUC_NAMES)
 
 
-def multiclass_auc_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of areas over many classes, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in MULTICLASS_AUC.items()}
+def comparison_columns(model: pl.DataType, area: str) -> Schema:
+    """Return the columns of a comparison; `model` is the dtype of models, `area` the statistic."""
+    return (
+        dict.fromkeys(("model_a", "model_b"), model)
+        | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
+        | floats(f"{area}_a", f"{area}_b")
+        | integers("n_paired")
+        | floats("ci_level")
+        | strings("test", "note")
+    )
 
 
-def volume_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of volumes over three classes, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in VOLUME.items()}
+def covariance_columns(model: pl.DataType, area: str) -> Schema:
+    """Return the columns of a covariance matrix with a row for each of its cells."""
+    return (
+        dict.fromkeys(("model_a", "model_b"), model)
+        | floats("covariance", "correlation", f"{area}_a", f"{area}_b")
+        | integers("n_pos", "n_neg")
+        | strings("note")
+    )
 
 
-def fold_auc_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of areas over folds, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in FOLD_AUC.items()}
+CURVE = TableType(
+    name="curve",
+    columns=curve_columns,
+    signature=CURVE_COLUMNS,
+    ties=ROW_TIES,
+    drawing="rocframe.charts.curve_chart:curve_chart",
+    chart_options=(
+        *("by", "kind", *CHANNELS),
+        *("scale", "hull", "costs", "prevalence", "mark", "ties"),
+    ),
+)
+
+OPERATING_POINTS = TableType(
+    name="operating_points",
+    columns=lambda count: strings("at") | floats("value") | curve_columns(count),
+    signature=(*POINT_NAMES, *CURVE_COLUMNS),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.operating_point_chart:points_chart",
+    chart_options=("by", "kind", *CHANNELS, "scale"),
+)
+
+METRIC_INTERVALS = TableType(
+    name="intervals",
+    columns=lambda: (
+        strings("metric", "at")
+        | floats("value", "estimate")
+        | INTERVAL
+        | floats(THRESHOLD)
+        | ROW_COUNTS
+        | INTERVAL_INFO
+    ),
+    signature=("metric", *POINT_NAMES, "estimate", THRESHOLD),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.interval_chart:metric_chart",
+)
+
+AUC = TableType(
+    name="auc",
+    columns=auc_columns,
+    signature=AUC_NAMES,
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+PARTIAL_AUC = TableType(
+    name="partial_auc",
+    columns=partial_auc_columns,
+    signature=PARTIAL_AUC_NAMES,
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+AUC_TEST = TableType(
+    name="auc_test",
+    columns=lambda: (
+        floats("auc", "p_value", "p_adjusted", "null", "se", "statistic")
+        | ROW_COUNTS
+        | strings("test", "note")
+    ),
+    signature=("auc", "p_value", "p_adjusted", "null", "statistic"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+MULTICLASS_AUC = TableType(
+    name="multiclass_auc",
+    columns=lambda: (
+        strings("average")
+        | floats("auc")
+        | INTERVAL
+        | integers("n_classes", "n_classes_used", "n", "n_missing")
+        | INTERVAL_INFO
+    ),
+    signature=("average", "auc", "n_classes", "n_classes_used"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+VOLUME = TableType(
+    name="volume",
+    columns=lambda: (
+        floats("volume")
+        | INTERVAL
+        | strings("rule")
+        | integers("n_first", "n_second", "n_third", "n_missing")
+        | INTERVAL_INFO
+    ),
+    signature=("volume", "rule", "n_first", "n_second", "n_third"),
+    ties=SHARED_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+FOLD_AUC = TableType(
+    name="fold_auc",
+    columns=lambda: (
+        floats("mean_auc", "lower", "upper", "sd", "se", "auc_of_mean", "pooled_auc")
+        | integers("n_curves")
+        | ROW_COUNTS
+        | INTERVAL_INFO
+    ),
+    signature=("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:interval_chart",
+)
+
+POOLING_GAP = TableType(
+    name="pooling_gap",
+    columns=lambda: (
+        floats("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within")
+        | floats("between_share", "between_auc", "within_auc")
+        | strings("worst_positives", "worst_negatives")
+        | floats("worst_auc", "worst_gap")
+        | integers("n_curves")
+        | ROW_COUNTS
+        | strings("note")
+    ),
+    signature=("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
+    chart_options=("facet",),
+)
 
 
-def pooling_gap_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of what pooling changes, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in POOLING_GAP.items()}
+def plan_columns() -> Schema:
+    """Return the columns of a table of plans; functions solve for one of the first four."""
+    return (
+        floats("difference")
+        | integers("n_pos", "n_neg")
+        | floats("power", "auc", "null", "auc_b", "correlation", "se", "se_null", "ratio", "target")
+        | floats("alpha")
+        | strings("alternative", "variance", "se_at", "note")
+    )
 
 
-def plan_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a table of plans."""
-    return {name: as_instance(dtype) for name, dtype in PLAN.items()}
+PLAN = TableType(
+    name="plan",
+    columns=plan_columns,
+    signature=tuple(plan_columns()),
+    ties=None,
+    drawing="rocframe.charts.plan_chart:plan_chart",
+    chart_options=(),
+)
+
+COMPARISON = TableType(
+    name="comparison",
+    columns=comparison_columns,
+    signature=("model_a", "model_b", "difference", "p_value", "p_adjusted"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.interval_chart:comparison_chart",
+)
+
+AUC_COVARIANCE = TableType(
+    name="auc_covariance",
+    columns=covariance_columns,
+    signature=("model_a", "model_b", "covariance", "correlation"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.covariance_chart:covariance_chart",
+    chart_options=(),
+)
+
+CONTRAST = TableType(
+    name="contrast",
+    columns=lambda: (
+        floats("p_value", "p_adjusted", "statistic", "df")
+        | integers("n_models", "n_paired")
+        | strings("test", "note")
+    ),
+    signature=("p_value", "p_adjusted", "statistic", "df", "n_models"),
+    ties=HALF_TIES,
+)
 
 
-def simplified_schema() -> dict[str, pl.DataType]:
-    """Dtypes of what a simplified curve has right of all others."""
-    return {name: as_instance(dtype) for name, dtype in SIMPLIFIED.items()}
+def band_columns() -> Schema:
+    """Return the columns of a band: points of a curve and the limits at each."""
+    return floats(
+        *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")
+    ) | strings("scope", "band", "note")
 
 
-def band_schema() -> dict[str, pl.DataType]:
-    """Dtypes of a band table, right of its keys."""
-    return {name: as_instance(dtype) for name, dtype in BAND.items()}
+BAND = TableType(
+    name="band",
+    columns=band_columns,
+    signature=tuple(band_columns()),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.band_chart:band_chart",
+    chart_options=CHANNELS,
+)
 
 
-def as_instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:
-    """Return a dtype as an object, whichever way it was written."""
-    return dtype() if isinstance(dtype, type) else dtype
+def _area(*names: str, ties: str) -> TableType:
+    return TableType(
+        name="area",
+        columns=lambda: floats(*names),
+        signature=names,
+        exact=True,  # a column `auc` can be in any table
+        ties=ties,
+        drawing="rocframe.charts.interval_chart:interval_chart",
+    )
 
 
-def as_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Read `by`: nothing, one name, or several."""
-    if by is None:
-        return ()
-    given: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
-    names = []
-    for name in given:
-        if not isinstance(name, str):
-            raise OptionValueError.of(
-                "by",
-                name,
-                "group columns are given by name",
-                'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
-            )
-        names.append(name)
-    return tuple(names)
+AREA = _area("auc", ties=HALF_TIES)
+
+AVERAGE_AUC = _area("auc_of_mean", ties=HALF_TIES)
+
+AVERAGE_AREA = _area("area_of_mean", ties=ROW_TIES)
+
+PRECISION_RECALL_AREA = _area("average_precision", "pr_auc", ties=ROW_TIES)
+
+OTHER = TableType(name="table", columns=dict, signature=(), ties=None)
+
+# In the order of recognition: a table of operating points has the columns of a curve, too.
+TABLES = (
+    *(OPERATING_POINTS, METRIC_INTERVALS, CURVE),
+    *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
+    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
+    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),
+)
 
 
-def check_groups(
-    by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
-) -> None:
-    """Check that the group columns exist, once each, and clash with no column of the table."""
-    names = list(available)
-    for name in by:
-        if name not in names:
-            raise MissingColumnError.of(argument, name, names)
-        if by.count(name) > 1:
-            raise RepeatedNameError.of(argument, name, by)
-        if name in table:
-            raise ReservedColumnError.of(name, table, argument)
+SIDE = "side"
+
+AVERAGE_SPREAD = ("sd", "se", "lower", "upper")
+
+AVERAGE_INFO = (
+    floats("ci_level")
+    | integers("n_curves")
+    | floats("threshold_mean", "threshold_sd")
+    | strings("note")
+)
 
 
-def keys_schema(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Dtypes of the group columns, which have an order."""
-    for name in by:
-        if schema[name] == pl.Object:
-            todo = "Groups are sorted by their keys, and these have no order: cast them first."
-            raise ColumnTypeError.of("by", name, schema[name], todo)
-    return {name: schema[name] for name in by}
+def spread_columns(name: str) -> tuple[str, ...]:
+    """Return the columns of an averaged metric: its mean, then its spread and limits."""
+    return name, *(f"{name}_{part}" for part in AVERAGE_SPREAD)
+
+
+def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
+    """Return the columns of averaged curves; `averaged` names the axes that are means."""
+    return (
+        (strings(SIDE) if sides else {})
+        | floats(kind.x, kind.y)
+        | floats(*(name for axis in averaged for name in spread_columns(axis)[1:]))
+        | AVERAGE_INFO
+    )
+
+
+def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
+    """Return the columns of metrics averaged at values of the metric `fixed`."""
+    names = [column for name in averaged for column in spread_columns(name)]
+    return floats(fixed, *names) | AVERAGE_INFO
+
+
+CURVE_AVERAGE = TableType(
+    name="average",
+    columns=curve_average_columns,
+    signature=(),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.average_chart:mean_chart",
+    chart_options=(*CHANNELS, "scale"),
+)
+
+METRIC_AVERAGE = TableType(
+    name="average",
+    columns=metric_average_columns,
+    signature=(),
+    ties=ROW_TIES,
+    drawing=CURVE_AVERAGE.drawing,
+    chart_options=CURVE_AVERAGE.chart_options,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveAverage:
+    """What the columns of averaged curves say: which axes of which kind were averaged."""
+
+    by: tuple[str, ...]
+    kind: Kind
+    averaged: tuple[str, ...]
+    sides: bool
+
+    @property
+    def fixed(self) -> Literal["x", "y"] | None:
+        """The axis at whose values the other was averaged; None if both were at thresholds."""
+        if len(self.averaged) == 2:
+            return None
+        return "x" if self.averaged == (self.kind.y,) else "y"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricAverage:
+    """What the columns of averaged metrics say: which were averaged at values of which."""
+
+    by: tuple[str, ...]
+    fixed: str
+    averaged: tuple[str, ...]
+
+
+def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
+    """Recognise averaged curves by their columns; None if the table is another."""
+    names = list(columns)
+    for kind in KINDS.values():
+        for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
+            for sides in (False, True):
+                expected = list(curve_average_columns(kind, averaged, sides=sides))
+                start = names.index(expected[0]) if expected[0] in names else len(names)
+                if names[start : start + len(expected)] != expected:
+                    continue
+                by = tuple(names[:start])
+                if sides or by[-1:] != (SIDE,):
+                    return CurveAverage(by=by, kind=kind, averaged=averaged, sides=sides)
+    return None
+
+
+def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
+    """Recognise averaged metrics by their columns; None if the table is another."""
+    names, info = list(columns), list(AVERAGE_INFO)
+    if curve_average_of(names) is not None:
+        return None
+    width = len(AVERAGE_SPREAD) + 1
+    for end in range(len(names) - len(info), width, -1):
+        if names[end : end + len(info)] != info:
+            continue
+        start = end
+        while start > width and tuple(names[start - width : start]) == spread_columns(
+            names[start - width]
+        ):
+            start -= width
+        if start < end:
+            averaged = tuple(names[start:end:width])
+            by, fixed = tuple(names[: start - 1]), names[start - 1]
+            return MetricAverage(by=by, fixed=fixed, averaged=averaged)
+    return None
+
+
+def check_area_exists(columns: Sequence[str]) -> None:
+    """Raise an error for a table of averaged metrics, which has no area under a curve."""
+    average = metric_average_of(columns)
+    if average is not None:
+        raise BrokenCurveError.of(
+            f"curves: these are means at a fixed {average.fixed}, which have no area under them",
+            "Make the averaged curve without metrics=, along the axes of its kind.",
+        )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.kinds import KINDS
+from rocframe.kinds import KINDS
 from rocframe.rates import RATES
 from tests.strategies import (
     ANY_WEIGHTS,
@@ -29,7 +29,7 @@ from tests.strategies import (
 )
 
 if TYPE_CHECKING:
-    from rocframe.curves.kinds import Kind
+    from rocframe.kinds import Kind
 
 CONFUSION = ["tp", "fp", "fn", "tn"]
 WALK = ["threshold", *CONFUSION]

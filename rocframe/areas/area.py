@@ -8,22 +8,22 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Pairs
-from rocframe.curves.kinds import hyperbola, kind_of
 from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import column, like, planned, through_node
 from rocframe.kernel.exact import scaled, sums
-from rocframe.schemas import check_groups, keys_schema
-from rocframe.tables import SIDE, check_axes, mean_of
+from rocframe.kinds import hyperbola, kind_of
+from rocframe.options import check_group_columns, group_dtypes
+from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.curves.kinds import KindName
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.tables import Mean
+    from rocframe.kinds import KindName
+    from rocframe.schemas import CurveAverage
 
 
 PRECISION_RECALL = ("average_precision", "pr_auc")
@@ -107,11 +107,11 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        mean = mean_of(list(schema))
+        mean = curve_average_of(list(schema))
         if mean is not None:
             _check_idle(by=by, kind=kind)
             return area_of_mean(plan, schema, mean)
-        check_axes(list(schema))
+        check_area_exists(list(schema))
         layout(schema, by, ())  # the axes are looked for in a curve table only
         shape = kind_of(list(schema), kind)
         names = PRECISION_RECALL if shape.name == "precision_recall" else ("auc",)
@@ -220,15 +220,15 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
 ROC_AREAS = ("roc", "det")
 
 
-def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: Mean) -> pl.LazyFrame:
+def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
     """Measure the area under each averaged curve, straight lines between its rows.
 
     It is null where the rows do not reach from one end of the axis to the other, have no mean, or
     are means of more curves here than there.
     """
     name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
-    check_groups(mean.by, schema, (name,))
-    keys_schema(mean.by, schema)
+    check_group_columns(mean.by, schema, (name,))
+    group_dtypes(mean.by, schema)
     x, y = pl.col(mean.kind.x), pl.col(mean.kind.y)
     up = 1 - y if mean.kind.y == "fnr" else y
     along, high = (y, 1 - x) if mean.fixed == "y" else (x, up)

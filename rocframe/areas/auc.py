@@ -34,7 +34,7 @@ from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Draws, stream_keys
 from rocframe.kernel.scan import Walk
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import AUC, PARTIAL_AUC, area_schema
+from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,8 +227,8 @@ def auc(
     def make(cases: Cases) -> pl.DataFrame:
         return measured(cases, part, confidence)
 
-    areas = AUC if part is None else PARTIAL_AUC
-    table = tabulated(predictions, roles, make, columns=area_schema(areas), anchor="n_pos")
+    areas = AUC_NAMES if part is None else PARTIAL_AUC_NAMES
+    table = tabulated(predictions, roles, make, columns=auc_columns(areas), anchor="n_pos")
     return like(predictions, table)
 
 
@@ -255,7 +255,7 @@ def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Data
         "n_pos": n_pos,
         "n_neg": n_neg,
         "n_missing": walk.rows.tails.n_missing,
-        **dict(zip(AUC if part is None else PARTIAL_AUC, map(shown, raw), strict=True)),
+        **dict(zip(AUC_NAMES if part is None else PARTIAL_AUC_NAMES, map(shown, raw), strict=True)),
     }
     units, found = (n_pos, n_neg), None
     if confidence.ci is not None:
@@ -298,7 +298,7 @@ def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Data
             "ci_method": list(found.interval.method),
         }
     columns["note"] = list(notes(*units, *(found or (None, None))[1:]))
-    schema = area_schema(AUC if part is None else PARTIAL_AUC)
+    schema = auc_columns(AUC_NAMES if part is None else PARTIAL_AUC_NAMES)
     return build_table(walk.rows.keys, columns, schema)
 
 

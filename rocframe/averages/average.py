@@ -13,14 +13,21 @@ from rocframe.averages.locate import Measure, Track, places_above, places_at
 from rocframe.averages.means import POINTS, Cell, Plan, limits
 from rocframe.averages.metric_means import Asked, held_means, held_pooled
 from rocframe.averages.pooled import pooled
-from rocframe.curves.kinds import kind_of
 from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
 from rocframe.kernel.resample import stream_keys
+from rocframe.kinds import kind_of
+from rocframe.options import check_group_columns
 from rocframe.rates import Settings
-from rocframe.schemas import SIMPLIFIED, THRESHOLD, WALK, check_groups
-from rocframe.tables import mean_schema, pooled_schema, spread_of
+from rocframe.schemas import (
+    CURVE_COLUMNS,
+    POOLED_CURVE,
+    SIMPLIFICATION,
+    THRESHOLD,
+    curve_average_columns,
+    spread_columns,
+)
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -32,10 +39,10 @@ if TYPE_CHECKING:
     from rocframe.averages.locate import End, Places
     from rocframe.averages.means import Grid, Method, Spread, Weights
     from rocframe.averages.metric_means import Held
-    from rocframe.curves.kinds import Kind, KindName
     from rocframe.curves.table import Curves, Layout
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kinds import Kind, KindName
 
 
 def average(
@@ -282,14 +289,14 @@ def average(
         elif pooling:
             made = {
                 THRESHOLD: pl.Float64(),
-                **{name: _summed(table.row[name]) for name in WALK[1:]},
+                **{name: _summed(table.row[name]) for name in CURVE_COLUMNS[1:]},
                 **dict.fromkeys(shape.rates, pl.Float64()),
-                **pooled_schema(),
+                **POOLED_CURVE,
             }
         else:
-            made = mean_schema(shape, plan.averaged(shape), sides=plan.sides)
+            made = curve_average_columns(shape, plan.averaged(shape), sides=plan.sides)
         # A mean is known by its columns, and one of a union by this one: no group is called so.
-        check_groups(rest, table.keys, (*made, "side"))
+        check_group_columns(rest, table.keys, (*made, "side"))
         if plan.interval == "binomial" and table.row["tp"].is_float():
             raise OptionValueError.of(
                 "interval",
@@ -332,7 +339,7 @@ def _check_key(name: str, table: Layout) -> None:
 def _check_full(table: Layout, method: str, held: Held | None) -> None:
     """Check that curves read at thresholds are not simplified: what others call is not known."""
     at_threshold = THRESHOLD in {method, None if held is None else held.name}
-    if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFIED):
+    if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.of(
             "curves: simplified curves lack rows, so what is called at a threshold is not known",
             "Average the full curves, made without max_error=; or hold a rate fixed.",
@@ -367,7 +374,7 @@ def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
         streams=stream_keys(members.keys),
         coarse=coarse(curves) if plan.method == "threshold" else None,
     )
-    made = Gathered(members=members, schema=mean_schema(kind, axes, sides=plan.sides))
+    made = Gathered(members=members, schema=curve_average_columns(kind, axes, sides=plan.sides))
     for task in tasks(members, work.track, plan):
         columns = _averaged(work, task)
         shape = columns["n_curves"].shape
@@ -406,7 +413,7 @@ def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
             streams=[work.streams[group] for group in groups],
             bounds=axis.bounds,
         )
-        columns |= dict(zip(spread_of(axis.name), (mean, sd, *spread), strict=True))
+        columns |= dict(zip(spread_columns(axis.name), (mean, sd, *spread), strict=True))
         columns["n_curves"] = some.count
     if plan.sides:
         columns["side"] = np.tile(np.array(["left", "right"], object), (shape[0], shape[1] // 2))

@@ -13,8 +13,8 @@ from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, planned
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
-from rocframe.options import as_number
-from rocframe.schemas import THRESHOLD, as_names
+from rocframe.options import as_number, parse_names
+from rocframe.schemas import THRESHOLD
 from rocframe.text import words
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def as_over(over: object) -> tuple[str, ...]:
         raise OptionValueError.of(
             "over", over, "it names no key of the curves", 'Give one or several, say over="fold".'
         )
-    return as_names(several)  # type: ignore[arg-type]
+    return parse_names(several)  # type: ignore[arg-type]
 
 
 def having(predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]) -> pl.LazyFrame:

@@ -14,7 +14,6 @@ from rocframe.averages.average import averaged
 from rocframe.averages.curve_groups import as_over, grouped, having, left_out, spelled
 from rocframe.averages.means import POINTS, Cell, Plan
 from rocframe.curves.curve import traced
-from rocframe.curves.kinds import KINDS
 from rocframe.curves.table import layout, opened
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, collected, like
@@ -25,9 +24,9 @@ from rocframe.kernel.exact import scaled
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Seed
 from rocframe.kernel.scan import Walk
-from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas import ROWS, as_names, fold_auc_schema
-from rocframe.tables import mean_of
+from rocframe.kinds import KINDS
+from rocframe.options import NOT_GIVEN, check_choice, parse_names
+from rocframe.schemas import FOLD_AUC, ROW_COUNTS, curve_average_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,7 +169,7 @@ def fold_auc(
     roles = Roles(
         label=label,
         score=score,
-        by=(*as_names(by), *names),
+        by=(*parse_names(by), *names),
         positive=positive,
         weight=weight,
         count=count,
@@ -184,7 +183,7 @@ def fold_auc(
         having(predictions, names),
         roles,
         make,
-        columns=fold_auc_schema(),
+        columns=FOLD_AUC.columns(),
         anchor="n_pos",
         over=len(names),
     )
@@ -277,13 +276,13 @@ def without(cases: Cases, over: int) -> Cases:
 
 def nothing_of(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """Return the table of no rows: without group columns one group, which has none."""
-    columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROWS, 0)}
+    columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
     return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
 
 
 def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of a table of areas over folds."""
-    schema = fold_auc_schema()
+    schema = FOLD_AUC.columns()
     cases = normalized(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():
@@ -372,7 +371,7 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
         over=tuple(names[len(names) - over :]),
     )
     mean = averaged(opened(table.select(columns.walk), columns), KINDS["roc"], plan)
-    shape = mean_of(mean.columns)
+    shape = curve_average_of(mean.columns)
     assert shape is not None
     areas = collected(area_of_mean(mean.lazy(), mean.schema, shape)).to_series(-1)
     return areas.fill_null(np.nan).to_numpy()

@@ -12,8 +12,8 @@ import polars as pl
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.metrics.metric import check_rowwise
 from rocframe.options import check_choice
-from rocframe.rates import NAMES
-from rocframe.schemas import CONFUSION, THRESHOLD, WALK
+from rocframe.rates import CONFUSION, NAMES
+from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -612,8 +612,8 @@ class Measure:
             wrong, todo = "it makes several columns", "Give one named expression for each."
             raise OptionValueError.of(argument, expr, wrong, todo)
         for root in expr.meta.root_names():
-            if root not in WALK:
-                raise MissingColumnError.of(argument, root, WALK)
+            if root not in CURVE_COLUMNS:
+                raise MissingColumnError.of(argument, root, CURVE_COLUMNS)
         check_rowwise(name, expr, argument)
         return cls(name=name, expr=expr)
 
@@ -639,7 +639,7 @@ class Measure:
         # Weights add up to a total to rounding only.
         parts = (threshold, tp, fp, np.maximum(pos - tp, 0), np.maximum(neg - fp, 0))
         flat = np.broadcast_arrays(*parts)
-        columns = {name: values.ravel() for name, values in zip(WALK, flat, strict=True)}
+        columns = {name: values.ravel() for name, values in zip(CURVE_COLUMNS, flat, strict=True)}
         made = pl.DataFrame(columns).with_columns(self.expr.cast(pl.Float64).alias("made"))
         found: NDArray[np.float64] = made.get_column("made").fill_null(np.nan).to_numpy()
         return found.reshape(flat[0].shape)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.curves.kinds import Kind
+    from rocframe.kinds import Kind
 
 
 Method = Literal["vertical", "horizontal", "threshold", "pooled", "macro", "weighted", "micro"]

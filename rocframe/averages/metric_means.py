@@ -26,8 +26,7 @@ from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import private_names
 from rocframe.kernel.resample import stream_keys
 from rocframe.rates import Settings, check_read
-from rocframe.schemas import THRESHOLD
-from rocframe.tables import ABOUT, held_schema, spread_of
+from rocframe.schemas import AVERAGE_INFO, THRESHOLD, metric_average_columns, spread_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from rocframe.averages.curve_groups import Task
     from rocframe.averages.locate import Places
     from rocframe.averages.means import Grid, Plan
-    from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +53,7 @@ class Held:
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """Dtypes of the table, right of its keys."""
-        return held_schema(self.name, [measure.name for measure in self.measures])
+        return metric_average_columns(self.name, [measure.name for measure in self.measures])
 
     @property
     def common(self) -> NDArray[np.float64] | None:
@@ -211,9 +210,9 @@ def _check_settings(read: Sequence[Measure], settings: Settings) -> None:
 def _check_names(name: str, measures: Sequence[Measure]) -> None:
     """Check that no two columns of the table have one name."""
     asked = [name, *(one.name for one in measures)]
-    taken = [name, *ABOUT]
+    taken = [name, *AVERAGE_INFO]
     for one in measures:
-        for made in spread_of(one.name):
+        for made in spread_columns(one.name):
             if made in taken:
                 raise RepeatedNameError.of("metrics", made, asked)
             taken.append(made)
@@ -369,7 +368,7 @@ def _found(work: Work, task: Task) -> dict[str, NDArray[Any]]:
             bounds=measure.bounds,
         )
         drawn = (mean, sd, *(np.where(known, one, np.nan) for one in spread))
-        columns |= dict(zip(spread_of(measure.name), drawn, strict=True))
+        columns |= dict(zip(spread_columns(measure.name), drawn, strict=True))
         columns[work.counts[measure.name]] = some.count
     return columns
 

@@ -15,8 +15,8 @@ from rocframe.averages.means import Cell
 from rocframe.curves.table import Rows
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
-from rocframe.rates import Settings
-from rocframe.schemas import CONFUSION, THRESHOLD
+from rocframe.rates import CONFUSION, Settings
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.averages.curve_groups import Members
-    from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
 
 
 def pooled(

@@ -16,8 +16,8 @@ from rocframe.kernel.codec import Tail
 from rocframe.kernel.groups import Groups, arrange
 from rocframe.kernel.scan import BLOCK, Walk
 from rocframe.kernel.threads import spread
-from rocframe.options import NOT_GIVEN
-from rocframe.schemas import as_names, pooling_gap_schema
+from rocframe.options import NOT_GIVEN, parse_names
+from rocframe.schemas import POOLING_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +145,7 @@ def pooling_gap(
     roles = Roles(
         label=label,
         score=score,
-        by=(*as_names(by), *names),
+        by=(*parse_names(by), *names),
         positive=positive,
         weight=weight,
         count=count,
@@ -159,7 +159,7 @@ def pooling_gap(
         having(predictions, names),
         roles,
         make,
-        columns=pooling_gap_schema(),
+        columns=POOLING_GAP.columns(),
         anchor="n_pos",
         over=len(names),
     )
@@ -175,7 +175,7 @@ class Table(NamedTuple):
 
 def gaps(cases: Cases, over: int) -> pl.DataFrame:
     """Return one row per group: its key, then what pooling does to its area."""
-    schema = pooling_gap_schema()
+    schema = POOLING_GAP.columns()
     cases = normalized(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():

@@ -19,7 +19,7 @@ from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Draws, Seed, stream_keys
 from rocframe.kernel.scan import Walk
 from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas import band_schema
+from rocframe.schemas import BAND
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def band(
     def make(cases: Cases) -> pl.DataFrame:
         return banded(cases, wanted, draws)
 
-    table = tabulated(predictions, roles, make, columns=band_schema(), anchor="band")
+    table = tabulated(predictions, roles, make, columns=BAND.columns(), anchor="band")
     return like(predictions, table)
 
 
@@ -221,7 +221,7 @@ def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.Data
         "band": method.name,
         "note": list(_notes(curves, limits)[asked.group]),
     }
-    return build_table(walk.rows.keys, columns, band_schema(), rows=asked.group)
+    return build_table(walk.rows.keys, columns, BAND.columns(), rows=asked.group)
 
 
 def _notes(curves: Curves, limits: Limits) -> NDArray[np.object_]:

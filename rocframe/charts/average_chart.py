@@ -27,13 +27,12 @@ from rocframe.charts.curve_layers import (
 )
 from rocframe.charts.groups import Group, assigned, by_group, mean_area, telling
 from rocframe.charts.labels import field, keys_told, legible
-from rocframe.curves.kinds import Kind, scale_of
 from rocframe.curves.thinning import corners
 from rocframe.frames import collected, column
-from rocframe.options import NOT_GIVEN
+from rocframe.kinds import Kind, scale_of
+from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.rates import NAMES
-from rocframe.schemas import THRESHOLD, as_names
-from rocframe.tables import Mean, held_of, mean_of
+from rocframe.schemas import THRESHOLD, CurveAverage, curve_average_of, metric_average_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import Asked
-    from rocframe.tables import HeldMean, Table
+    from rocframe.schemas import MetricAverage, Table
 
 
 BAND, BAR, BOLD = 0.2, 0.6, 3.5
@@ -220,15 +219,15 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
     """Read a table of averaged curves, and choose what of it is drawn, and where."""
     color, facet = asked.color, asked.facet
     metrics: tuple[str, ...] = ()
-    mean = mean_of(table.columns)
+    mean = curve_average_of(table.columns)
     if mean is None:
-        held = cast("HeldMean", held_of(table.columns))
+        held = cast("MetricAverage", metric_average_of(table.columns))
         metrics = held.averaged
         table, mean = lengthened(table, held)
         scale_of(mean.kind, asked.scale)
         if color is NOT_GIVEN and len(metrics) > 1 and facet != mean.by[0]:
             # Groups keep their colors where panels can tell the metrics apart.
-            if len(mean.by) > 1 and facet is None and mean.by[0] not in as_names(asked.detail):
+            if len(mean.by) > 1 and facet is None and mean.by[0] not in parse_names(asked.detail):
                 facet = mean.by[0]
             else:
                 color = mean.by[0]
@@ -271,7 +270,7 @@ def mean_pictured(table: pl.DataFrame, asked: Asked) -> MeanPicture:
 
 
 def _read(
-    table: pl.DataFrame, mean: Mean
+    table: pl.DataFrame, mean: CurveAverage
 ) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[np.float64]]]:
     """Return the keys, where the rows of each start, and its points as far as they have a mean."""
     x, y = mean.kind.x, mean.kind.y
@@ -368,7 +367,7 @@ def listed(values: NDArray[np.float64]) -> list[float | str | None]:
     ]
 
 
-def _areas(table: pl.DataFrame, mean: Mean) -> list[float] | None:
+def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
     """Return the area under each mean of ROC curves, NaN where it is undefined."""
     if mean.kind.name not in ROC_AREAS:
         return None
@@ -380,7 +379,7 @@ def _areas(table: pl.DataFrame, mean: Mean) -> list[float] | None:
 METRIC, MEAN = "metric", "mean"
 
 
-def lengthened(table: pl.DataFrame, held: HeldMean) -> tuple[pl.DataFrame, Mean]:
+def lengthened(table: pl.DataFrame, held: MetricAverage) -> tuple[pl.DataFrame, CurveAverage]:
     """Put the metrics of a table below each other, and say what it shows then.
 
     Several metrics are told apart by a group column of their own. Infinite values have no place.
@@ -404,7 +403,7 @@ def lengthened(table: pl.DataFrame, held: HeldMean) -> tuple[pl.DataFrame, Mean]
         for name in (held.fixed, up)
     )
     kind = Kind(name=HELD, title="Means", x=held.fixed, y=up)
-    return long, Mean(by=by, kind=kind, averaged=(up,), sides=False)
+    return long, CurveAverage(by=by, kind=kind, averaged=(up,), sides=False)
 
 
 def plane_of_held(

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import GRID
-from rocframe.curves.kinds import SPREAD, scale_of
-from rocframe.schemas import CONFUSION
+from rocframe.kinds import SCALED_AXES, scale_of
+from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.curve_data import Path
-    from rocframe.curves.kinds import Kind, Scale
+    from rocframe.kinds import Kind, Scale
 
 
 NORMAL = NormalDist()
@@ -130,7 +130,7 @@ def spanned(
 ) -> Plane:
     """Choose the axes for points of this kind; those without a fixed end reach up to `top`."""
     chosen = scale_of(kind, scale)
-    spread = SPREAD[chosen][kind.name] if chosen in SPREAD else ()
+    spread = SCALED_AXES[chosen][kind.name] if chosen in SCALED_AXES else ()
     # Where both errors are small the axes of rates have their ends: of tpr, far from 1.
     far = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(

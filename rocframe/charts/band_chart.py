@@ -25,8 +25,8 @@ from rocframe.charts.curve_layers import CHANCE_SAID, RATE, chance, framed
 from rocframe.charts.dot_plot import JOINT, ONLY
 from rocframe.charts.groups import Group, assigned
 from rocframe.charts.labels import field, keys_told, not_drawn
-from rocframe.curves.kinds import KINDS
 from rocframe.frames import column
+from rocframe.kinds import KINDS
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import Asked
-    from rocframe.tables import Table
+    from rocframe.schemas import Table
 
 
 WIDTH = 1.5

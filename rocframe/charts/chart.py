@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.charts.average_chart import mean_chart
-from rocframe.charts.band_chart import band_chart
-from rocframe.charts.covariance_chart import covariance_chart
-from rocframe.charts.curve_chart import curve_chart
-from rocframe.charts.interval_chart import comparison_chart, interval_chart, metric_chart
-from rocframe.charts.operating_point_chart import points_chart
-from rocframe.charts.plan_chart import plan_chart
-from rocframe.charts.pooling_gap_chart import pooling_chart
 from rocframe.errors import BrokenCurveError, LazyFrameError, OptionValueError
 from rocframe.options import NOT_GIVEN, NotGiven
-from rocframe.schemas import WALK
-from rocframe.tables import table_of
+from rocframe.schemas import CONTRAST, CURVE, CURVE_COLUMNS, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,9 +18,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from rocframe.charts.overlays import Mark
-    from rocframe.curves.kinds import KindName, Scale
     from rocframe.inputs.roles import By
-    from rocframe.tables import Table
+    from rocframe.kinds import KindName, Scale
+    from rocframe.schemas import Table, TableType
 
 
 NO_PICTURE = "chart: a table of contrasts is one test per group, and has no picture"
@@ -176,7 +168,6 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
-    # numpy and Altair load with the first chart, not with the package.
     found = table_of(table.columns)
     asked = Asked(
         by=by,
@@ -191,55 +182,34 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
         mark=mark,
         ties=ties,
     )
-    if found.name == "contrast":
+    table_type = found.type
+    if table_type is CONTRAST:
         raise BrokenCurveError.of(NO_PICTURE, COMPARE)
-    # A curve table stays one when somebody changes the order of its columns.
-    name = found.name if found.name in DRAWINGS else "curve"
-    if name == "curve":
+    if table_type.drawing is None:
+        # A curve table whose columns are in another order is still drawn as one.
+        table_type = CURVE
+    if table_type is CURVE:
         _check_curve(table.columns)
-    asked.check(DRAWINGS[name].reads, name)
-    return DRAWINGS[name].draw(table, found, asked)
+    asked.check(table_type.chart_options, table_type.name)
+    return _drawing(table_type)(table, found, asked)
+
+
+def _drawing(
+    table: TableType,
+) -> Callable[[pl.DataFrame, Table, Asked], alt.LayerChart | alt.FacetChart]:
+    """Return the function that draws tables of this type; its module is loaded on first use."""
+    module, name = str(table.drawing).split(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
 def _check_curve(columns: Sequence[str]) -> None:
-    lacking = [name for name in WALK if name not in columns]
+    lacking = [name for name in CURVE_COLUMNS if name not in columns]
     if not lacking:
         return
     raise BrokenCurveError.of(
         "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
         MAKE,
     )
-
-
-CHANNELS = ("color", "facet", "detail")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """How a table is drawn, and the options that the drawing reads."""
-
-    draw: Callable[[pl.DataFrame, Table, Asked], alt.LayerChart | alt.FacetChart]
-    reads: tuple[str, ...] = CHANNELS
-
-
-DRAWINGS: dict[str, Drawing] = {
-    "curve": Drawing(
-        draw=curve_chart,
-        reads=("by", "kind", *CHANNELS, "scale", "hull", "costs", "prevalence", "mark", "ties"),
-    ),
-    "average": Drawing(draw=mean_chart, reads=(*CHANNELS, "scale")),
-    **dict.fromkeys(
-        ("auc", "partial_auc", "auc_test", "multiclass_auc", "volume", "fold_auc", "area"),
-        Drawing(draw=interval_chart, reads=("color", "facet")),
-    ),
-    "comparison": Drawing(draw=comparison_chart, reads=("color", "facet")),
-    "band": Drawing(draw=band_chart),
-    "operating_points": Drawing(draw=points_chart, reads=("by", "kind", *CHANNELS, "scale")),
-    "plan": Drawing(draw=plan_chart, reads=()),
-    "auc_covariance": Drawing(draw=covariance_chart, reads=()),
-    "pooling_gap": Drawing(draw=pooling_chart, reads=("facet",)),
-    "intervals": Drawing(draw=metric_chart, reads=("color", "facet")),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

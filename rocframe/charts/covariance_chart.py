@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import Asked
     from rocframe.charts.dot_plot import Rows
-    from rocframe.tables import Table
+    from rocframe.schemas import Table
 
 
 CELL, LEAST, WIDEST = 52, 12, 560  # pixels

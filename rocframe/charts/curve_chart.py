@@ -50,10 +50,10 @@ from rocframe.charts.overlays import (
     parts_of,
 )
 from rocframe.charts.style import NOTE, PAPER, QUIET
-from rocframe.curves.kinds import kind_of
 from rocframe.curves.table import layout, opened
 from rocframe.frames import column
-from rocframe.schemas import WALK
+from rocframe.kinds import kind_of
+from rocframe.schemas import CURVE_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import Asked
-    from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
-    from rocframe.tables import Table
+    from rocframe.kinds import Kind
+    from rocframe.schemas import Table
 
 
 MORE = ("box",)  # lists that only some charts have
@@ -256,7 +256,7 @@ def _level(records: list[dict[str, Any]], plane: Plane) -> None:
 
 def read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the columns that make a curve, and no other."""
-    narrow = table.select(column(name) for name in (*by, *WALK))
+    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS))
     columns = layout(narrow.schema, by, ())
     return opened(narrow.select(columns.inputs), columns)
 

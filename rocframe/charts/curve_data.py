@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.axes import Plane
-    from rocframe.curves.kinds import Kind, Scale
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind, Scale
 
 
 STEP = 1 / 4000  # of an axis, that rows are left unseen for

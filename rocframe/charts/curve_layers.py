@@ -12,7 +12,7 @@ from rocframe.charts.curve_data import POINTS
 from rocframe.charts.labels import keys_told
 from rocframe.charts.style import CHANCE as STROKE
 from rocframe.charts.style import COLORS, color_scale, stroke
-from rocframe.schemas import CONFUSION
+from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,8 @@ from rocframe.errors import (
     OptionValueError,
     RepeatedNameError,
 )
-from rocframe.options import NOT_GIVEN, NotGiven
-from rocframe.schemas import MODEL, as_names
+from rocframe.options import NOT_GIVEN, NotGiven, parse_names
+from rocframe.schemas import MODEL
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
 
 
 MOST = 10  # values that a description lists
@@ -147,7 +147,7 @@ def assigned(
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
             wrong, todo = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
             raise OptionValueError.of(argument, value, wrong, todo)
-    plain = as_names(detail)
+    plain = parse_names(detail)
     asked = [("detail", name) for name in plain]
     asked += [("facet", facet)] if facet is not None else []
     asked += [("color", color)] if isinstance(color, str) else []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import Asked
     from rocframe.charts.dot_plot import Rows
-    from rocframe.tables import Table
+    from rocframe.schemas import Table
 
 
 MOST = 10  # rows that a description lists

@@ -15,17 +15,19 @@ from rocframe.charts.dot_plot import JOINT
 from rocframe.charts.groups import Group, assigned
 from rocframe.charts.labels import field, keys_told, legible, not_drawn, plain, said, told
 from rocframe.charts.style import COLORS, PAPER, color_scale
-from rocframe.curves.kinds import kind_of
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column
-from rocframe.schemas import CONFUSION, POINT, as_names
+from rocframe.kinds import kind_of
+from rocframe.options import parse_names
+from rocframe.rates import CONFUSION
+from rocframe.schemas import POINT_NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import Asked
-    from rocframe.curves.kinds import Kind
-    from rocframe.tables import Table
+    from rocframe.kinds import Kind
+    from rocframe.schemas import Table
 
 
 SHAPES = (
@@ -97,7 +99,7 @@ def points_chart(
 
 def _pictured(table: pl.DataFrame, found: Table, asked: Asked) -> Points:
     """Read a table of operating points, and choose where each of them is drawn."""
-    by = found.by if asked.by is None else as_names(asked.by)
+    by = found.by if asked.by is None else parse_names(asked.by)
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.of("by", name, table.columns)
@@ -110,7 +112,7 @@ def _pictured(table: pl.DataFrame, found: Table, asked: Asked) -> Points:
     # On some axes 0 and 1 are infinitely far.
     places = zip(x.tolist(), y.tolist(), strict=True)
     known = np.array([plane.shows(*place) for place in places], bool)
-    right = [name for name in table.columns if name not in (*by, *POINT)]
+    right = [name for name in table.columns if name not in (*by, *POINT_NAMES)]
     # Metrics may have any name.
     titles = {f"c{i}": legible(name) for i, name in enumerate(right)}
     values = {
@@ -121,7 +123,9 @@ def _pictured(table: pl.DataFrame, found: Table, asked: Asked) -> Points:
         "y": plain(pl.Series(np.where(known, y, np.nan))),
         PLACE: [
             f"{at} {value:.4g}"
-            for at, value in zip(*(table.get_column(name).to_list() for name in POINT), strict=True)
+            for at, value in zip(
+                *(table.get_column(name).to_list() for name in POINT_NAMES), strict=True
+            )
         ],
     }
     fields = {name: field(place) for place, name in enumerate(by) if table.height}

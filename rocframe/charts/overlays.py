@@ -19,7 +19,8 @@ from rocframe.curves.hull import cheapest, vertices
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import as_numbers
-from rocframe.schemas import CONFUSION, THRESHOLD
+from rocframe.rates import CONFUSION
+from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import Asked
     from rocframe.charts.curve_data import Path
     from rocframe.charts.groups import Group
-    from rocframe.curves.kinds import Kind
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
 
     Points: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
     Mark: TypeAlias = "Points | Mapping[str, Points] | None"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import Asked
-    from rocframe.tables import Table
+    from rocframe.schemas import Table
 
 
 FEW, MOST = 3, 10  # rows that a subtitle and a description list
@@ -86,7 +86,7 @@ def plan_chart(table: pl.DataFrame, _found: Table, _asked: Asked) -> alt.LayerCh
 
 def _pictured(table: pl.DataFrame) -> Plans:
     """Choose the axes that vary, and what tells the lines between them apart."""
-    values = {name: plain(table.get_column(name)) for name in PLAN}
+    values = {name: plain(table.get_column(name)) for name in PLAN.signature}
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     aimed = any(target is not None for target in values["target"])
     y = "difference" if aimed and "difference" in varied else "power"
@@ -170,7 +170,7 @@ def _line(plans: Plans) -> alt.Chart:
 def _dots(plans: Plans) -> alt.Chart:
     dots = alt.Chart().mark_point(filled=True, size=60, opacity=1).transform_filter(_there(plans))
     layer: alt.Chart = dots.encode(
-        **_position(plans), color=_color(plans), tooltip=columns_told(PLAN)
+        **_position(plans), color=_color(plans), tooltip=columns_told(PLAN.signature)
     )
     return layer
 

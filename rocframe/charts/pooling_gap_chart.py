@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import Asked
-    from rocframe.tables import Table
+    from rocframe.schemas import Table
 
 
 MOST = 10  # rows that a description lists

@@ -20,7 +20,7 @@ from rocframe.kernel.resample import Urn, stream_keys
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
 from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas import multiclass_auc_schema
+from rocframe.schemas import MULTICLASS_AUC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,7 +177,7 @@ def multiclass_auc(
     # numpy loads with the first area, not with the package.
     averages = _averages(average)
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
-    columns = multiclass_auc_schema()
+    columns = MULTICLASS_AUC.columns()
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         found = read_scores(plan, schema, scores, classes)
@@ -291,7 +291,7 @@ def measured(
                 for name, value in line.items():
                     columns[name][place] = value
     row_group = np.repeat(np.arange(groups), len(averages))
-    return build_table(found.keys, columns, multiclass_auc_schema(), rows=row_group)
+    return build_table(found.keys, columns, MULTICLASS_AUC.columns(), rows=row_group)
 
 
 def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:

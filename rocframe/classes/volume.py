@@ -25,7 +25,7 @@ from rocframe.inputs.cases import read
 from rocframe.kernel.exact import product, quotient
 from rocframe.kernel.groups import Groups
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import volume_schema
+from rocframe.schemas import VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +164,7 @@ def volume(
     """
     # numpy loads with the first area, not with the package.
     confidence = Confidence.of(ci, level, 2, 0, get_args(Method))
-    columns = volume_schema()
+    columns = VOLUME.columns()
     given = Given(label=label, by=by, count=count, missing=missing)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -234,7 +234,7 @@ def measured(
     if confidence.ci is not None:
         columns |= _limits(volume, variance, confidence)
     table = found.keys if found.keys.width else pl.DataFrame(height=groups)
-    return build_table(table, columns, volume_schema())
+    return build_table(table, columns, VOLUME.columns())
 
 
 def _scores(every: Sequence[Cases], rows: NDArray[np.int64], bound: Bound) -> NDArray[np.float64]:

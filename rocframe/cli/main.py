@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rocframe.errors import RocframeError
-from rocframe.frames import PLAN
+from rocframe.frames import PLAN_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         return _refuse(f"{str(error).strip()}\nSee rocframe {_named(given)}--help.")
     except RocframeError as error:
-        return _refuse(as_options(str(error).split(PLAN)[0]))
+        return _refuse(as_options(str(error).split(PLAN_MARK)[0]))
     except KeyboardInterrupt:
         print("rocframe: stopped. Files are as they were or complete.", file=sys.stderr)
         return STOPPED

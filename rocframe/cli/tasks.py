@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.curves.kinds import kind_named
 from rocframe.errors import AmbiguousCountError, RepeatedNameError, StorageError
 from rocframe.io.files import check_target, write_text
 from rocframe.io.logs import find, open_logs
 from rocframe.io.tables import write
+from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.reports.export import vl_convert
 from rocframe.reports.page import Report, page
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocframe.cli.terminal import Progress
-    from rocframe.curves.kinds import KindName
     from rocframe.inference.confidence import Method
     from rocframe.inputs.roles import Missing
     from rocframe.io.logs import Logs
+    from rocframe.kinds import KindName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rocframe.reports.report_tables import counted, interval, keys_of, level_of, number
-from rocframe.schemas import ROWS
+from rocframe.schemas import ROW_COUNTS
 from rocframe.text import visible, words
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def printed(areas: pl.DataFrame, *, width: int | None, most: int = 60) -> str:
     if level is not None:
         limits = zip(top.get_column("lower"), top.get_column("upper"), strict=True)
         columns += [[level, *(interval(*pair) or NONE for pair in limits)]]
-    columns += [[name, *(f"{n:,}" for n in top.get_column(name))] for name in ROWS]
+    columns += [[name, *(f"{n:,}" for n in top.get_column(name))] for name in ROW_COUNTS]
     if areas.get_column("note").null_count() < areas.height:
         columns += [["note", *(note or "" for note in top.get_column("note"))]]
     left = {*range(len(keys)), *([len(columns) - 1] if columns[-1][0] == "note" else [])}

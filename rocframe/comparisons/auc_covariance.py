@@ -19,7 +19,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.threads import spread
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import MODEL, contrast_schema, covariance_schema
+from rocframe.schemas import CONTRAST, MODEL, covariance_columns
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def auc_covariance(
         roles,
         pairing,
         lambda frame, pairs: covariance_table(frame, pairs, measure),
-        schema=lambda model: covariance_schema(model, measure.name),
+        schema=lambda model: covariance_columns(model, measure.name),
         anchor="n_pos",
         apart=True,
     )
@@ -192,7 +192,7 @@ def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -
     """Return a row for each two models of each group, in both orders and with themselves."""
     instances = read_instances(frame, pairs)
     groups = Groups.of(instances.keys, len(instances.negative))
-    schema = covariance_schema(instances.models.dtype, measure.name)
+    schema = covariance_columns(instances.models.dtype, measure.name)
     parts: list[pl.DataFrame] = []
     for batch in batches(instances, groups, pairs.pairing, together=True):
         areas = areas_of(instances, batch, measure.part)
@@ -279,7 +279,7 @@ def contrast_table(
         "test": "delong",
         "note": notes.tolist(),
     }
-    return build_table(groups.keys, columns, contrast_schema())
+    return build_table(groups.keys, columns, CONTRAST.columns())
 
 
 def _coefficients(given: Sequence[Mapping[Any, float]], models: pl.Series) -> NDArray[np.float64]:

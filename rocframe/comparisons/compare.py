@@ -18,7 +18,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.resample import Draws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, whole
-from rocframe.schemas import MODEL, comparison_schema
+from rocframe.schemas import MODEL, comparison_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,7 +255,7 @@ def compare(
         roles,
         pairing,
         lambda frame, pairs: compared(frame, pairs, plan),
-        schema=lambda model: comparison_schema(model, plan.measure.name),
+        schema=lambda model: comparison_columns(model, plan.measure.name),
         anchor="test",
         # A baseline is looked for among all models, whichever groups they are in.
         apart=family == "group" and baseline is None,

@@ -14,7 +14,7 @@ from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, as_number
-from rocframe.schemas import MODEL, contrast_schema
+from rocframe.schemas import CONTRAST, MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +191,7 @@ def contrast(
         roles,
         pairing,
         lambda frame, pairs: contrast_table(frame, pairs, measure, rows, adjust),
-        schema=lambda _: contrast_schema(),
+        schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
         # A model that has a coefficient may be in other groups.
         apart=adjust is None and rows is None,

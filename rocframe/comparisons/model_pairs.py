@@ -20,7 +20,7 @@ from rocframe.inference.p_values import (
     normal,
 )
 from rocframe.options import as_number, check_choice
-from rocframe.schemas import comparison_schema
+from rocframe.schemas import comparison_columns
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def comparison_table(
         "model_b": models[b[order].astype(np.int64)],
         "ci_level": level,
     }
-    schema = comparison_schema(models.dtype, area)
+    schema = comparison_columns(models.dtype, area)
     for name in schema:
         if name == "test" and not any(name in one.columns for one in found):
             made[name] = test

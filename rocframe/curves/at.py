@@ -12,8 +12,8 @@ from rocframe.curves.table import layout, opened
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, take_rows, through_node
 from rocframe.options import as_numbers
-from rocframe.rates import NAMES
-from rocframe.schemas import CONFUSION, MIX, POINT, THRESHOLD, WALK, as_instance
+from rocframe.rates import CONFUSION, NAMES
+from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ def at(
         )
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        made = (*POINT, *(MIX if interpolate else ()))
+        made = (*POINT_NAMES, *(MIX if interpolate else ()))
         table = layout(schema, by, made)
         for name in made:
             if name in table.row:
@@ -138,9 +138,7 @@ def at(
                 )
         row = dict(table.row)
         if interpolate:
-            row |= dict.fromkeys(("tp", "fp", "fn", "tn"), pl.Float64()) | {
-                name: as_instance(dtype) for name, dtype in MIX.items()
-            }
+            row |= curve_columns(pl.Float64()) | MIX
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
             whole = opened(frame, table)
@@ -252,7 +250,7 @@ def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
 
 def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
     """Return what the values are compared with; NaN where it is undefined."""
-    threshold, tp, fp, fn, tn = (curves.walk[name] for name in WALK)
+    threshold, tp, fp, fn, tn = (curves.walk[name] for name in CURVE_COLUMNS)
     if axis == "threshold":
         return threshold
     part, whole = {

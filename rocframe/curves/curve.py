@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.kinds import KindName, kind_named, scale_of
 from rocframe.curves.simplify import area_change, as_error, kept_rows
 from rocframe.curves.thinning import Walks
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
@@ -22,28 +21,21 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import arrange
 from rocframe.kernel.scan import Walk
 from rocframe.kernel.threads import slices, spread
-from rocframe.options import NOT_GIVEN, as_number, as_numbers
+from rocframe.kinds import KindName, kind_named, scale_of
+from rocframe.options import NOT_GIVEN, as_number, as_numbers, parse_names
 from rocframe.rates import Settings, as_expressions, check_read
-from rocframe.schemas import (
-    MODEL,
-    SIMPLIFIED,
-    THRESHOLD,
-    WALK,
-    as_names,
-    simplified_schema,
-    walk_schema,
-)
+from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.kinds import Kind, Scale
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.scan import Block
+    from rocframe.kinds import Kind, Scale
 
 
 def curve(
@@ -185,9 +177,9 @@ def curve(
     if max_error is not None:
         max_error = as_error(max_error)
         _check_alone(thresholds)
-    told = {} if max_error is None else simplified_schema()
-    made = [*WALK, *shape.rates, *told]
-    _check_metrics(named, [*as_names(by), *WALK, *shape.rates], made, score)
+    told = {} if max_error is None else SIMPLIFICATION
+    made = [*CURVE_COLUMNS, *shape.rates, *told]
+    _check_metrics(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], made, score)
     check_read(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -212,7 +204,7 @@ def curve(
         predictions,
         roles,
         make,
-        columns={**walk_schema(roles.mass), **told},
+        columns={**curve_columns(roles.mass), **told},
         more=(*shape.rates, *named),
         anchor=THRESHOLD,
     )
@@ -369,10 +361,10 @@ def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.D
     threshold[rows == walks.starts[group]] = np.inf
     told = (error, area_change(walks, rows, kind))
     columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-    columns |= {name: values[group] for name, values in zip(SIMPLIFIED, told, strict=True)}
+    columns |= {name: values[group] for name, values in zip(SIMPLIFICATION, told, strict=True)}
     schema = {
-        **walk_schema(pl.Float64 if tp.dtype.kind == "f" else pl.Int64),
-        **simplified_schema(),
+        **curve_columns(pl.Float64() if tp.dtype.kind == "f" else pl.Int64()),
+        **SIMPLIFICATION,
     }
     return build_table(walk.rows.keys, columns, schema, rows=group)
 
@@ -450,7 +442,7 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     threshold = np.append(np.inf, rising[::-1])
     lengths = np.full(len(sums), cells)
     columns[THRESHOLD] = np.tile(threshold, (len(sums), 1))
-    flat = {name: np.ascontiguousarray(columns[name]).ravel() for name in WALK}
+    flat = {name: np.ascontiguousarray(columns[name]).ravel() for name in CURVE_COLUMNS}
     return repeat_keys(keys, lengths).hstack(pl.DataFrame(flat))
 
 

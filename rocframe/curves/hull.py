@@ -12,8 +12,7 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.options import as_number
-from rocframe.rates import RATES, Settings
-from rocframe.schemas import CONFUSION
+from rocframe.rates import CONFUSION, RATES, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

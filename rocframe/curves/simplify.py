@@ -12,25 +12,25 @@ import polars as pl
 
 from rocframe.curves.at import row_at
 from rocframe.curves.hull import vertices
-from rocframe.curves.kinds import SPREAD, hyperbola, kind_of, scale_of
 from rocframe.curves.table import layout, opened
 from rocframe.curves.thinning import Walks, displayed, landmarks, split
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column, like, planned, through_node
 from rocframe.kernel.threads import spread
+from rocframe.kinds import SCALED_AXES, hyperbola, kind_of, scale_of
 from rocframe.options import as_numbers, share
-from rocframe.schemas import SIMPLIFIED, THRESHOLD, simplified_schema
+from rocframe.schemas import SIMPLIFICATION, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.kinds import Kind, KindName, Scale
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import Display
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kinds import Kind, KindName, Scale
 
 
 Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
@@ -131,8 +131,8 @@ def simplify(
     thresholds, points = _as_keep(keep)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = layout(schema, by, tuple(SIMPLIFIED))
-        for name in SIMPLIFIED:
+        table = layout(schema, by, tuple(SIMPLIFICATION))
+        for name in SIMPLIFICATION:
             if name in table.row:
                 raise BrokenCurveError.of(
                     f"curves: the column {name!r} would stand in the result twice",
@@ -141,7 +141,7 @@ def simplify(
                 )
         shape = kind_of(list(schema), kind)
         shown = scale_of(shape, scale)
-        if shown == "log" and len(SPREAD["log"][shape.name]) > 1:
+        if shown == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
             wrong = f"no bound is known for two logarithmic axes, as {shape.title} charts have"
             todo = "Leave it out: the bound is then that of the kind's own axes."
             raise OptionValueError.of("scale", scale, wrong, todo)
@@ -159,7 +159,7 @@ def simplify(
                 wanted=_wanted(whole, thresholds, points),
             )
             rows, error = kept_rows(walks, shape, shown, limit)
-            told = dict(zip(SIMPLIFIED, (error, area_change(walks, rows, shape)), strict=True))
+            told = dict(zip(SIMPLIFICATION, (error, area_change(walks, rows, shape)), strict=True))
             line = np.searchsorted(whole.starts, rows, "right") - 1
             places = pl.Series(rows.astype(np.uint32))
             private = {table.private(name): name for name in table.row}
@@ -174,7 +174,7 @@ def simplify(
         return through_node(
             plan.select(table.inputs),
             find,
-            schema={**table.keys, **table.row, **simplified_schema()},
+            schema={**table.keys, **table.row, **SIMPLIFICATION},
             by=table.by,
             anchor=THRESHOLD,
         )

@@ -16,7 +16,9 @@ from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
-from rocframe.schemas import CONFUSION, THRESHOLD, WALK, as_names, check_groups, keys_schema
+from rocframe.options import check_group_columns, group_dtypes, parse_names
+from rocframe.rates import CONFUSION
+from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +48,7 @@ class Layout:
     @property
     def walk(self) -> list[pl.Expr]:
         """The same of threshold and counts alone: rates and metrics are not even worked out."""
-        rows = [column(name).alias(self.private(name)) for name in WALK]
+        rows = [column(name).alias(self.private(name)) for name in CURVE_COLUMNS]
         return [*(column(name) for name in self.by), *rows]
 
     def private(self, name: str) -> str:
@@ -59,20 +61,20 @@ class Layout:
 
 def layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> Layout:
     """Find the keys of a curve table, and check that it is one."""
-    lacking = [name for name in WALK if name not in schema]
+    lacking = [name for name in CURVE_COLUMNS if name not in schema]
     if lacking:
         raise BrokenCurveError.of(
             f"this is no curve table: it has no column {', '.join(map(repr, lacking))}", MAKE
         )
     names = list(schema)
     at = names.index(THRESHOLD)
-    keys = as_names(by) if by is not None else tuple(names[:at])
-    check_groups(keys, schema, (*WALK, *made))
-    for name in WALK:
+    keys = parse_names(by) if by is not None else tuple(names[:at])
+    check_group_columns(keys, schema, (*CURVE_COLUMNS, *made))
+    for name in CURVE_COLUMNS:
         if not schema[name].is_numeric():
             raise ColumnTypeError.of("curves", name, schema[name], f"It holds numbers. {MAKE}")
     row = {name: schema[name] for name in names[at:]}
-    return Layout(by=keys, keys=keys_schema(keys, schema), row=row)
+    return Layout(by=keys, keys=group_dtypes(keys, schema), row=row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,7 +143,7 @@ def _walk(frame: pl.DataFrame, table: Layout) -> Rows:
     """Read thresholds and counts: floats, or whole numbers."""
     wanted = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
-        for name in WALK
+        for name in CURVE_COLUMNS
     }
     return Rows(
         {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in wanted.items()}
@@ -164,7 +166,7 @@ def _curves(frame: pl.DataFrame, table: Layout, starts: NDArray[np.int64], walk:
 
 def _order(frame: pl.DataFrame, table: Layout, keys: pl.DataFrame) -> pl.Series:
     """Return the rows by key and falling threshold, an infinite score after the row above all."""
-    hidden = [table.private(name) for name in WALK]
+    hidden = [table.private(name) for name in CURVE_COLUMNS]
     return (
         frame.select(hidden)
         .hstack(keys)
@@ -206,7 +208,7 @@ def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
 
 
 def _check_whole(curves: Curves) -> None:
-    threshold, tp, fp, fn, tn = (curves.walk[name] for name in WALK)
+    threshold, tp, fp, fn, tn = (curves.walk[name] for name in CURVE_COLUMNS)
     fresh = np.zeros(len(tp), bool)
     fresh[curves.firsts] = True
     lengths = np.diff(curves.starts)
@@ -295,7 +297,7 @@ def _starts_within(
     keys: pl.DataFrame, walk: Rows, start: int, end: int
 ) -> NDArray[np.int64] | None:
     """Return the rows after `start` and before `end` at which curves start; None if unsound."""
-    rows = _known([walk.between(name, start, end) for name in WALK])
+    rows = _known([walk.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _steps([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
         return None
@@ -307,7 +309,9 @@ def _starts_between(
     keys: pl.DataFrame, walk: Rows, seams: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Return those of the first rows of blocks at which curves start; None if unsound."""
-    steps = _steps(*(_known([walk.at(name, rows) for name in WALK]) for rows in (seams - 1, seams)))
+    steps = _steps(
+        *(_known([walk.at(name, rows) for name in CURVE_COLUMNS]) for rows in (seams - 1, seams))
+    )
     if steps is None:
         return None
     above, here = (keys[rows] if keys.width else keys for rows in (seams - 1, seams))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.kinds import Kind, Scale
+    from rocframe.kinds import Kind, Scale
 
     Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Off: TypeAlias = Callable[

@@ -21,8 +21,8 @@ from rocframe.errors import (
     UnknownOptionError,
 )
 from rocframe.frames import column, private_names
-from rocframe.options import NOT_GIVEN, NotGiven
-from rocframe.schemas import MODEL, as_names, check_groups, keys_schema
+from rocframe.options import NOT_GIVEN, NotGiven, check_group_columns, group_dtypes, parse_names
+from rocframe.schemas import MODEL
 from rocframe.text import listed
 
 if TYPE_CHECKING:
@@ -107,18 +107,18 @@ def bind(
     `table` names the columns that the verb will make: no group may be called so. `keyed` says
     whether several scores make a key. The last `over` group columns were given as `over`.
     """
-    by = as_names(roles.by)
+    by = parse_names(roles.by)
     scores, models = _scores(plan, roles, roles.score, schema)
     if models is not None and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.taken("metrics", MODEL, (MODEL, *rest))
     key = (MODEL,) if models is not None and keyed else ()
     kept, gone = by[: len(by) - over], by[len(by) - over :]
-    check_groups(kept, schema, (*table, *key))
+    check_group_columns(kept, schema, (*table, *key))
     for name in gone:
         if name in kept:
             raise RepeatedNameError.of("over", name, by)
-    check_groups(gone, schema, (*table, *key), "over")
+    check_group_columns(gone, schema, (*table, *key), "over")
     count = roles.count
     if count is NOT_GIVEN:
         if "count" in schema:
@@ -142,7 +142,7 @@ def bind(
     return Bound(
         roles=roles,
         by=by,
-        keys=keys_schema(by, schema),
+        keys=group_dtypes(by, schema),
         models=models,
         inputs=tuple(inputs),
         private=private,
@@ -185,7 +185,7 @@ def _expanded(
             "score", score, "it selects no column", f"The frame has: {listed(schema, most=30)}."
         )
     others = (roles.label, roles.weight, roles.count)
-    taken = {*as_names(roles.by), *(name for name in others if isinstance(name, str))}
+    taken = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
     for name in names:
         if name in taken:
             raise OptionValueError.of(

@@ -13,7 +13,7 @@ import polars as pl
 from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
 from rocframe.frames import collected
 from rocframe.io.files import UNREADABLE, check_target, fault, format_of, reason, replaced
-from rocframe.tables import table_of
+from rocframe.schemas import table_of
 
 KEY = "rocframe"
 
@@ -225,8 +225,8 @@ def shown(table: pl.DataFrame) -> dict[str, Any]:
         "table": found.name,
         "kind": found.kind,
         "by": list(found.by),
-        "rule": RULE if found.ties else None,
-        "ties": found.ties,
+        "rule": RULE if found.type.ties else None,
+        "ties": found.type.ties,
         "version": rf.__version__,
         "schema": SCHEMA_VERSION,
     }

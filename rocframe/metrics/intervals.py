@@ -30,7 +30,7 @@ from rocframe.metrics.metric import Found, Wanted, as_metrics, check_method, che
 from rocframe.metrics.points import Where, influence_at, rates_at, stacked
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import Settings, check_read
-from rocframe.schemas import WALK, metrics_schema
+from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -238,7 +238,7 @@ def intervals(
     def make(cases: Cases) -> pl.DataFrame:
         return measured(cases, wanted)
 
-    table = tabulated(predictions, roles, make, columns=metrics_schema(), anchor="metric")
+    table = tabulated(predictions, roles, make, columns=METRIC_INTERVALS.columns(), anchor="metric")
     return like(predictions, table)
 
 
@@ -372,7 +372,7 @@ def _table(
         "note": note.T.ravel().tolist(),
     }
     place = np.repeat(np.arange(groups), len(rows))
-    return build_table(walk.rows.keys, columns, metrics_schema(), rows=place)
+    return build_table(walk.rows.keys, columns, METRIC_INTERVALS.columns(), rows=place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -413,7 +413,7 @@ class Resampling:
             def points(sample: Sample) -> NDArray[np.float64]:
                 return stacked(where.at(sample, scores=scores))
 
-            width = len(WALK) * len(where.values)
+            width = len(CURVE_COLUMNS) * len(where.values)
             asked += [
                 Asked(function=points, mixed=mixed, corners=False, width=width)
                 for mixed in self._at_points

@@ -13,7 +13,7 @@ from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameEr
 from rocframe.metrics.statistics import WHOLE
 from rocframe.options import check_choice
 from rocframe.rates import NAMES, RATES, as_expressions
-from rocframe.schemas import PARTIAL_AUC, THRESHOLD, WALK
+from rocframe.schemas import CURVE_COLUMNS, PARTIAL_AUC_NAMES, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def as_metrics(
 
 def _metric(asked: object, settings: Settings) -> Metric:
     if not isinstance(asked, pl.Expr):
-        if isinstance(asked, str) and asked in PARTIAL_AUC:
+        if isinstance(asked, str) and asked in PARTIAL_AUC_NAMES:
             wrong, todo = "it is no metric here", "Say rf.auc(…, fpr=(0, 0.1)) instead."
             raise OptionValueError.of("metrics", asked, wrong, todo)
         check_choice("metrics", asked, (*WHOLE, *NAMES))
@@ -105,8 +105,8 @@ def _metric(asked: object, settings: Settings) -> Metric:
         )
     ((name, expr),) = as_expressions(asked, settings).items()
     for root in expr.meta.root_names():
-        if root not in WALK:
-            raise MissingColumnError.of("metrics", root, WALK)
+        if root not in CURVE_COLUMNS:
+            raise MissingColumnError.of("metrics", root, CURVE_COLUMNS)
     check_rowwise(name, expr)
     return Metric(name=name, expr=expr)
 
@@ -219,7 +219,7 @@ ROWS: tuple[tuple[float | None, ...], ...] = (
 
 def check_rowwise(name: str, expr: pl.Expr, argument: str = "metrics") -> None:
     """Check that an expression makes one number of each row, from that row alone."""
-    frame = pl.DataFrame(ROWS, schema=dict.fromkeys(WALK, pl.Float64), orient="row")
+    frame = pl.DataFrame(ROWS, schema=dict.fromkeys(CURVE_COLUMNS, pl.Float64), orient="row")
     try:
         together = _made(frame, expr)
         alone = [_made(frame[i], expr) for i in range(len(ROWS))]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.schemas import CONFUSION, THRESHOLD, WALK
+from rocframe.rates import CONFUSION
+from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -222,7 +223,7 @@ def rates_at(
 ) -> dict[str, NDArray[np.float64]]:
     """Work metrics out at stacked points; a row per group, NaN where they are undefined."""
     shape = points.shape[:2]
-    columns = {name: points[:, :, i].ravel() for i, name in enumerate(WALK)}
+    columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
     if where.axis == "threshold":  # what is asked for counts, not which score comes next
         columns[THRESHOLD] = np.tile(np.asarray(where.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)

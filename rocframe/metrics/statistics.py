@@ -9,9 +9,9 @@ import numpy as np
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import AREA, auc_influence
-from rocframe.curves.kinds import hyperbola
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import Asked
+from rocframe.kinds import hyperbola
 
 if TYPE_CHECKING:
     from collections.abc import Callable

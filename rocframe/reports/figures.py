@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from rocframe.charts.chart import DRAWINGS, chart
+from rocframe.charts.chart import chart
 from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MOST
 from rocframe.charts.labels import legible, spelled
@@ -15,8 +15,7 @@ from rocframe.frames import column
 from rocframe.reports.colors import alike, painted
 from rocframe.reports.export import said_of, spec_of
 from rocframe.reports.report_tables import counted, joined, keys_of
-from rocframe.schemas import MODEL
-from rocframe.tables import mean_of, table_of
+from rocframe.schemas import MODEL, curve_average_of, table_of
 from rocframe.text import visible
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from rocframe.curves.kinds import KindName
-    from rocframe.tables import Mean
+    from rocframe.kinds import KindName
+    from rocframe.schemas import CurveAverage
 
 
 CAPTIONS = {
@@ -121,7 +120,7 @@ def of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 def _thin(mean: pl.DataFrame) -> pl.DataFrame:
     """Take the limits away: bands that lie on each other say nothing."""
-    kind = cast("Mean", mean_of(mean.columns))
+    kind = cast("CurveAverage", curve_average_of(mean.columns))
     ends = [f"{axis}_{end}" for axis in kind.averaged for end in ("lower", "upper")]
     return mean.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ends)
 
@@ -152,7 +151,7 @@ def _share_legend(spec: dict[str, Any], first: list[str]) -> None:
 
 def table_figure(table: pl.DataFrame) -> Figure | None:
     """Draw a table that is no curve, where there is a drawing for it."""
-    if table.is_empty() or table_of(table.columns).name not in DRAWINGS:
+    if table.is_empty() or table_of(table.columns).type.drawing is None:
         return None
     return Figure(spec=painted(spec_of(chart(table), ours=True)), name=None)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from rocframe.curves.kinds import kind_named
+from rocframe.kinds import kind_named
 from rocframe.reports.colors import PAGE, sheets
 from rocframe.reports.export import as_json, embedder
 from rocframe.reports.figures import (
@@ -35,7 +35,7 @@ from rocframe.text import visible, words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rocframe.curves.kinds import KindName
+    from rocframe.kinds import KindName
     from rocframe.reports.report_tables import More, Tables
 
 

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from rocframe.curves.kinds import kind_named
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import collected, column, planned
 from rocframe.io.files import check_target, write_text
-from rocframe.options import NOT_GIVEN, NotGiven
+from rocframe.kinds import kind_named
+from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.reports.export import vl_convert
 from rocframe.reports.page import Report, page
 from rocframe.reports.report_tables import more_tables, tables
-from rocframe.schemas import MODEL, as_names
+from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from rocframe.curves.kinds import KindName
     from rocframe.inference.confidence import Method
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kinds import KindName
 
 
 def report(
@@ -231,8 +231,8 @@ class Asked:
     averaged: str | None = field(init=False)
 
     def __post_init__(self) -> None:
-        keys = as_names(self.by)
-        given = as_names(self.kind)
+        keys = parse_names(self.by)
+        given = parse_names(self.kind)
         if not given:
             raise OptionValueError.of("kind", self.kind, "it names none", 'Say kind="roc".')
         kinds = dict.fromkeys(cast("KindName", kind_named(name).name) for name in given)

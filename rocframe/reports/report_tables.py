@@ -13,9 +13,9 @@ from rocframe.averages.average import average
 from rocframe.averages.fold_auc import Interval, fold_auc
 from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
-from rocframe.curves.kinds import kind_named
 from rocframe.errors import OptionValueError, RocframeError
 from rocframe.frames import column, private_names
+from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.schemas import MODEL
 from rocframe.text import visible, words

@@ -21,7 +21,7 @@ from rocframe.kernel.groups import arrange
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Walk
 from rocframe.options import NOT_GIVEN, check_choice, share, whole
-from rocframe.schemas import auc_test_schema
+from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import Margins, Permutation
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def auc_test(
         predictions,
         roles,
         make,
-        columns=auc_test_schema(),
+        columns=AUC_TEST.columns(),
         anchor="n_pos",
         finish=lambda tests: with_adjusted(tests, adjust),
     )
@@ -295,7 +295,7 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
         "test": list(test),
         "note": list(_notes(*units, variance, by_ranks)),
     }
-    return build_table(walk.rows.keys, found, auc_test_schema())
+    return build_table(walk.rows.keys, found, AUC_TEST.columns())
 
 
 def _notes(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.chart import DRAWINGS
-from rocframe.tables import TABLES, table_of
+from rocframe.schemas import TABLES, table_of
 from tests.charts.reading import spec, svg
 from tests.test_names import PUNCTUATION
 
@@ -88,8 +89,15 @@ def fields(part: object) -> set[str]:
     return own.union(*(fields(value) for key, value in part.items() if key != "datasets"))
 
 
-def test_every_table_that_is_ours_has_a_chart_but_two():
-    assert {name for name, *_ in TABLES} - set(DRAWINGS) == {"contrast"}
+def test_every_table_has_a_chart_except_contrasts():
+    assert {table.name for table in TABLES if table.drawing is None} == {"contrast"}
+
+
+def test_every_drawing_is_a_function():
+    for table in TABLES:
+        if table.drawing is not None:
+            module, name = table.drawing.split(":")
+            assert callable(getattr(import_module(module), name))
 
 
 @every_table
@@ -113,7 +121,7 @@ def test_the_chart_of_an_empty_table_is_empty(made):
 @every_table
 def test_an_option_that_a_drawing_does_not_read_raises(made):
     table = made(PREDICTIONS, "g")
-    reads = DRAWINGS[table_of(table.columns).name].reads
+    reads = table_of(table.columns).type.chart_options
     asked = {"color": "g", "facet": "g", "detail": "g", "kind": "roc", "by": "g"}
     for option in asked.keys() - set(reads):
         with pytest.raises(rf.RocframeError) as caught:

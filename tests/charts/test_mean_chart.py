@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.curves.kinds import KINDS
+from rocframe.kinds import KINDS
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

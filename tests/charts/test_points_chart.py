@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.curves.kinds import KINDS
+from rocframe.kinds import KINDS
 from tests.charts.reading import encodings, marks, records, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))

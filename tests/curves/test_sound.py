@@ -11,7 +11,7 @@ import rocframe as rf
 from rocframe.curves import table as rows
 from rocframe.curves import table as sound
 from rocframe.curves.table import layout, opened
-from rocframe.schemas import WALK
+from rocframe.schemas import CURVE_COLUMNS
 
 RNG = np.random.default_rng(7)
 LOG = pl.DataFrame(
@@ -45,7 +45,7 @@ def pieces(request, monkeypatch):
 def starts_of(frame: pl.DataFrame) -> np.ndarray | None:
     columns = layout(frame.schema, KEYS, ())
     named = frame.select(columns.walk)
-    walk = rows.Rows({name: named[columns.private(name)] for name in WALK})
+    walk = rows.Rows({name: named[columns.private(name)] for name in CURVE_COLUMNS})
     return sound.sound_starts(frame.select(KEYS), walk)
 
 

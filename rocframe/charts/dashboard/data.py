@@ -15,10 +15,10 @@ from rocframe.charts.curve_data import spaced
 from rocframe.charts.groups import Group, areas_of, assigned
 from rocframe.charts.labels import field
 from rocframe.curves.bins import nice, score_bins
-from rocframe.curves.kinds import KINDS
 from rocframe.curves.table import layout
 from rocframe.curves.thinning import corners, landmarks
 from rocframe.errors import BrokenCurveError, OptionValueError
+from rocframe.kinds import KINDS
 from rocframe.text import words
 
 if TYPE_CHECKING:

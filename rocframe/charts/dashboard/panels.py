@@ -18,7 +18,7 @@ from rocframe.charts.dashboard.controls import (
     shown_only,
 )
 from rocframe.charts.style import CHANCE, COLORS, GRID, INK, PAPER, QUIET, color_scale
-from rocframe.schemas import CONFUSION
+from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from rocframe.charts.dashboard.controls import Start

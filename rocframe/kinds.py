@@ -1,4 +1,4 @@
-"""The kinds of curve: axes, scales, and interpolation between points."""
+"""Kinds of curve: axes, scales, and interpolation between points."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.options import check_choice
-from rocframe.rates import NAMES, Rate
-from rocframe.schemas import CONFUSION
+from rocframe.rates import CONFUSION, NAMES, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +97,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
 Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
 
 # Which axes of a kind each scale spreads; the kinds without an entry do not have it.
-SPREAD: dict[Scale, dict[str, tuple[str, ...]]] = {
+SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
     "log": {
         "roc": ("x",),
         "det": ("x", "y"),
@@ -115,7 +114,7 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
     if scale is None:
         return "normal_deviate" if kind.name == "det" else "linear"
     check_choice("scale", scale, [None, *get_args(Scale)])
-    having = SPREAD.get(scale)
+    having = SCALED_AXES.get(scale)
     if having is not None and kind.name not in having:
         raise OptionValueError.of(
             "scale",
