@@ -10,22 +10,22 @@ import numpy as np
 from rocframe.areas.pairs import Pairs, count_pairs, delong_variance, doubled_placements
 from rocframe.areas.partial import Part, partial_areas, partial_placements, partial_variance
 from rocframe.areas.variance import (
-    AREA,
+    AUC_STATISTIC,
     Clusters,
-    area_over,
-    exponential_variance,
+    hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
+    partial_auc_statistic,
 )
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, like
-from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrapped
+from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
-    WHOLE,
+    WHOLE_AREA_METHODS,
     Confidence,
     Interval,
     area_interval,
     notes,
-    with_ends,
+    replace_degenerate_limits,
 )
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -197,19 +197,19 @@ def auc(
     # numpy loads with the first area, not with the package.
     confidence = Confidence.of(ci, level, n_boot, seed)
     part = Part.of(fpr, tpr, standardize)
-    if ci in WHOLE and part is not None:
+    if ci in WHOLE_AREA_METHODS and part is not None:
         raise OptionValueError.of(
             "ci",
             ci,
-            f"{WHOLE[ci]}'s interval is for whole areas",
+            f"{WHOLE_AREA_METHODS[ci]}'s interval is for whole areas",
             'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
         )
     for option, value in (("weight", weight), ("cluster", cluster)):
-        if ci in WHOLE and value is not None:
+        if ci in WHOLE_AREA_METHODS and value is not None:
             raise OptionValueError.of(
                 "ci",
                 ci,
-                f"{WHOLE[ci]}'s variance is of rows that all weigh the same and stand for "
+                f"{WHOLE_AREA_METHODS[ci]}'s variance is of rows that all weigh the same and stand for "
                 "themselves",
                 f'Say ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
             )
@@ -264,7 +264,7 @@ def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Data
         if confidence.ci in BOOTSTRAPS:
             found = _resampled(
                 walk,
-                AREA if part is None else area_over(part),
+                AUC_STATISTIC if part is None else partial_auc_statistic(part),
                 Draws(
                     n_boot=confidence.n_boot,
                     seed=confidence.seed,
@@ -313,7 +313,7 @@ def _resampled(
     whole: bool,
 ) -> Found:
     """Return the bootstrap's interval of each group's area."""
-    (spread,) = bootstrapped(
+    (spread,) = bootstrap_intervals(
         walk,
         [statistic],
         [area],
@@ -323,7 +323,7 @@ def _resampled(
         groups=(units[0] > 1) & (units[1] > 1),
     )
     variance = np.where(spread.flat, 0.0, spread.se**2)
-    interval = with_ends(
+    interval = replace_degenerate_limits(
         Interval(*spread[:3], np.full(len(area), confidence.ci, object)),
         confidence.level,
         area,
@@ -354,7 +354,7 @@ def _own_variance(walk: Walk, area: Pairs | Part, ci: str) -> NDArray[np.float64
     if isinstance(area, Pairs) and ci == "hanley_mcneil":
         return hanley_mcneil_variance(walk, area)
     if isinstance(area, Pairs) and ci == "hanley_mcneil_exponential":
-        return exponential_variance(area)
+        return hanley_mcneil_exponential_variance(area)
     return None
 
 

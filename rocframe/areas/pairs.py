@@ -57,11 +57,13 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each group's AUC; NaN with fewer than two rows of a class."""
     if walk.totals.pos.dtype.kind == "f":
         return _weighted_variance(walk, pairs)
-    of_positives, of_negatives = class_variances(walk, pairs)
+    of_positives, of_negatives = delong_class_variances(walk, pairs)
     return of_positives + of_negatives
 
 
-def class_variances(walk: Walked, pairs: Pairs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def delong_class_variances(
+    walk: Walked, pairs: Pairs
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the variance that each class adds to each AUC, where rows are not weighted."""
     kind = _kind(walk, 2)
     scored_neg = pairs.neg - walk.totals.unscored_neg
@@ -80,10 +82,10 @@ def class_variances(walk: Walked, pairs: Pairs) -> tuple[NDArray[np.float64], ND
         below[piece.groups] = below[piece.groups] + others
     m, n = pairs.pos, pairs.neg
     total = pairs.low + pairs.high
-    return sample_variance(m, n, above, total), sample_variance(n, m, below, total)
+    return placement_variance(m, n, above, total), placement_variance(n, m, below, total)
 
 
-def sample_variance(
+def placement_variance(
     own: NDArray[Any], other: NDArray[Any], squares: NDArray[Any], total: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the sample variance of one class's placements over its size.
@@ -156,7 +158,7 @@ def doubled_placements(walk: Walk) -> NDArray[Any]:
         return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp
 
     nothing = np.zeros(len(scored_neg), scored_neg.dtype)
-    return scattered(walk, place, (nothing, nothing))
+    return scatter_to_rows(walk, place, (nothing, nothing))
 
 
 def doubled_ranks(walk: Walk) -> NDArray[Any]:
@@ -171,10 +173,10 @@ def doubled_ranks(walk: Walk) -> NDArray[Any]:
         rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
         return rank, rank
 
-    return scattered(walk, place, (2 * all_rows - tails.pos_mass, first))
+    return scatter_to_rows(walk, place, (2 * all_rows - tails.pos_mass, first))
 
 
-def scattered(
+def scatter_to_rows(
     walk: Walk,
     place: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],
     unscored: tuple[NDArray[Any], NDArray[Any]],

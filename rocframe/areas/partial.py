@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import scattered
+from rocframe.areas.pairs import scatter_to_rows
 from rocframe.errors import OptionValueError
 from rocframe.options import as_numbers, check_choice
 
@@ -124,7 +124,7 @@ def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
     return tuple(areas)
 
 
-class Influence(NamedTuple):
+class PartialPlacements(NamedTuple):
     """What each row adds to the area over a part, as a share of its class.
 
     `low` and `high` are the heights of each group's curve at the ends of the part, `lost` what an
@@ -138,12 +138,12 @@ class Influence(NamedTuple):
     lost: NDArray[np.float64]
 
     @classmethod
-    def of(cls, walk: Walked, part: Part) -> Influence:
+    def of(cls, walk: Walked, part: Part) -> PartialPlacements:
         """Work out what the rows of all blocks need to know of their groups."""
         low, high = _heights_at_ends(walk, part)
         totals = walk.totals
-        mass = in_order(part, totals.pos, totals.neg)[1]
-        unscored = in_order(part, totals.unscored_pos, totals.unscored_neg)[1]
+        mass = by_axis(part, totals.pos, totals.neg)[1]
+        unscored = by_axis(part, totals.unscored_pos, totals.unscored_neg)[1]
         # An unscored row of the class along the axis ties at its very start, where the curve is 0,
         # unless the range begins after it; one of the other class lies beyond its end.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,19 +166,19 @@ def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
 
     The walk has to follow its rows.
     """
-    influence = Influence.of(walk, part)
-    lost = in_order(part, *influence.lost)
-    return scattered(walk, lambda block: in_order(part, *influence.at(block)), lost)
+    influence = PartialPlacements.of(walk, part)
+    lost = by_axis(part, *influence.lost)
+    return scatter_to_rows(walk, lambda block: by_axis(part, *influence.at(block)), lost)
 
 
 def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     """Return the variance of the raw area, from the clipped placements of both classes."""
     across, along = _sides(walk, part)
-    influence = Influence.of(walk, part)
+    influence = PartialPlacements.of(walk, part)
     lost = influence.lost
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
-        masses = in_order(part, block.pos, block.neg)
+        masses = by_axis(part, block.pos, block.neg)
         return [
             np.add.reduceat(mass * values, block.starts[:-1])
             for mass, values in zip(masses, influence.at(block), strict=True)
@@ -191,9 +191,9 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
 
     # Squares about the mean, in a second pass: their difference would hide a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
-        spreads = in_order(part, block.pos, block.neg)
+        spreads = by_axis(part, block.pos, block.neg)
         if block.pos_squares is not None:
-            spreads = in_order(part, block.pos_squares, block.neg_squares)
+            spreads = by_axis(part, block.pos_squares, block.neg_squares)
         return [
             np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
             for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
@@ -211,7 +211,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     return np.where((across.rows < 2) | (along.rows < 2), np.nan, variance)
 
 
-def in_order(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
+def by_axis(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
     """Return what belongs to the class across the axis, and to the one along it."""
     return (pos, neg) if part.rate == "fpr" else (neg, pos)
 
@@ -250,7 +250,7 @@ def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
     totals, tails = walk.totals, walk.rows.tails
     pos = Side(totals.pos_rows, totals.pos, tails.pos_mass, tails.pos_squares)
     neg = Side(totals.neg_rows, totals.neg, tails.neg_mass, tails.neg_squares)
-    return in_order(part, pos, neg)
+    return by_axis(part, pos, neg)
 
 
 def _steps(walk: Walked, block: Block, part: Part) -> Steps:

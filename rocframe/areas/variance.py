@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.partial import Influence, in_order, partial_areas
+from rocframe.areas.partial import PartialPlacements, by_axis, partial_areas
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.codec import Tail
 from rocframe.kernel.exact import product, quotient, sums
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Walk
 
 
-ROUNDING = 1e-28  # square of the rounding of placements, as shares of a class
+ZERO_VARIANCE = 1e-28  # square of the rounding of placements, as shares of a class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +102,7 @@ class Clusters:
                 + 2 * n / (n - 1) * self._added(pos * neg)
             )
         variance[(n_pos < 2) | (n_neg < 2)] = np.nan
-        variance[variance < ROUNDING] = 0
+        variance[variance < ZERO_VARIANCE] = 0
         return variance
 
     def _hold(self, side: int) -> NDArray[np.int64]:
@@ -155,7 +155,7 @@ def hanley_mcneil_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
     return _variance(pairs, q1, q2)
 
 
-def exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
+def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
     """Return the variance with the Q1 and Q2 that exponential scores of that area have."""
     area = pairs.areas[0]
     return _variance(pairs, area / (2 - area), 2 * area**2 / (1 + area))
@@ -181,10 +181,10 @@ def _variance(
     return variance
 
 
-Both = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def auc_influence(sample: Sample) -> Both:
+def auc_influence(sample: Sample) -> Influences:
     """Return the centred placements of both classes, over the mass of the class."""
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
@@ -193,12 +193,12 @@ def auc_influence(sample: Sample) -> Both:
     return (np.append(v10, 0) - auc) / pos, (np.append(v01, 0) - auc) / neg
 
 
-def partial_influence(sample: Sample, part: Part) -> Both:
+def partial_influence(sample: Sample, part: Part) -> Influences:
     """Return the same of the area over a part, from its clipped placements."""
     block, totals = sample.block, sample.totals
-    influence = Influence.of(sample, part)
-    placed = in_order(part, *influence.at(block))
-    lost = in_order(part, *influence.lost[:, 0])
+    influence = PartialPlacements.of(sample, part)
+    placed = by_axis(part, *influence.at(block))
+    lost = by_axis(part, *influence.lost[:, 0])
     masses = (
         np.append(block.pos, totals.unscored_pos[0]),
         np.append(block.neg, totals.unscored_neg[0]),
@@ -216,12 +216,12 @@ def partial_influence(sample: Sample, part: Part) -> Both:
     return pos, neg
 
 
-AREA = Statistic(
+AUC_STATISTIC = Statistic(
     asked=Asked(function=lambda sample: count_pairs(sample).areas[0]), influence=auc_influence
 )
 
 
-def area_over(part: Part) -> Statistic:
+def partial_auc_statistic(part: Part) -> Statistic:
     """Return the raw area over a part of the curve as a statistic."""
     return Statistic(
         asked=Asked(function=lambda sample: partial_areas(sample, part)[0]),

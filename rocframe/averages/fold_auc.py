@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import area_of_mean
-from rocframe.areas.pairs import class_variances, count_pairs, delong_variance
+from rocframe.areas.pairs import count_pairs, delong_class_variances, delong_variance
 from rocframe.averages.average import averaged
 from rocframe.averages.curve_groups import as_over, grouped, having, left_out, spelled
 from rocframe.averages.means import POINTS, Cell, Plan
@@ -17,7 +17,7 @@ from rocframe.curves.curve import traced
 from rocframe.curves.table import layout, opened
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, collected, like
-from rocframe.inference.confidence import as_level, logit, notes, quantile, wald
+from rocframe.inference.confidence import logit, normal_quantile, notes, parse_level, wald
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scaled
@@ -161,7 +161,7 @@ def fold_auc(
     """
     # numpy loads with the first mean, not with the package.
     check_choice("ci", ci, (*get_args(Interval), None))
-    as_level(level)
+    parse_level(level)
     names = as_over(over)
     if weight is not None and ci == "ledell":
         wrong = "the influence curve is that of rows without weights"
@@ -304,7 +304,7 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
         variance = _ledell(folds) if ci == "ledell" else _delong(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if ci == "logit_delong" else wald
-        lower, upper = limits(mean[:, 0], se, quantile(level), 1.0)
+        lower, upper = limits(mean[:, 0], se, normal_quantile(level), 1.0)
         columns |= {
             "se": se,
             "lower": lower,
@@ -344,7 +344,7 @@ def _ledell(folds: Folds) -> NDArray[np.float64]:
     all_pos, all_neg = used(pos), used(neg)
     whole = all_pos + all_neg
     squares = np.zeros(len(size))
-    both = class_variances(walk, count_pairs(walk))
+    both = delong_class_variances(walk, count_pairs(walk))
     with np.errstate(divide="ignore", invalid="ignore"):
         for own, part, every in ((pos, both[0], all_pos), (neg, both[1], all_neg)):
             # One row alone has the placement of its class's mean.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import as_level, as_resamples
+from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
 from rocframe.options import as_number, as_numbers, check_choice, whole
 
@@ -89,8 +89,8 @@ class Plan:
         check_choice("method", method, get_args(Method))
         check_choice("interval", interval, (*get_args(Spread), None))
         check_choice("ranks", ranks, ("within", None))
-        as_level(level)
-        as_resamples("n_boot", n_boot)
+        parse_level(level)
+        parse_n_boot("n_boot", n_boot)
         check_weights("weights", weights)
         taken, usual = OF_CLASSES.get(method, (method, "equal"))
         classes, pooled = method in OF_CLASSES, taken == "pooled"
@@ -122,7 +122,7 @@ class Plan:
             level=level,
             test_per_train=as_test_per_train(test_per_train, over, interval if limits else None),
             weights=prior if prior is not None else usual if classes else weights,
-            n_boot=as_resamples("n_boot", n_boot),
+            n_boot=parse_n_boot("n_boot", n_boot),
             seed=Seed.of(seed),
             over=over,
             ranked=ranks is not None,

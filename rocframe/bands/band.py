@@ -12,7 +12,7 @@ from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
 from rocframe.curves.curve import traced_rows
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import build_table, like
-from rocframe.inference.confidence import as_level, as_resamples, notes
+from rocframe.inference.confidence import notes, parse_level, parse_n_boot
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import arrange
@@ -163,9 +163,9 @@ def band(
     └─────┴──────┴──────────┴──────────┴───────────┘
     """
     # numpy loads with the first band, not with the package.
-    level = as_level(level)
+    level = parse_level(level)
     wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
-    draws = partial(Draws, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
+    draws = partial(Draws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.of(seed))
     roles = Roles(
         label=label,
         score=score,

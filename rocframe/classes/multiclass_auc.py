@@ -11,7 +11,7 @@ from rocframe.classes.encoding import Given, Used, coded, numbered_groups
 from rocframe.classes.inputs import as_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.frames import build_table, like, planned, through_node
-from rocframe.inference.bootstrap import limits_of, same
+from rocframe.inference.bootstrap import bootstrap_limits, nearly_equal
 from rocframe.inference.confidence import Confidence
 from rocframe.inputs.cases import State, read
 from rocframe.kernel.exact import scaled
@@ -321,12 +321,12 @@ def _intervals(
     influence = influences(rows, list(areas)) if bca else {}
     for name, area in areas.items():
         rising = np.sort(values[name])
-        if same(rising[0], rising[-1]):
+        if nearly_equal(rising[0], rising[-1]):
             yield {"ci_level": confidence.level, "note": "zero_variance"}
             continue
         a = skewness(rows, influence[name]) if bca else 0.0
         lower, upper = np.clip(
-            limits_of(str(confidence.ci), confidence.level, area, rising, a), 0, 1
+            bootstrap_limits(str(confidence.ci), confidence.level, area, rising, a), 0, 1
         )
         yield {
             "ci_level": confidence.level,

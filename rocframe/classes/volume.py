@@ -20,7 +20,7 @@ from rocframe.classes.triples import (
 )
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.frames import build_table, like, planned, through_node
-from rocframe.inference.confidence import Confidence, logit, quantile, wald
+from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
 from rocframe.inputs.cases import read
 from rocframe.kernel.exact import product, quotient
 from rocframe.kernel.groups import Groups
@@ -314,7 +314,7 @@ def _limits(
 ) -> dict[str, Any]:
     """Return standard errors and limits of all groups; NaN where there are none."""
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
-    z = quantile(confidence.level)
+    z = normal_quantile(confidence.level)
     lower, upper = (logit if confidence.ci == "logit" else wald)(volume, se, z, 1.0)
     return {
         "se": se,

@@ -14,7 +14,7 @@ from rocframe.comparisons.model_pairs import Measure, pair_notes
 from rocframe.comparisons.pairing import Pairing, compared_by, read_instances
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.p_values import adjusted
+from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.threads import spread
@@ -275,7 +275,7 @@ def contrast_table(
         "statistic": statistic,
         "df": df,
         "p_value": p_value,
-        "p_adjusted": adjusted(p_value, np.zeros(length, np.int64), adjust),
+        "p_adjusted": adjust_p_values(p_value, np.zeros(length, np.int64), adjust),
         "test": "delong",
         "note": notes.tolist(),
     }

@@ -13,7 +13,7 @@ from rocframe.comparisons.model_pairs import Family, Measure, Question, comparis
 from rocframe.comparisons.pairing import Pairing, cases_of_models, compared_by, read_instances
 from rocframe.comparisons.resampling import permuted, resampled
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import as_level, as_resamples
+from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import Groups
 from rocframe.kernel.resample import Draws, Seed, stream_keys
@@ -300,9 +300,9 @@ class Plan:
     ) -> Plan:
         """Check the options."""
         check_choice("method", method, get_args(Method))
-        level = as_level(level)
+        level = parse_level(level)
         measure = Measure.of(fpr, tpr, standardize)
-        resamples = as_resamples("n_boot", n_boot)
+        resamples = parse_n_boot("n_boot", n_boot)
         whole("n_perm", n_perm)
         return cls(
             method=method,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import doubled_placements, doubled_ranks, sample_variance
+from rocframe.areas.pairs import doubled_placements, doubled_ranks, placement_variance
 from rocframe.areas.partial import partial_areas, partial_placements
-from rocframe.areas.variance import ROUNDING, Clusters
+from rocframe.areas.variance import ZERO_VARIANCE, Clusters
 from rocframe.errors import PairingError
 from rocframe.inputs.cases import Cases, State
 from rocframe.kernel.exact import product, quotient, scaled, sums
@@ -70,7 +70,7 @@ class Areas:
         heavy = size if self.count is None else product(size, self.count)
         squares = _summed(heavy, size, self.segment)
         m, n = self.n_pos, self.n_neg
-        return sample_variance(m, n, squares[0::2], total) + sample_variance(
+        return placement_variance(m, n, squares[0::2], total) + placement_variance(
             n, m, squares[1::2], total
         )
 
@@ -90,7 +90,7 @@ class Areas:
             ):
                 result += rows / (rows - 1) * parts[side::2] / np.square(scale, dtype=float)
         result[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
-        result[result < ROUNDING] = 0
+        result[result < ZERO_VARIANCE] = 0
         return result
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from rocframe.areas.partial import Part, Range
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.confidence import notes, quantile
+from rocframe.inference.confidence import normal_quantile, notes
 from rocframe.inference.p_values import (
     Alternative,
-    adjusted,
+    adjust_p_values,
     check_adjust,
     check_alternative,
-    normal,
+    normal_p_value,
 )
 from rocframe.options import as_number, check_choice
 from rocframe.schemas import comparison_columns
@@ -95,7 +95,7 @@ class Question:
         """Return Wald's limits of a difference, clipped to what differences can be."""
         from scipy.special import stdtrit
 
-        z = quantile(self.level) if df is None else stdtrit(df, (1 + self.level) / 2)
+        z = normal_quantile(self.level) if df is None else stdtrit(df, (1 + self.level) / 2)
         return (
             np.clip(difference - z * se, -largest, largest),
             np.clip(difference + z * se, -largest, largest),
@@ -113,7 +113,7 @@ class Question:
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         statistic = self.statistic(difference, variance)
         lower, upper = self.limits(difference, se, df, largest=largest)
-        p_value = normal(statistic, self.alternative, df)
+        p_value = normal_p_value(statistic, self.alternative, df)
         if self.margin:  # models that order rows alike are within any margin
             p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
         return {
@@ -231,7 +231,7 @@ def comparison_table(
             values = _joined([one.columns[name] for one in found])[order]
             made[name] = values.tolist() if values.dtype == object else values
     families = group if family.whole == "group" else np.zeros(len(group), np.int64)
-    made["p_adjusted"] = adjusted(made["p_value"].astype(float), families, family.adjust)
+    made["p_adjusted"] = adjust_p_values(made["p_value"].astype(float), families, family.adjust)
     return build_table(keys, made, schema, rows=group)
 
 

@@ -12,8 +12,8 @@ from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.delong import answered
 from rocframe.comparisons.model_areas import kinds, walks
 from rocframe.comparisons.model_pairs import Comparison, pair_notes
-from rocframe.inference.bootstrap import same
-from rocframe.inference.p_values import as_extreme
+from rocframe.inference.bootstrap import nearly_equal
+from rocframe.inference.p_values import is_as_extreme
 from rocframe.kernel.resample import Batch as Replicates
 from rocframe.kernel.resample import Population, Urn, whole_clusters
 from rocframe.kernel.scan import BLOCK
@@ -194,7 +194,7 @@ def _variance(values: NDArray[np.float64]) -> float:
     """Return the variance of replicates, 0 where they differ by rounding at most."""
     if len(values) < 2:
         return np.nan
-    if same(values.min(), values.max()):
+    if nearly_equal(values.min(), values.max()):
         return 0.0
     return float(values.var(ddof=1))
 
@@ -322,7 +322,7 @@ class _Test:
         """Count exchanges that are at least as far from no difference as what was seen."""
         if self.curves:
             return int((found >= observed * (1 - ROUNDING)).sum())
-        return int(as_extreme(found, observed, self.alternative).sum())
+        return int(is_as_extreme(found, observed, self.alternative).sum())
 
     def _statistics(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[Any]:
         if not self.curves:

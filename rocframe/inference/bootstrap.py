@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 
-ROUNDING = 1e-12  # what two ways of adding up the same numbers may differ by
+ROUNDING_ERROR = 1e-12  # what two ways of adding up the same numbers may differ by
 
 NORMAL = NormalDist()
 
@@ -53,7 +53,7 @@ class Statistic:
     bounds: tuple[float, float] = (0.0, 1.0)
 
 
-class Spread(NamedTuple):
+class BootstrapIntervals(NamedTuple):
     """Standard error and limits of each group; NaN where there are none.
 
     `flat` says where all replicates are the same, `lost` how many replicates were drawn again, or
@@ -67,7 +67,7 @@ class Spread(NamedTuple):
     lost: NDArray[np.int64]
 
 
-def bootstrapped(
+def bootstrap_intervals(
     walk: Walk,
     statistics: Sequence[Statistic],
     estimates: Sequence[NDArray[np.float64]],
@@ -76,11 +76,11 @@ def bootstrapped(
     ci: str,
     level: float,
     groups: NDArray[np.bool_] | None = None,
-) -> list[Spread]:
+) -> list[BootstrapIntervals]:
     """Return the spread of each statistic; `groups` says of each group whether it is wanted."""
     size = len(walk.totals.pos)
     made = [
-        Spread(
+        BootstrapIntervals(
             se=np.full(size, nan),
             lower=np.full(size, nan),
             upper=np.full(size, nan),
@@ -92,13 +92,13 @@ def bootstrapped(
     for one in resampled(walk, [statistic.asked for statistic in statistics], draws, groups):
         group = one.population.group
         for i, statistic in enumerate(statistics):
-            one_spread = spread_of(
+            one_spread = bootstrap_interval(
                 one.values[i],
                 float(estimates[i][group]),
                 ci,
                 level,
                 bounds=statistic.bounds,
-                skewness=partial(acceleration, one.population, statistic.influence),
+                skewness=partial(sample_acceleration, one.population, statistic.influence),
             )
             for held, found in zip(made[i], one_spread, strict=True):
                 held[group] = found
@@ -106,7 +106,7 @@ def bootstrapped(
     return made
 
 
-class One(NamedTuple):
+class BootstrapInterval(NamedTuple):
     """The same of one group."""
 
     se: float
@@ -116,7 +116,7 @@ class One(NamedTuple):
     lost: int
 
 
-def spread_of(
+def bootstrap_interval(
     replicates: NDArray[np.float64],
     estimate: float,
     ci: str,
@@ -124,23 +124,23 @@ def spread_of(
     *,
     bounds: tuple[float, float],
     skewness: Callable[[], float],
-) -> One:
+) -> BootstrapInterval:
     """Return standard error and limits from one statistic's replicates; NaN is left out."""
     values = np.sort(replicates[~np.isnan(replicates)])
     lost = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
-        return One(nan, nan, nan, False, lost)
+        return BootstrapInterval(nan, nan, nan, False, lost)
     scale = _scale(values, bounds)
-    if same(values[0], values[-1], scale=scale):
-        return One(nan, nan, nan, True, lost)
+    if nearly_equal(values[0], values[-1], scale=scale):
+        return BootstrapInterval(nan, nan, nan, True, lost)
     finite = isfinite(values[0]) and isfinite(values[-1])
     se = nan
     if finite:  # a power of 2 changes no digit, and keeps squares within range
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
         se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
     a = skewness() if ci == "bootstrap_bca" else 0.0
-    lower, upper = np.clip(limits_of(ci, level, estimate, values, a, scale=scale), *bounds)
-    return One(se, float(lower), float(upper), False, lost)
+    lower, upper = np.clip(bootstrap_limits(ci, level, estimate, values, a, scale=scale), *bounds)
+    return BootstrapInterval(se, float(lower), float(upper), False, lost)
 
 
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
@@ -153,14 +153,14 @@ def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
     return float(abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def same(a: Any, b: Any, *, scale: float = 1.0) -> Any:
+def nearly_equal(a: Any, b: Any, *, scale: float = 1.0) -> Any:
     """Say whether two numbers that come from numbers of some size differ by rounding at most."""
     with np.errstate(invalid="ignore"):
-        near = abs(a - b) <= ROUNDING * np.fmax(scale, abs(b))
+        near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
 
 
-def limits_of(
+def bootstrap_limits(
     ci: str,
     level: float,
     estimate: float,
@@ -172,19 +172,19 @@ def limits_of(
     """Return the limits that rising replicates give; NaN where there are none."""
     low, high = (1 - level) / 2, (1 + level) / 2
     if ci == "bootstrap_bca":
-        tied = same(values, estimate, scale=scale)
+        tied = nearly_equal(values, estimate, scale=scale)
         ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
         share = (below + ties / 2) / len(values)
         if not 0 < share < 1:
             return nan, nan
         low, high = (_shifted(p, NORMAL.inv_cdf(share), a) for p in (low, high))
-    ends = quantile(values, low), quantile(values, high)
+    ends = replicate_quantile(values, low), replicate_quantile(values, high)
     if ci == "bootstrap_basic":
         return 2 * estimate - ends[1], 2 * estimate - ends[0]
     return ends
 
 
-def quantile(rising: NDArray[np.float64], p: float) -> float:
+def replicate_quantile(rising: NDArray[np.float64], p: float) -> float:
     """Return number p·(n + 1) of n rising values, in proportion between two of them."""
     place = min(max(p * (len(rising) + 1), 1.0), float(len(rising))) - 1
     # What should be a whole number may have come out a little less.
@@ -203,7 +203,7 @@ def _shifted(p: float, bias: float, a: float) -> float:
     return NORMAL.cdf(bias + z / left if left > 0 else z * inf)
 
 
-def acceleration(
+def sample_acceleration(
     population: Population, influence: Callable[[Sample], tuple[NDArray[Any], NDArray[Any]]]
 ) -> float:
     """Return how skewed the influence of single rows, or clusters, is: ΣL³ / (6·(ΣL²)^(3/2))."""

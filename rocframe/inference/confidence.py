@@ -30,15 +30,15 @@ Method = Literal[
 ]
 
 # Whose methods are for whole areas only.
-WHOLE = {
+WHOLE_AREA_METHODS = {
     "newcombe": "Newcombe",
     "hanley_mcneil": "Hanley and McNeil",
     "hanley_mcneil_exponential": "Hanley and McNeil",
 }
 
-MOST = 10**8  # resamples: their numbers take a gigabyte
+MAX_RESAMPLES = 10**8  # resamples: their numbers take a gigabyte
 
-HALVINGS = 60  # of [0, 1]: more than Float64 resolves
+BISECTION_STEPS = 60  # of [0, 1]: more than Float64 resolves
 
 
 class Interval(NamedTuple):
@@ -70,26 +70,26 @@ class Confidence:
     ) -> Confidence:
         """Check the options that every interval has."""
         check_choice("ci", ci, (*methods, None))
-        level = as_level(level)
-        return cls(ci=ci, level=level, n_boot=as_resamples("n_boot", n_boot), seed=Seed.of(seed))
+        level = parse_level(level)
+        return cls(ci=ci, level=level, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.of(seed))
 
 
-def as_level(level: float) -> float:
+def parse_level(level: float) -> float:
     """Read the share of intervals that cover."""
     wrong = "the share of intervals that cover is a number between 0 and 1"
     return share("level", level, wrong, "Give, say, level=0.95.")
 
 
-def as_resamples(argument: str, given: object) -> int:
+def parse_n_boot(argument: str, given: object) -> int:
     """Read how many resamples are drawn."""
     number = as_number(given)
-    if number is None or isinstance(given, bool) or not 2 <= number <= MOST or number % 1:
-        wrong = f"the number of resamples is a whole number from 2 to {MOST}"
+    if number is None or isinstance(given, bool) or not 2 <= number <= MAX_RESAMPLES or number % 1:
+        wrong = f"the number of resamples is a whole number from 2 to {MAX_RESAMPLES}"
         raise OptionValueError.of(argument, given, wrong, f"Give, say, {argument}=2000.")
     return int(number)
 
 
-def quantile(level: float) -> float:
+def normal_quantile(level: float) -> float:
     """Return how many standard errors the limits of this level lie from the estimate."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
@@ -110,7 +110,7 @@ def area_interval(
 
     `own` is the method's own variance, where that is not DeLong's.
     """
-    z = quantile(level)
+    z = normal_quantile(level)
     if ci == "newcombe":
         own = _newcombe_variance(area, n_pos, n_neg)
     some = variance if own is None else own
@@ -122,10 +122,12 @@ def area_interval(
     else:
         lower, upper = wald(area, se, z, largest)
     found = Interval(se, lower, upper, np.full(len(area), ci, object))
-    return with_ends(found, level, area, variance=variance, n_pos=n_pos, n_neg=n_neg, whole=whole)
+    return replace_degenerate_limits(
+        found, level, area, variance=variance, n_pos=n_pos, n_neg=n_neg, whole=whole
+    )
 
 
-def with_ends(
+def replace_degenerate_limits(
     found: Interval,
     level: float,
     area: NDArray[np.float64],
@@ -146,7 +148,7 @@ def with_ends(
     edge = whole & ~(variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
     if edge.any():
         at = np.round(area[edge])
-        lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], quantile(level))
+        lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], normal_quantile(level))
         method[edge] = "newcombe"
     return found
 
@@ -184,7 +186,7 @@ def newcombe(
     limits = []
     for end in (0.0, 1.0):
         near, far = area.copy(), np.full(len(area), end)
-        for _ in range(HALVINGS):
+        for _ in range(BISECTION_STEPS):
             middle = (near + far) / 2
             beyond = off(middle) > 0
             far = np.where(beyond, middle, far)
@@ -239,7 +241,7 @@ Limits = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 def wilson(part: NDArray[np.float64], whole: NDArray[Any], level: float) -> Limits:
     """Return the proportions that lie just z of their own standard errors from part / whole."""
-    z2 = quantile(level) ** 2
+    z2 = normal_quantile(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         share, shrunk = part / whole, z2 / whole
         middle = share + shrunk / 2

@@ -20,7 +20,7 @@ def check_alternative(alternative: str) -> None:
     check_choice("alternative", alternative, get_args(Alternative))
 
 
-def normal(
+def normal_p_value(
     statistic: NDArray[np.float64],
     alternative: Alternative,
     df: NDArray[np.float64] | None = None,
@@ -38,7 +38,7 @@ def normal(
     return below(-statistic if alternative == "greater" else statistic)
 
 
-def as_extreme(
+def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
     """Say of each drawn value, which is 0 on average, whether it lies as far out."""
@@ -57,7 +57,7 @@ def check_adjust(adjust: str | None) -> None:
     check_choice("adjust", adjust, (*get_args(Adjust), None))
 
 
-def adjusted(
+def adjust_p_values(
     p_values: NDArray[np.float64], families: NDArray[Any], adjust: Adjust | None
 ) -> NDArray[np.float64]:
     """Adjust p-values over the family of each; NaN is no test, and stays.

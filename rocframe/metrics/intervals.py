@@ -11,13 +11,13 @@ import numpy as np
 from rocframe.areas.variance import Clusters
 from rocframe.curves.at import as_point
 from rocframe.frames import build_table, like
-from rocframe.inference.bootstrap import BOOTSTRAPS, acceleration, spread_of
+from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
 from rocframe.inference.confidence import (
     Confidence,
     clopper_pearson,
     newcombe,
+    normal_quantile,
     notes,
-    quantile,
     wilson,
 )
 from rocframe.inputs.node import tabulated
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Both
+    from rocframe.areas.variance import Influences
     from rocframe.curves.at import Given
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
@@ -305,7 +305,7 @@ def _ends_of_areas(
         share = (found.estimate[i] - low) / (high - low)
         edge = np.isnan(found.lower[i]) & (np.abs(share - 0.5) > 0.5 - 1e-12)
         n_pos, n_neg = (of[edge] for of in units)
-        z = quantile(wanted.confidence.level)
+        z = normal_quantile(wanted.confidence.level)
         limits = newcombe(np.round(share[edge]), n_pos, n_neg, z)
         for held, limit in zip((found.lower, found.upper), limits, strict=True):
             held[i, edge] = low + (high - low) * limit
@@ -431,13 +431,15 @@ class Resampling:
             if not (given or self.enough[group]):
                 continue
             values, redrawn = replicates[metric.name]
-            spread = spread_of(
+            spread = bootstrap_interval(
                 values[:, place or 0],
                 float(found.estimate[i, group]),
                 str(confidence.ci),
                 confidence.level,
                 bounds=metric.bounds,
-                skewness=partial(acceleration, one.population, self._influence(metric, place)),
+                skewness=partial(
+                    sample_acceleration, one.population, self._influence(metric, place)
+                ),
             )
             found.se[i, group], found.lower[i, group], found.upper[i, group] = spread[:3]
             found.flat[i, group], found.lost[i, group] = spread.flat, spread.lost + redrawn
@@ -458,7 +460,7 @@ class Resampling:
             made |= {name: (values, redrawn) for name, values in rates.items()}
         return made
 
-    def _influence(self, metric: Metric, place: int | None) -> Callable[[Sample], Both]:
+    def _influence(self, metric: Metric, place: int | None) -> Callable[[Sample], Influences]:
         if metric.whole is not None:
             return metric.whole.influence
         assert self.where is not None

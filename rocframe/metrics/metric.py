@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
-from rocframe.metrics.statistics import WHOLE
+from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice
 from rocframe.rates import NAMES, RATES, as_expressions
 from rocframe.schemas import CURVE_COLUMNS, PARTIAL_AUC_NAMES, THRESHOLD
@@ -83,9 +83,9 @@ def _metric(asked: object, settings: Settings) -> Metric:
         if isinstance(asked, str) and asked in PARTIAL_AUC_NAMES:
             wrong, todo = "it is no metric here", "Say rf.auc(…, fpr=(0, 0.1)) instead."
             raise OptionValueError.of("metrics", asked, wrong, todo)
-        check_choice("metrics", asked, (*WHOLE, *NAMES))
-        if asked in WHOLE:
-            whole = WHOLE[str(asked)]
+        check_choice("metrics", asked, (*CURVE_STATISTICS, *NAMES))
+        if asked in CURVE_STATISTICS:
+            whole = CURVE_STATISTICS[str(asked)]
             if whole.asked.mixed and settings.prevalence is not None:
                 wrong = f"{asked!r} is known at the share of positives in the data only"
                 todo = "Leave one of the two out."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Both
+    from rocframe.areas.variance import Influences
     from rocframe.curves.at import Axis
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import Sample
@@ -239,7 +239,7 @@ def rates_at(
     }
 
 
-def influence_at(metric: Metric, where: Where, place: int, sample: Sample) -> Both:
+def influence_at(metric: Metric, where: Where, place: int, sample: Sample) -> Influences:
     """Return the influence on a metric at a given threshold, of which there are four kinds.
 
     One more positive is one more of those called positive, or of those that are not.

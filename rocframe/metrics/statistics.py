@@ -8,7 +8,7 @@ import numpy as np
 
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import AREA, auc_influence
+from rocframe.areas.variance import AUC_STATISTIC, auc_influence
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import Asked
 from rocframe.kinds import hyperbola
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Both
+    from rocframe.areas.variance import Influences
     from rocframe.kernel.resample import Sample
     from rocframe.kernel.scan import Block, Walked
 
@@ -28,7 +28,7 @@ def gini(walk: Walked) -> NDArray[np.float64]:
     return 2 * count_pairs(walk).areas[0] - 1
 
 
-def _gini_influence(sample: Sample) -> Both:
+def _gini_influence(sample: Sample) -> Influences:
     pos, neg = auc_influence(sample)
     return 2 * pos, 2 * neg
 
@@ -110,7 +110,7 @@ def _over_positives(walk: Walked, steps: Callable[..., NDArray[np.float64]]) -> 
     return shares
 
 
-def ks_influence(sample: Sample) -> Both:
+def ks_influence(sample: Sample) -> Influences:
     """Return the influence on TPR - FPR at the threshold where it is largest."""
     steps = _Steps.of(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
@@ -124,7 +124,7 @@ def ks_influence(sample: Sample) -> Both:
     return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
 
 
-def eer_influence(sample: Sample) -> Both:
+def eer_influence(sample: Sample) -> Influences:
     """Return the influence on FPR where the curve crosses FPR = 1 - TPR."""
     steps = _Steps.of(sample)
     x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
@@ -144,7 +144,7 @@ def eer_influence(sample: Sample) -> Both:
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
-def average_precision_influence(sample: Sample) -> Both:
+def average_precision_influence(sample: Sample) -> Influences:
     """Return the influence on the step sum: through a step's precision, and that of all below."""
     steps = _Steps.of(sample)
     called = steps.tp + steps.fp
@@ -156,7 +156,7 @@ def average_precision_influence(sample: Sample) -> Both:
     return (pos - area) / steps.pos, -np.append(fall, fall[:1]) / steps.pos
 
 
-def pr_auc_influence(sample: Sample) -> Both:
+def pr_auc_influence(sample: Sample) -> Influences:
     """Return the influence on the integral: within a step, and on where those below start."""
     steps = _Steps.of(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
@@ -181,8 +181,8 @@ def pr_auc_influence(sample: Sample) -> Both:
     return (pos - area) / steps.pos, negs / steps.pos
 
 
-WHOLE = {
-    "auc": AREA,
+CURVE_STATISTICS = {
+    "auc": AUC_STATISTIC,
     "gini": Statistic(
         asked=Asked(function=gini),
         influence=_gini_influence,

@@ -13,7 +13,12 @@ from rocframe.areas.variance import Clusters
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, like
 from rocframe.inference.confidence import notes
-from rocframe.inference.p_values import adjusted, check_adjust, check_alternative, normal
+from rocframe.inference.p_values import (
+    adjust_p_values,
+    check_adjust,
+    check_alternative,
+    normal_p_value,
+)
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scaled
@@ -271,7 +276,7 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
         units = clusters.sizes[:2]
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (area - question.null) / se
-    p = normal(statistic, question.alternative)
+    p = normal_p_value(statistic, question.alternative)
     test = np.full(len(p), question.method, object)
     if margins is not None and question.method == "permutation":
         which = np.flatnonzero(variance > 0)
@@ -316,5 +321,5 @@ def _notes(
 def with_adjusted(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
     """Adjust the p-values over all groups and models."""
     p = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    found = adjusted(p, np.zeros(len(p)), adjust)
+    found = adjust_p_values(p, np.zeros(len(p)), adjust)
     return table.with_columns(pl.Series("p_adjusted", found, nan_to_null=True))

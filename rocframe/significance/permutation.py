@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.errors import OptionValueError
-from rocframe.inference.p_values import as_extreme
+from rocframe.inference.p_values import is_as_extreme
 from rocframe.kernel.exact import sums
 from rocframe.kernel.scan import BLOCK
 from rocframe.kernel.threads import spread
@@ -97,7 +97,7 @@ class Permutation:
                 for some in np.split(alike, range(size, len(alike), size)):
                     margins = self.margins.of_rows(self.groups[some], rows)
                     sums = margins[:, places].sum(axis=2) * self.sign[some, None]
-                    far = as_extreme(sums, self.observed[some, None], self.alternative)
+                    far = is_as_extreme(sums, self.observed[some, None], self.alternative)
                     hits[some] += np.count_nonzero(far, axis=1)
         return hits[which]
 
@@ -119,7 +119,7 @@ class Permutation:
             dealing, rng = dealings[i], seed.stream(keys[self.groups[i]], batch)
             times = min(dealing.times, n_perm - start)
             sums = dealing.sums(rng, *self.margins.of_group(self.groups[i]), times)
-            far = as_extreme(sums * self.sign[i], self.observed[i], self.alternative)
+            far = is_as_extreme(sums * self.sign[i], self.observed[i], self.alternative)
             return int(np.count_nonzero(far))
 
         hits = np.zeros(len(self.rows), np.int64)

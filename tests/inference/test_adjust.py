@@ -7,22 +7,22 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from rocframe.errors import UnknownOptionError
-from rocframe.inference.p_values import adjusted, check_adjust
+from rocframe.inference.p_values import adjust_p_values, check_adjust
 
 
 def test_holm_multiplies_by_the_tests_that_are_left_and_never_falls():
-    found = adjusted(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "holm")
+    found = adjust_p_values(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "holm")
     np.testing.assert_allclose(found, [0.04, 0.09, 0.09, 0.5], rtol=1e-15)
 
 
 def test_benjamini_hochberg_divides_by_the_rank():
-    found = adjusted(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "bh")
+    found = adjust_p_values(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "bh")
     np.testing.assert_allclose(found, [0.04, 0.16 / 3, 0.16 / 3, 0.5], rtol=1e-15)
 
 
 def test_without_a_method_p_values_stay():
     p = np.array([0.2, np.nan])
-    np.testing.assert_array_equal(adjusted(p, np.zeros(2), None), p)
+    np.testing.assert_array_equal(adjust_p_values(p, np.zeros(2), None), p)
 
 
 def one_by_one(p: list[float]) -> list[float]:
@@ -44,7 +44,7 @@ def test_families_are_adjusted_apart_and_undefined_tests_do_not_count(method, or
         p, family = rng.random(size) ** 2, rng.integers(0, 5, size)
         p[rng.random(size) < 0.1] = np.nan
         p[rng.random(size) < 0.2] = 0.25
-        found = adjusted(p, family, method)
+        found = adjust_p_values(p, family, method)
         assert (np.isnan(found) == np.isnan(p)).all()
         for one in np.unique(family[~np.isnan(p)]):
             own = (family == one) & ~np.isnan(p)

@@ -16,8 +16,15 @@ from scipy.stats import bootstrap
 
 import rocframe as rf
 from rocframe.areas.partial import Part
-from rocframe.areas.variance import AREA, area_over
-from rocframe.inference.bootstrap import One, acceleration, limits_of, quantile, same, spread_of
+from rocframe.areas.variance import AUC_STATISTIC, partial_auc_statistic
+from rocframe.inference.bootstrap import (
+    BootstrapInterval,
+    bootstrap_interval,
+    bootstrap_limits,
+    nearly_equal,
+    replicate_quantile,
+    sample_acceleration,
+)
 from rocframe.kernel import threads
 from rocframe.kernel.resample import Population
 from tests import oracles
@@ -45,23 +52,23 @@ def measured(table: pl.DataFrame, ci: str = "bootstrap", **more: object) -> pl.D
 
 def test_a_quantile_is_number_p_times_n_plus_one():
     rising = np.arange(1.0, 20.0)
-    assert [quantile(rising, p) for p in (0.05, 0.5, 0.95)] == [1, 10, 19]
-    assert quantile(rising, 0.125) == 2.5
-    assert [quantile(rising, p) for p in (0.0, 0.01, 0.99, 1.0)] == [1, 1, 19, 19]
+    assert [replicate_quantile(rising, p) for p in (0.05, 0.5, 0.95)] == [1, 10, 19]
+    assert replicate_quantile(rising, 0.125) == 2.5
+    assert [replicate_quantile(rising, p) for p in (0.0, 0.01, 0.99, 1.0)] == [1, 1, 19, 19]
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=30), st.floats(0, 1, exclude_max=True))
 def test_quantiles_are_those_that_numpy_calls_weibull(values, p):
     rising = np.sort(values)
     expected = np.quantile(rising, p, method="weibull")
-    assert quantile(rising, p) == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    assert replicate_quantile(rising, p) == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
 def test_an_infinite_replicate_is_a_limit_and_never_nan():
     rising = np.array([1.0, 2.0, 3.0, math.inf, math.inf])
-    assert quantile(rising, 0.5) == 3
-    assert quantile(rising, 0.55) == math.inf
-    assert quantile(rising, 0.75) == math.inf
+    assert replicate_quantile(rising, 0.5) == 3
+    assert replicate_quantile(rising, 0.55) == math.inf
+    assert replicate_quantile(rising, 0.75) == math.inf
 
 
 # Limits
@@ -71,10 +78,10 @@ RISING = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.6, 0.7, 0.9])
 
 
 def test_percentile_and_basic_limits_by_hand():
-    assert limits_of("bootstrap", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
-    assert limits_of("bootstrap_basic", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
-    assert limits_of("bootstrap", 0.6, 0.4, RISING) == pytest.approx((0.2, 0.7))
-    assert limits_of("bootstrap_basic", 0.6, 0.4, RISING) == pytest.approx((0.1, 0.6))
+    assert bootstrap_limits("bootstrap", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
+    assert bootstrap_limits("bootstrap_basic", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
+    assert bootstrap_limits("bootstrap", 0.6, 0.4, RISING) == pytest.approx((0.2, 0.7))
+    assert bootstrap_limits("bootstrap_basic", 0.6, 0.4, RISING) == pytest.approx((0.1, 0.6))
 
 
 def test_limits_corrected_for_bias_count_ties_one_half():
@@ -86,30 +93,36 @@ def test_limits_corrected_for_bias_count_ties_one_half():
         place = normal.cdf(z0 + (z0 + z) / (1 - a * (z0 + z))) * 10 - 1
         low = int(place)
         expected.append(RISING[low] + (place - low) * (RISING[low + 1] - RISING[low]))
-    assert limits_of("bootstrap_bca", 0.6, 0.5, RISING, a) == pytest.approx(expected, rel=1e-12)
+    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING, a) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_without_bias_and_skewness_the_corrected_limits_are_the_percentiles():
     rising = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert limits_of("bootstrap_bca", 0.5, 3.0, rising) == pytest.approx(
-        limits_of("bootstrap", 0.5, 3.0, rising)
+    assert bootstrap_limits("bootstrap_bca", 0.5, 3.0, rising) == pytest.approx(
+        bootstrap_limits("bootstrap", 0.5, 3.0, rising)
     )
 
 
 def test_replicates_all_on_one_side_of_the_estimate_have_no_corrected_limits():
-    assert all(map(math.isnan, limits_of("bootstrap_bca", 0.9, 2.0, RISING)))
-    assert limits_of("bootstrap", 0.8, 2.0, RISING) == pytest.approx((0.1, 0.9))
+    assert all(map(math.isnan, bootstrap_limits("bootstrap_bca", 0.9, 2.0, RISING)))
+    assert bootstrap_limits("bootstrap", 0.8, 2.0, RISING) == pytest.approx((0.1, 0.9))
 
 
 def test_rounding_makes_no_tie_a_difference():
-    low, high = limits_of("bootstrap_bca", 0.6, 0.5, RISING)
-    assert limits_of("bootstrap_bca", 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx(
+    low, high = bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING)
+    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx(
         (low, high)
     )
 
 
-def spread(values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)) -> One:
-    return spread_of(values, values[0], "bootstrap", 0.9, bounds=bounds, skewness=lambda: 0.0)
+def spread(
+    values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> BootstrapInterval:
+    return bootstrap_interval(
+        values, values[0], "bootstrap", 0.9, bounds=bounds, skewness=lambda: 0.0
+    )
 
 
 def test_whether_replicates_agree_is_seen_on_their_own_scale():
@@ -121,13 +134,13 @@ def test_whether_replicates_agree_is_seen_on_their_own_scale():
     assert spread(np.zeros(5)).flat
     # Differences of shares are near 0 by rounding where the shares agree.
     assert spread(1e-16 * RISING, (-1, 1)).flat
-    assert same(1e-16, -1e-16)
-    assert not same(1e-16, -1e-16, scale=1e-16)
+    assert nearly_equal(1e-16, -1e-16)
+    assert not nearly_equal(1e-16, -1e-16, scale=1e-16)
 
 
 def test_the_farthest_limits_are_the_last_replicates():
     # Here 1 - a·(z0 + z) is below 0: the limit goes as far as it can.
-    assert limits_of("bootstrap_bca", 0.6, 0.5, RISING, 5.0)[1] == 0.9
+    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING, 5.0)[1] == 0.9
 
 
 # Skewness
@@ -152,7 +165,7 @@ def jackknifed(table: pl.DataFrame) -> float:
 
 def test_the_skewness_of_an_area_is_that_of_leaving_rows_out():
     table = normal_table(14)
-    found = acceleration(Population.of(walk_of(table), 0), AREA.influence)
+    found = sample_acceleration(Population.of(walk_of(table), 0), AUC_STATISTIC.influence)
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
 
 
@@ -161,7 +174,9 @@ def test_counts_and_unscored_rows_are_rows_for_skewness_too():
     table = table.with_columns(score=pl.when(pl.col("score") > 1).then(None).otherwise("score"))
     long = repeated(table, "count")
     found = [
-        acceleration(Population.of(walk_of(one, missing="worst", **roles), 0), AREA.influence)
+        sample_acceleration(
+            Population.of(walk_of(one, missing="worst", **roles), 0), AUC_STATISTIC.influence
+        )
         for one, roles in ((table, {"count": "count"}), (long, {}))
     ]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
@@ -170,7 +185,9 @@ def test_counts_and_unscored_rows_are_rows_for_skewness_too():
 
 def test_a_row_that_weighs_more_has_more_influence():
     table = normal_table(12).with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
-    found = acceleration(Population.of(walk_of(table, weight="weight"), 0), AREA.influence)
+    found = sample_acceleration(
+        Population.of(walk_of(table, weight="weight"), 0), AUC_STATISTIC.influence
+    )
     rows = oracles.cases(table)
     pos, neg = oracles.sides(rows)
     area = oracles.areas(rows).auc
@@ -189,23 +206,25 @@ def test_clusters_have_the_influence_of_their_rows_together():
     # Alone in its cluster a row is a row.
     alone = table.with_columns(user=pl.int_range(pl.len()))
     cases = cases_of(alone, cluster="user")
-    found = acceleration(
-        Population.of(walk_of(alone, cluster="user"), 0, cases.cluster), AREA.influence
+    found = sample_acceleration(
+        Population.of(walk_of(alone, cluster="user"), 0, cases.cluster), AUC_STATISTIC.influence
     )
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
     # Each row twice, in one cluster: the same influences, twice as large.
     twice = pl.concat([alone, alone])
     cases = cases_of(twice, cluster="user")
     pairs = Population.of(walk_of(twice, cluster="user"), 0, cases.cluster)
-    assert acceleration(pairs, AREA.influence) == pytest.approx(found, rel=1e-12)
+    assert sample_acceleration(pairs, AUC_STATISTIC.influence) == pytest.approx(found, rel=1e-12)
 
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
 def test_over_its_whole_range_a_part_has_the_skewness_of_the_area(rate):
     part = Part(rate=rate, a=0.0, b=1.0, mcclish=False)
     population = Population.of(walk_of(normal_table(30)), 0)
-    whole = acceleration(population, AREA.influence)
-    assert acceleration(population, area_over(part).influence) == pytest.approx(whole, rel=1e-9)
+    whole = sample_acceleration(population, AUC_STATISTIC.influence)
+    assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(
+        whole, rel=1e-9
+    )
 
 
 # Tables

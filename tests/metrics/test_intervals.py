@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap
 
 import rocframe as rf
-from rocframe.inference.bootstrap import acceleration
+from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import Population
 from rocframe.metrics.metric import SHARES, as_metrics
@@ -315,7 +315,7 @@ def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     where = Where.of(walk, "threshold", [0.5], 1.0)
     (asked,) = as_metrics(metric, Settings())
     population = Population.of(walk, 0)
-    found = acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
+    found = sample_acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
     points = where.at(walk)
     part, whole = (
         sum(float(getattr(points, name)[0, 0]) for name in names)

@@ -13,18 +13,20 @@ from polars.testing import assert_series_equal
 
 import rocframe as rf
 from rocframe.kernel.resample import Batch, Population
-from rocframe.metrics.statistics import WHOLE
+from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
 from tests.kernel.walks import walk_of
 from tests.strategies import ANY_WEIGHTS, COUNTS, tables
 
-every_metric = pytest.mark.parametrize("name", WHOLE)
+every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
 
 
 def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
     """A column for each metric, a row for each group."""
-    made = rf.intervals(table, "label", "score", metrics=list(WHOLE), by="group", ci=None, **more)
-    columns = [made.filter(metric=name)["estimate"].alias(name) for name in WHOLE]
+    made = rf.intervals(
+        table, "label", "score", metrics=list(CURVE_STATISTICS), by="group", ci=None, **more
+    )
+    columns = [made.filter(metric=name)["estimate"].alias(name) for name in CURVE_STATISTICS]
     return made.filter(metric="auc").select("group", *columns)
 
 
@@ -106,7 +108,7 @@ TABLE = pl.DataFrame(
 @every_metric
 @pytest.mark.parametrize("missing", ["drop", "worst"])
 def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
-    statistic = WHOLE[name]
+    statistic = CURVE_STATISTICS[name]
     table = TABLE.with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
 
     def value(weights: pl.Series) -> float:
@@ -131,7 +133,7 @@ def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
 def test_all_influence_adds_up_to_nothing(name):
     walk = walk_of(TABLE, missing="worst")
     population = Population.of(walk, 0)
-    shares = WHOLE[name].influence(Batch.data(population).walk(corners=False))
+    shares = CURVE_STATISTICS[name].influence(Batch.data(population).walk(corners=False))
     total = 0.0
     for side, share in zip((population.pos, population.neg), shares, strict=True):
         steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")
