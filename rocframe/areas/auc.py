@@ -209,8 +209,7 @@ def auc(
             raise OptionValueError.of(
                 "ci",
                 ci,
-                f"{WHOLE_AREA_METHODS[ci]}'s variance is of rows that all weigh the same and stand for "
-                "themselves",
+                f"{WHOLE_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",
                 f'Say ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
             )
     roles = Roles(
@@ -313,16 +312,16 @@ def _resampled(
     whole: bool,
 ) -> Found:
     """Return the bootstrap's interval of each group's area."""
-    (spread,) = bootstrap_intervals(
+    spread = bootstrap_intervals(
         walk,
-        [statistic],
-        [area],
+        statistic,
+        area,
         draws,
         ci=str(confidence.ci),
         level=confidence.level,
         groups=(units[0] > 1) & (units[1] > 1),
     )
-    variance = np.where(spread.flat, 0.0, spread.se**2)
+    variance = np.where(spread.constant, 0.0, spread.se**2)
     interval = replace_degenerate_limits(
         Interval(*spread[:3], np.full(len(area), confidence.ci, object)),
         confidence.level,
@@ -332,7 +331,7 @@ def _resampled(
         n_neg=units[1],
         whole=whole,
     )
-    return Found(interval, variance, spread.lost)
+    return Found(interval, variance, spread.n_redrawn)
 
 
 def _variance(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.pairs import Pairs
     from rocframe.areas.partial import Part
+    from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.resample import Sample
     from rocframe.kernel.scan import Block, Walk
 
@@ -179,9 +180,6 @@ def _variance(
         spread = area * (1 - area) + (pos - 1) * (q1 - square) + (neg - 1) * (q2 - square)
         variance: NDArray[np.float64] = spread / (pos * neg)
     return variance
-
-
-Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 def auc_influence(sample: Sample) -> Influences:

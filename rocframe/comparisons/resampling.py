@@ -12,7 +12,7 @@ from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.delong import answered
 from rocframe.comparisons.model_areas import kinds, walks
 from rocframe.comparisons.model_pairs import Comparison, pair_notes
-from rocframe.inference.bootstrap import nearly_equal
+from rocframe.inference.bootstrap import bootstrap_interval, replicates
 from rocframe.inference.p_values import is_as_extreme
 from rocframe.kernel.resample import Batch as Replicates
 from rocframe.kernel.resample import Population, Urn, whole_clusters
@@ -83,11 +83,12 @@ def _compared(
         n_pos[group], n_neg[group] = own.units
         if min(own.units) < 2:  # one row would be drawn over and over
             continue
-        replicates, redrawn[group] = _drawn(own, measure, draws)
-        apart = replicates[a] - replicates[b]
-        known = apart[~np.isnan(apart)]
-        redrawn[group] += len(apart) - len(known)
-        variance[group] = _variance(known)
+        compared, redrawn[group] = _replicates(own, measure, draws)
+        apart = bootstrap_interval(
+            compared[:, a] - compared[:, b], 0.0, None, question.level, bounds=(-1.0, 1.0)
+        )
+        variance[group] = 0.0 if apart.constant else apart.se**2
+        redrawn[group] += apart.n_undefined
     return Comparison(
         a=pair[0],
         b=pair[1],
@@ -146,22 +147,25 @@ def _groups(instances: Instances, batch: Batch, every: list[Walk]) -> Iterator[_
         )
 
 
-def _drawn(own: _Group, measure: Measure, draws: Draws) -> tuple[NDArray[np.float64], int]:
-    """Return what is compared, of each model in each replicate; and how many were drawn again."""
-    size = max(1, BLOCK // len(own.rows))
+def _replicates(own: _Group, measure: Measure, draws: Draws) -> tuple[NDArray[np.float64], int]:
+    """Return the compared values, a row per replicate and a column per model; and the redraws."""
 
-    def one(batch: int) -> tuple[NDArray[np.float64], int]:
-        stream = draws.seed.stream(draws.keys[own.name], batch)
-        times, redrawn = _times(own, stream, min(size, draws.n_boot - batch * size))
-        found = []
+    def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
+        times, redrawn = _times(own, stream, size)
+        values = []
         for population, codec in zip(own.populations, own.codecs, strict=True):
             pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
             sample = Replicates(population=population, pos=pos, neg=neg).walk(corners=True)
-            found.append(value_of(sample, measure, codec))
-        return np.array(found), redrawn
+            values.append(value_of(sample, measure, codec))
+        return np.stack(values, axis=1), redrawn
 
-    parts = spread(one, range(-(-draws.n_boot // size)))
-    return np.concatenate([part for part, _ in parts], axis=1), sum(lost for _, lost in parts)
+    return replicates(
+        draw,
+        n_boot=draws.n_boot,
+        batch_size=max(1, BLOCK // len(own.rows)),
+        seed=draws.seed,
+        key=draws.keys[own.name],
+    )
 
 
 def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
@@ -188,15 +192,6 @@ def value_of(sample: Walked, measure: Measure, codec: Codec) -> NDArray[np.float
     with np.errstate(divide="ignore", invalid="ignore"):
         rate: NDArray[np.float64] = part / (part + rest)
     return np.where(point.none[:, 0], np.nan, rate)
-
-
-def _variance(values: NDArray[np.float64]) -> float:
-    """Return the variance of replicates, 0 where they differ by rounding at most."""
-    if len(values) < 2:
-        return np.nan
-    if nearly_equal(values.min(), values.max()):
-        return 0.0
-    return float(values.var(ddof=1))
 
 
 ROUNDING = 1e-9  # of sums of differences of curves, relative to the sum

@@ -1,8 +1,8 @@
-"""Replicates of a statistic → its standard error and limits.
+"""Bootstrap replicates of a statistic, their standard error and confidence limits.
 
-Limits are quantiles of the replicates: of `n_boot` replicates the quantile p is number
-p·(n_boot + 1) in rising order, in proportion between two neighbours, and the first or the last
-where the number lies beyond them.
+Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The quantile p
+of n replicates is number p·(n + 1) in rising order, interpolated linearly between neighbours, and
+the first or the last replicate beyond them.
 
 References
 ----------
@@ -23,130 +23,154 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.kernel.resample import Batch, resampled
+from rocframe.kernel.threads import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.resample import Asked, Draws, Population, Sample, Side
+    from rocframe.kernel.resample import Asked, Draws, Population, Sample, Seed, Side
     from rocframe.kernel.scan import Walk
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 
-ROUNDING_ERROR = 1e-12  # what two ways of adding up the same numbers may differ by
+ROUNDING_ERROR = 1e-12  # relative difference of equal sums that were added in different orders
 
 NORMAL = NormalDist()
+
+Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statistic:
-    """What is bootstrapped: how to work it out, and the range it lies in.
+    """A statistic that can be bootstrapped, and the range of its values.
 
-    `influence` says how much a unit of mass more changes the statistic of the data: for positives
-    and for negatives, at each step, and last for the unscored.
+    `influence` returns the empirical influence values: the derivative of the statistic with respect
+    to the mass of positives and of negatives at each step, and last to that of unscored rows.
     """
 
     asked: Asked
-    influence: Callable[[Sample], tuple[NDArray[Any], NDArray[Any]]]
+    influence: Callable[[Sample], Influences]
     bounds: tuple[float, float] = (0.0, 1.0)
 
 
-class BootstrapIntervals(NamedTuple):
-    """Standard error and limits of each group; NaN where there are none.
+class BootstrapInterval(NamedTuple):
+    """Standard error and limits of one statistic; NaN where undefined.
 
-    `flat` says where all replicates are the same, `lost` how many replicates were drawn again, or
-    left out because the statistic was undefined.
+    `constant` says whether all replicates are equal, `n_undefined` how many are NaN.
+    """
+
+    se: float
+    lower: float
+    upper: float
+    constant: bool
+    n_undefined: int
+
+
+class BootstrapIntervals(NamedTuple):
+    """Standard error and limits of each group; NaN where undefined.
+
+    `constant` says whether all replicates of a group are equal, `n_redrawn` how many resamples were
+    drawn again, or left out because the statistic was undefined.
     """
 
     se: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    flat: NDArray[np.bool_]
-    lost: NDArray[np.int64]
+    constant: NDArray[np.bool_]
+    n_redrawn: NDArray[np.int64]
 
 
 def bootstrap_intervals(
     walk: Walk,
-    statistics: Sequence[Statistic],
-    estimates: Sequence[NDArray[np.float64]],
+    statistic: Statistic,
+    estimates: NDArray[np.float64],
     draws: Draws,
     *,
     ci: str,
     level: float,
-    groups: NDArray[np.bool_] | None = None,
-) -> list[BootstrapIntervals]:
-    """Return the spread of each statistic; `groups` says of each group whether it is wanted."""
-    size = len(walk.totals.pos)
-    made = [
-        BootstrapIntervals(
-            se=np.full(size, nan),
-            lower=np.full(size, nan),
-            upper=np.full(size, nan),
-            flat=np.zeros(size, bool),
-            lost=np.zeros(size, np.int64),
+    groups: NDArray[np.bool_],
+) -> BootstrapIntervals:
+    """Return the interval of a statistic in each group that the mask `groups` selects."""
+    size = len(estimates)
+    se, lower, upper = (np.full(size, nan) for _ in range(3))
+    constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
+    for result in resampled(walk, [statistic.asked], draws, groups):
+        group = result.population.group
+        interval = bootstrap_interval(
+            result.values[0],
+            float(estimates[group]),
+            ci,
+            level,
+            bounds=statistic.bounds,
+            acceleration=partial(sample_acceleration, result.population, statistic.influence),
         )
-        for _ in statistics
-    ]
-    for one in resampled(walk, [statistic.asked for statistic in statistics], draws, groups):
-        group = one.population.group
-        for i, statistic in enumerate(statistics):
-            one_spread = bootstrap_interval(
-                one.values[i],
-                float(estimates[i][group]),
-                ci,
-                level,
-                bounds=statistic.bounds,
-                skewness=partial(sample_acceleration, one.population, statistic.influence),
-            )
-            for held, found in zip(made[i], one_spread, strict=True):
-                held[group] = found
-            made[i].lost[group] += one.redrawn[i]
-    return made
+        se[group], lower[group], upper[group], constant[group], n_undefined = interval
+        n_redrawn[group] = n_undefined + result.redrawn[0]
+    return BootstrapIntervals(se, lower, upper, constant, n_redrawn)
 
 
-class BootstrapInterval(NamedTuple):
-    """The same of one group."""
+def replicates(
+    draw: Callable[[np.random.Generator, int], tuple[NDArray[Any], int]],
+    *,
+    n_boot: int,
+    batch_size: int,
+    seed: Seed,
+    key: tuple[int, ...],
+) -> tuple[NDArray[Any], int]:
+    """Return all replicates, a row per replicate, and how many resamples were drawn again.
 
-    se: float
-    lower: float
-    upper: float
-    flat: bool
-    lost: int
+    `draw` returns both for a batch of a given size. Batches run in parallel, each with its own
+    random stream, so results do not depend on the number of threads.
+    """
+
+    def batch(number: int) -> tuple[NDArray[Any], int]:
+        size = min(batch_size, n_boot - number * batch_size)
+        return draw(seed.stream(key, number), size)
+
+    parts = spread(batch, range(-(-n_boot // batch_size)))
+    return np.concatenate([values for values, _ in parts]), sum(redrawn for _, redrawn in parts)
 
 
 def bootstrap_interval(
     replicates: NDArray[np.float64],
     estimate: float,
-    ci: str,
+    ci: str | None,
     level: float,
     *,
     bounds: tuple[float, float],
-    skewness: Callable[[], float],
+    acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return standard error and limits from one statistic's replicates; NaN is left out."""
+    """Return standard error and limits from the replicates that are not NaN.
+
+    `ci=None` returns the standard error only. `acceleration` is called for BCa limits.
+    """
     values = np.sort(replicates[~np.isnan(replicates)])
-    lost = len(replicates) - len(values)
+    n_undefined = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
-        return BootstrapInterval(nan, nan, nan, False, lost)
+        return BootstrapInterval(nan, nan, nan, False, n_undefined)
     scale = _scale(values, bounds)
     if nearly_equal(values[0], values[-1], scale=scale):
-        return BootstrapInterval(nan, nan, nan, True, lost)
-    finite = isfinite(values[0]) and isfinite(values[-1])
+        return BootstrapInterval(nan, nan, nan, True, n_undefined)
     se = nan
-    if finite:  # a power of 2 changes no digit, and keeps squares within range
+    if isfinite(values[0]) and isfinite(values[-1]):
+        # Dividing by a power of 2 is exact and keeps the squares within the range of Float64.
         power = frexp(max(abs(values[0]), abs(values[-1])))[1]
         se = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
-    a = skewness() if ci == "bootstrap_bca" else 0.0
-    lower, upper = np.clip(bootstrap_limits(ci, level, estimate, values, a, scale=scale), *bounds)
-    return BootstrapInterval(se, float(lower), float(upper), False, lost)
+    if ci is None:
+        return BootstrapInterval(se, nan, nan, False, n_undefined)
+    a = acceleration() if ci == "bootstrap_bca" else 0.0
+    limits = bootstrap_limits(ci, level, estimate, values, a, scale=scale)
+    lower, upper = np.clip(limits, *bounds)
+    return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
 
 
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
-    """Return the size of the numbers that replicates come from.
+    """Return the magnitude that rounding errors of replicates are relative to.
 
-    It is their own, but for differences of shares, which rounding may leave at nearly 0.
+    For a difference of two rates it is 1, as the difference itself may be nearly 0.
     """
     if -inf < bounds[0] < 0:
         return 1.0
@@ -154,7 +178,7 @@ def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
 
 
 def nearly_equal(a: Any, b: Any, *, scale: float = 1.0) -> Any:
-    """Say whether two numbers that come from numbers of some size differ by rounding at most."""
+    """Return whether numbers of magnitude `scale` are equal up to rounding."""
     with np.errstate(invalid="ignore"):
         near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
     return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
@@ -169,64 +193,80 @@ def bootstrap_limits(
     *,
     scale: float = 1.0,
 ) -> tuple[float, float]:
-    """Return the limits that rising replicates give; NaN where there are none."""
-    low, high = (1 - level) / 2, (1 + level) / 2
+    """Return the limits from sorted replicates.
+
+    BCa limits are NaN if all replicates lie on one side of the estimate; `a` is the acceleration.
+    """
+    p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if ci == "bootstrap_bca":
         tied = nearly_equal(values, estimate, scale=scale)
         ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
         share = (below + ties / 2) / len(values)
         if not 0 < share < 1:
             return nan, nan
-        low, high = (_shifted(p, NORMAL.inv_cdf(share), a) for p in (low, high))
-    ends = replicate_quantile(values, low), replicate_quantile(values, high)
+        bias = NORMAL.inv_cdf(share)
+        p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
+    lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
     if ci == "bootstrap_basic":
-        return 2 * estimate - ends[1], 2 * estimate - ends[0]
-    return ends
+        return 2 * estimate - upper, 2 * estimate - lower
+    return lower, upper
 
 
-def replicate_quantile(rising: NDArray[np.float64], p: float) -> float:
-    """Return number p·(n + 1) of n rising values, in proportion between two of them."""
-    place = min(max(p * (len(rising) + 1), 1.0), float(len(rising))) - 1
-    # What should be a whole number may have come out a little less.
-    near = round(place)
-    first, more = (near, 0.0) if abs(place - near) < 1e-9 else divmod(place, 1.0)
-    value = float(rising[int(first)])
-    if more:
-        value += more * (float(rising[int(first) + 1]) - value) if isfinite(value) else 0.0
+def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
+    """Return number p·(n + 1) of n sorted values, interpolated linearly."""
+    position = min(max(p * (len(values) + 1), 1.0), float(len(values))) - 1
+    # Rounding may leave an integer position slightly too small.
+    nearest = round(position)
+    at_value = abs(position - nearest) < 1e-9
+    index, fraction = (nearest, 0.0) if at_value else divmod(position, 1.0)
+    value = float(values[int(index)])
+    if fraction and isfinite(value):
+        value += fraction * (float(values[int(index) + 1]) - value)
     return value
 
 
-def _shifted(p: float, bias: float, a: float) -> float:
-    """Return the share of replicates that lies below the corrected and accelerated limit."""
+def _bca_probability(p: float, bias: float, a: float) -> float:
+    """Return the BCa-adjusted probability of a limit."""
     z = bias + NORMAL.inv_cdf(p)
-    left = 1 - a * z
-    return NORMAL.cdf(bias + z / left if left > 0 else z * inf)
+    denominator = 1 - a * z
+    return NORMAL.cdf(bias + z / denominator if denominator > 0 else z * inf)
 
 
-def sample_acceleration(
-    population: Population, influence: Callable[[Sample], tuple[NDArray[Any], NDArray[Any]]]
+def acceleration(
+    influence: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    cluster: NDArray[Any] | None = None,
 ) -> float:
-    """Return how skewed the influence of single rows, or clusters, is: ΣL³ / (6·(ΣL²)^(3/2))."""
-    shares = influence(Batch.data(population).walk(corners=False))
-    sides = (population.pos, population.neg)
-    values = [_rows(side, share) for side, share in zip(sides, shares, strict=True)]
-    rows = [side.rows for side in sides]
-    if population.clusters is not None:
-        together = np.zeros(population.clusters)
-        for side, value in zip(sides, values, strict=True):
-            assert side.cluster is not None
-            together += np.bincount(side.cluster, side.rows * value, population.clusters)
-        values, rows = [together], [np.ones(population.clusters, np.int64)]
-    every, times = np.concatenate(values), np.concatenate(rows)
-    largest = abs(every).max()
+    """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
+
+    Each influence value L belongs to `rows` identical rows. `cluster` numbers the clusters from 0.
+    """
+    if cluster is not None:
+        influence = np.bincount(cluster, rows * influence).astype(np.float64)
+        rows = np.ones(len(influence), np.int64)
+    largest = abs(influence).max()
     if not largest > 0:
         return 0.0
-    every = every / largest
-    return float((times * every**3).sum() / (6 * (times * every**2).sum() ** 1.5))
+    shares = influence / largest
+    return float((rows * shares**3).sum() / (6 * (rows * shares**2).sum() ** 1.5))
 
 
-def _rows(side: Side, share: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what a row of each kind adds: the share of a unit of mass, times the row's."""
+def sample_acceleration(population: Population, influence: Callable[[Sample], Influences]) -> float:
+    """Return the acceleration of a statistic of one group."""
+    sides = (population.pos, population.neg)
+    influences = influence(Batch.data(population).walk(corners=False))
+    clusters = [side.cluster for side in sides if side.cluster is not None]
+    return acceleration(
+        np.concatenate(
+            [_row_influence(side, values) for side, values in zip(sides, influences, strict=True)]
+        ),
+        np.concatenate([side.rows for side in sides]),
+        np.concatenate(clusters) if clusters else None,
+    )
+
+
+def _row_influence(side: Side, influence: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the influence of a row of each kind: that of a unit of mass, times its weight."""
     steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")
-    values: NDArray[np.float64] = share[steps]
+    values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

@@ -216,26 +216,36 @@ def whole_clusters(
     how many replicates were drawn again.
     """
     urn = Urn.of(np.ones(clusters, np.int64))
-    times = np.zeros((size, clusters), np.int64)
-    wanted, redrawn = np.arange(size), 0
-    while len(wanted):
-        times[wanted] = urn.draw(stream, np.full(len(wanted), clusters))
-        both = [times[wanted][:, own].any(axis=1) for own in sides]
-        wanted = wanted[~np.logical_and.reduce(both)]
-        redrawn += len(wanted)
-    return times, redrawn
+    return draw_valid(
+        lambda size: urn.draw(stream, np.full(size, clusters)),
+        lambda times: np.logical_and.reduce([times[:, own].any(axis=1) for own in sides]),
+        size,
+    )
 
 
 def _sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Return how many of `n` rows drawn are positive, neither none nor all, and what it took."""
-    drawn = np.zeros(size, np.int64)
-    wanted, redrawn = np.arange(size), 0
-    while len(wanted):
-        drawn[wanted] = stream.binomial(n, n_pos / n, len(wanted))
-        wanted = wanted[(drawn[wanted] == 0) | (drawn[wanted] == n)]
-        redrawn += len(wanted)
+    """Return how many of `n` drawn rows are positive in each replicate, neither 0 nor n."""
+    return draw_valid(
+        lambda size: stream.binomial(n, n_pos / n, size),
+        lambda drawn: (drawn > 0) & (drawn < n),
+        size,
+    )
+
+
+def draw_valid(
+    draw: Callable[[int], NDArray[np.int64]],
+    valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+    size: int,
+) -> tuple[NDArray[np.int64], int]:
+    """Draw replicates, each again until it is valid; and count how many were drawn again."""
+    drawn = draw(size)
+    invalid, redrawn = np.flatnonzero(~valid(drawn)), 0
+    while len(invalid):
+        redrawn += len(invalid)
+        drawn[invalid] = draw(len(invalid))
+        invalid = invalid[~valid(drawn[invalid])]
     return drawn, redrawn
 
 

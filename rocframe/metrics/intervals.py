@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Influences
     from rocframe.curves.at import Given
     from rocframe.frames import FrameT
+    from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import Resampled, Sample
@@ -437,12 +437,15 @@ class Resampling:
                 str(confidence.ci),
                 confidence.level,
                 bounds=metric.bounds,
-                skewness=partial(
+                acceleration=partial(
                     sample_acceleration, one.population, self._influence(metric, place)
                 ),
             )
             found.se[i, group], found.lower[i, group], found.upper[i, group] = spread[:3]
-            found.flat[i, group], found.lost[i, group] = spread.flat, spread.lost + redrawn
+            found.flat[i, group], found.lost[i, group] = (
+                spread.constant,
+                spread.n_undefined + redrawn,
+            )
             if not np.isnan(spread.lower):
                 found.method[i, group] = confidence.ci
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Influences
     from rocframe.curves.at import Axis
+    from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import Sample
     from rocframe.kernel.scan import Block, Walk, Walked

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import Influences
+    from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.resample import Sample
     from rocframe.kernel.scan import Block, Walked
 

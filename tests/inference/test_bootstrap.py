@@ -121,19 +121,19 @@ def spread(
     values: np.ndarray, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> BootstrapInterval:
     return bootstrap_interval(
-        values, values[0], "bootstrap", 0.9, bounds=bounds, skewness=lambda: 0.0
+        values, values[0], "bootstrap", 0.9, bounds=bounds, acceleration=lambda: 0.0
     )
 
 
 def test_whether_replicates_agree_is_seen_on_their_own_scale():
     for unit in (1e-160, 1e-13, 1.0, 1e200):
         found = spread(RISING * unit)
-        assert not found.flat
+        assert not found.constant
         assert found.se == pytest.approx(stdev(RISING) * unit)
-        assert spread(unit * (1 + 1e-15 * RISING)).flat
-    assert spread(np.zeros(5)).flat
+        assert spread(unit * (1 + 1e-15 * RISING)).constant
+    assert spread(np.zeros(5)).constant
     # Differences of shares are near 0 by rounding where the shares agree.
-    assert spread(1e-16 * RISING, (-1, 1)).flat
+    assert spread(1e-16 * RISING, (-1, 1)).constant
     assert nearly_equal(1e-16, -1e-16)
     assert not nearly_equal(1e-16, -1e-16, scale=1e-16)
 
