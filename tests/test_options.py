@@ -51,7 +51,7 @@ METHODS = (
     "'hanley_mcneil_exponential', 'bootstrap', 'bootstrap_basic', 'bootstrap_bca', None."
 )
 ALIKE = (
-    "Hanley and McNeil's variance is of rows that all weigh the same and stand for themselves.\n"
+    "Hanley and McNeil's variance assumes independent rows of equal weight.\n"
     'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
 )
 NO_RATES = "method='permutation' compares areas, not rates.\nSay method=\"bootstrap\"."
