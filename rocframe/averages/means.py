@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from rocframe.errors import OptionValueError
+from rocframe.inference.bootstrap import replicates
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
 from rocframe.options import as_number, as_numbers, check_choice, whole
@@ -222,7 +223,7 @@ def check_weights(argument: str, weights: object) -> None:
             )
 
 
-BATCH = 500  # resamples of a stream
+RESAMPLES_PER_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -367,7 +368,7 @@ def _quantiles(plan: Plan, count: NDArray[np.int64]) -> NDArray[np.float64]:
 def _resampled(
     cell: Cell, plan: Plan, streams: list[tuple[int, ...]]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Draw the curves of each group anew, and take the quantiles of their means."""
+    """Return standard error and percentile limits of the mean over resampled curves."""
     ends = np.append(cell.starts[1:], len(cell.values))
     found = [np.full(cell.count.shape, np.nan) for _ in range(3)]
     tails = [(1 - plan.level) / 2, (1 + plan.level) / 2]
@@ -376,19 +377,8 @@ def _resampled(
         if some.sum() < 2:
             continue
         values, weight = cell.values[start:end][some], cell.weight[start:end][some]
-        there = ~np.isnan(values)
-        base = np.nanmin(values, axis=0, where=there, initial=np.inf)
-        above = np.where(there, values - base, 0)
-        means = []
-        for batch, done in enumerate(range(0, plan.n_boot, BATCH)):
-            random = plan.seed.stream(streams[group], batch)
-            drawn = random.multinomial(
-                len(weight), np.full(len(weight), 1 / len(weight)), min(BATCH, plan.n_boot - done)
-            )
-            mass = drawn * weight
-            means.append(base + _over(mass @ above, mass @ there.astype(np.float64)))
-        every = np.concatenate(means)
-        single = there.sum(axis=0) < 2
+        single = (~np.isnan(values)).sum(axis=0) < 2
+        every = _replicate_means(values, weight, plan, streams[group])
         every[:, single] = np.nan
         whole = ~np.isnan(every).any(axis=0)
         found[0][group, whole] = every[:, whole].std(axis=0, ddof=1)
@@ -398,3 +388,21 @@ def _resampled(
             found[0][group, at] = drawn_means.std(ddof=1)
             found[1][group, at], found[2][group, at] = np.quantile(drawn_means, tails)
     return tuple(found)
+
+
+def _replicate_means(
+    values: NDArray[np.float64], weight: NDArray[np.float64], plan: Plan, key: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return the means over resampled curves, a row per resample."""
+    there, curves = ~np.isnan(values), len(weight)
+    base = np.nanmin(values, axis=0, where=there, initial=np.inf)
+    above = np.where(there, values - base, 0)
+
+    def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
+        mass = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
+        return base + _over(mass @ above, mass @ there.astype(np.float64)), 0
+
+    means, _ = replicates(
+        draw, n_boot=plan.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=plan.seed, key=key
+    )
+    return means
