@@ -1,173 +1,182 @@
-"""Labels and scores of many classes."""
+"""Read the labels and scores of tables with many classes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.errors import (
-    ColumnTypeError,
-    LabelError,
-    OptionValueError,
-    PairingError,
-    RepeatedNameError,
-)
-from rocframe.frames import column
-from rocframe.inputs.cases import as_floats
-from rocframe.inputs.roles import Column, columns_made, resolved
-from rocframe.text import counted, listed, shown
+from rocframe.errors import ColumnTypeError, LabelError, OptionValueError, RepeatedNameError
+from rocframe.frames import build_table, column, like, planned, private_names, through_node
+from rocframe.inputs.cases import State, read
+from rocframe.inputs.roles import TYPE_CHECKS, Column, bind, columns_made, resolved
+from rocframe.kernel.exact import scaled
+from rocframe.kernel.groups import Groups
+from rocframe.text import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import Bound, Roles
 
 
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 
 Classes: TypeAlias = str | Sequence[Any] | None
 
-GIVE = "Give {class: column}, several columns named like their classes, or a column of lists."
+# In `Roles` it takes the place of the scores of all classes; no row is read for it.
+PLACEHOLDER_SCORE = pl.lit(0.0)
+
+SCORES_HINT = (
+    "Pass {class: column}, several columns named like their classes, or one column of lists."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scores:
-    """A score for each of `values`, which are the classes.
+class ScoreColumns:
+    """The score columns of a table with many classes.
 
-    `names` are those of the columns. `lists` is name, expression and type of a column of lists,
-    and there are no `exprs` then. Where
-    a row is an instance and a class there is one score and no `values`, but `of`, the name of the
-    column with the class. `argument` is the one that names the classes.
+    `classes` has the class of each score, in the type in which the caller named it, and `argument`
+    is the option that named it. `names` are the columns that scores come from, for error messages;
+    `roots` are all columns of the table that scores are computed from. If the scores are in one
+    column of lists, `lists` has its name, expression and dtype, and `exprs` is empty. If each row
+    is one instance and one class, there is one score, `classes` is None and `class_column` has the
+    class.
     """
 
-    values: list[Any] | None
+    classes: list[Any] | None
     exprs: list[pl.Expr]
     names: list[str]
     roots: set[str]
     argument: str = "scores"
     lists: tuple[str, pl.Expr, pl.DataType] | None = None
-    of: str | None = None
+    class_column: str | None = None
 
-    def apart(
-        self, plan: pl.LazyFrame, ids: Sequence[pl.Expr], own: str
+    def split_lists(
+        self, plan: pl.LazyFrame, ids: Sequence[pl.Expr], name: str
     ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-        """Return the score of each class, of lists that are checked and get a column of their own.
+        """Return an expression for each score; lists are checked and copied into column `name`.
 
-        `ids` say in errors which row it is.
+        `ids` are the columns that identify a row in error messages.
         """
         if self.lists is None:
             return plan, self.exprs
-        name, lists, dtype = self.lists
-        checked = whole_lists(lists.alias(own), dtype, name, ids, len(self.names))
-        return plan.with_columns(checked.alias(own)), [
-            column(own).list.get(i, null_on_oob=True) for i in range(len(self.names))
+        source, lists, dtype = self.lists
+        checked = _with_length_check(lists.alias(name), dtype, source, ids, len(self.names))
+        return plan.with_columns(checked.alias(name)), [
+            column(name).list.get(i, null_on_oob=True) for i in range(len(self.names))
         ]
 
 
 def read_scores(
-    plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
-) -> Scores:
-    """Find the score of each class in a plan."""
-    if not isinstance(scores, str) and not (isinstance(scores, pl.Expr) and not _several(scores)):
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    scores: ClassScores,
+    classes: Classes,
+    *,
+    ordered: bool = False,
+) -> ScoreColumns:
+    """Resolve the options `scores` and `classes`.
+
+    One numeric column is either the score of all classes from lowest to highest (`ordered`), or the
+    score of the class that another column names.
+    """
+    single = isinstance(scores, str) or (isinstance(scores, pl.Expr) and not _is_several(scores))
+    if not single:
         return _side_by_side(plan, schema, scores, classes)
-    name, expr, dtype = resolved(plan, schema, "scores", scores)
-    roots = roots_of([scores])
+    name, expr, dtype = resolved(plan, schema, "scores", scores)  # type: ignore[arg-type]
+    roots = root_columns([scores])  # type: ignore[list-item]
     if isinstance(dtype, pl.List | pl.Array):
-        _check(name, inner_type(dtype))
         return _in_lists(name, expr, dtype, roots, classes)
-    _check(name, dtype)
+    _check_numeric(name, dtype)
+    if ordered:
+        if classes is None or isinstance(classes, str):
+            raise OptionValueError.of(
+                "classes",
+                classes,
+                f"{name!r} is one score for all classes, so the order of the classes is needed",
+                'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
+            )
+        return ScoreColumns(
+            classes=list(classes), exprs=[expr], names=[name], roots=roots, argument="classes"
+        )
     if not isinstance(classes, str):
         raise OptionValueError.of(
             "scores",
             name,
-            f"it is one column of type {dtype}, and there is a score for each class",
-            f"{GIVE}\nWhere a row is an instance and a class, name the column of its class: "
-            'classes="class".',
+            f"it is one column of type {dtype}, but each class needs a score",
+            f"{SCORES_HINT}\nIf each row is one instance and one class, pass the name of the "
+            'column with the class, such as classes="class".',
         )
-    return Scores(values=None, exprs=[expr], names=[name], roots=roots, of=classes)
-
-
-def read_ordered(
-    plan: pl.LazyFrame, schema: pl.Schema, score: ClassScores, classes: Classes
-) -> Scores | None:
-    """Find the one score of classes that have an order; None if there is a score of each class."""
-    if not isinstance(score, str | pl.Expr) or (isinstance(score, pl.Expr) and _several(score)):
-        return None
-    name, expr, dtype = resolved(plan, schema, "scores", score)
-    if isinstance(dtype, pl.List | pl.Array):
-        return None
-    _check(name, dtype)
-    if classes is None or isinstance(classes, str):
-        raise OptionValueError.of(
-            "classes",
-            classes,
-            f"{name!r} is one score of all classes, and nothing says how they are ordered",
-            'Give the classes from lowest to highest, say classes=["low", "middle", "high"].',
-        )
-    return Scores(
-        values=list(classes),
-        exprs=[expr],
-        names=[name],
-        roots=roots_of([score]),
-        argument="classes",
-    )
+    return ScoreColumns(classes=None, exprs=[expr], names=[name], roots=roots, class_column=classes)
 
 
 def _side_by_side(
     plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
-) -> Scores:
+) -> ScoreColumns:
+    """Read scores that have a column for each class."""
     if classes is not None:
-        wrong = "the columns of scores say which class each is of"
-        raise OptionValueError.of("classes", classes, wrong, "Leave it out.")
+        problem = "the score columns already name the classes"
+        raise OptionValueError.of("classes", classes, problem, "Leave it out.")
     values: list[Any] = []
     columns: list[Column] = []
     if isinstance(scores, Mapping):
         values, columns = list(scores), list(scores.values())
     else:
-        every: list[Any] = [scores]
+        given: list[Any] = [scores]
         if not isinstance(scores, str | pl.Expr):
             several = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
-            every = list(scores) if several else []
-        for one in every:
-            names, found = _expanded(plan, schema, one)
+            given = list(scores) if several else []
+        for one in given:
+            names, expanded = _expanded(plan, schema, one)
             values += names
-            columns += found
+            columns += expanded
         for name in values:
             if values.count(name) > 1:
                 raise RepeatedNameError.of("scores", name, values)
     if not columns:
-        raise OptionValueError.of("scores", scores, "it names no column", GIVE)
-    exprs: list[pl.Expr] = []
-    given: list[str] = []
-    for one in columns:
-        name, expr, dtype = resolved(plan, schema, "scores", one)
-        _check(name, dtype)
-        exprs.append(expr)
-        given.append(name)
-    return Scores(values=values, exprs=exprs, names=given, roots=roots_of(columns))
+        raise OptionValueError.of("scores", scores, "it names no column", SCORES_HINT)
+    found = [resolved(plan, schema, "scores", one) for one in columns]
+    for name, _, dtype in found:
+        _check_numeric(name, dtype)
+    return ScoreColumns(
+        classes=values,
+        exprs=[expr for _, expr, _ in found],
+        names=[name for name, _, _ in found],
+        roots=root_columns(columns),
+    )
 
 
 def _expanded(plan: pl.LazyFrame, schema: pl.Schema, one: Any) -> tuple[list[str], list[Column]]:
-    if not isinstance(one, pl.Expr) or not _several(one):
+    """Return names and columns of one entry of `scores`, which may be a selector."""
+    if not isinstance(one, pl.Expr) or not _is_several(one):
         return [resolved(plan, schema, "scores", one)[0]], [one]
     if not cs.is_selector(one):
-        wrong = "it makes several columns"
-        raise OptionValueError.of("scores", one, wrong, "Give a selector, or one column for each.")
+        problem = "the expression returns several columns"
+        raise OptionValueError.of("scores", one, problem, "Pass a selector, or one per class.")
     names = columns_made(plan, schema, "scores", one).names()
     return names, list(names)
 
 
 def _in_lists(
     name: str, expr: pl.Expr, dtype: pl.List | pl.Array, roots: set[str], classes: Classes
-) -> Scores:
+) -> ScoreColumns:
+    """Read scores that are in one column of lists or arrays."""
+    inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
+    _check_numeric(name, inner)
     if classes is None or isinstance(classes, str):
         raise OptionValueError.of(
             "classes",
             classes,
-            f"column {name!r} holds lists of scores, and nothing says which class each is of",
-            'Give the classes in the order of the lists, say classes=["a", "b", "c"].',
+            f"column {name!r} contains lists of scores, so the classes are needed",
+            'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].',
         )
     values = list(classes)
     size = dtype.size if isinstance(dtype, pl.Array) else len(values)
@@ -175,98 +184,102 @@ def _in_lists(
         raise OptionValueError.of(
             "classes",
             values,
-            f"column {name!r} has {size} scores in a row" if size else "it names no class",
-            "Give a class for each score.",
+            f"column {name!r} has {size} scores per row" if size else "it names no class",
+            "Pass one class for each score.",
         )
-    lists = expr.arr.to_list() if isinstance(dtype, pl.Array) else expr
-    kind = pl.List(inner_type(dtype))
-    return Scores(
-        values=values,
+    return ScoreColumns(
+        classes=values,
         exprs=[],
         names=[name] * size,
         roots=roots,
         argument="classes",
-        lists=(name, lists, kind),
+        lists=(name, expr.arr.to_list() if isinstance(dtype, pl.Array) else expr, pl.List(inner)),
     )
 
 
-def inner_type(dtype: pl.List | pl.Array) -> pl.DataType:
-    """Return the type of what lists hold."""
-    return dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
+def _with_length_check(
+    lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
+) -> pl.Expr:
+    """Raise if a list is null or does not have `size` scores."""
+
+    def run(rows: pl.Series) -> pl.Series:
+        values = rows.struct.unnest().to_series(-1)
+        wrong = (values.list.len() != size).fill_null(True)
+        if wrong.any():
+            # polars may check batches in parallel, so the number of wrong rows is not known here.
+            row = rows.filter(wrong)[0]
+            _, value = row.popitem()
+            place = ", ".join(f"{key}={one!r}" for key, one in row.items())
+            raise OptionValueError.of(
+                "scores",
+                name,
+                f"each row needs {size} scores, one for each class",
+                f"{f'The row where {place}' if place else 'One row'} has {shown(value)}.\n"
+                "Correct such rows, or remove them with .filter().",
+            )
+        return values
+
+    packed = pl.struct(*ids, lists)
+    return packed.map_batches(run, return_dtype=dtype, is_elementwise=True)
 
 
-def roots_of(columns: Iterable[Column]) -> set[str]:
-    """Return the names of the columns that columns and expressions are made of."""
-    found: set[str] = set()
+def root_columns(columns: Iterable[Column]) -> set[str]:
+    """Return the names of the columns that columns and expressions are computed from."""
+    names: set[str] = set()
     for one in columns:
-        found |= {one} if isinstance(one, str) else set(one.meta.root_names())
-    return found
+        names |= {one} if isinstance(one, str) else set(one.meta.root_names())
+    return names
 
 
-def _several(expr: pl.Expr) -> bool:
+def _is_several(expr: pl.Expr) -> bool:
     return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
 
 
-def _check(name: str, dtype: pl.DataType) -> None:
+def _check_numeric(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         raise ColumnTypeError.of("scores", name, dtype, "Scores are numbers: cast them first.")
 
 
-def as_classes(
+def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
-    """Return the classes in the type of the labels, or in their own where they have no column."""
+    """Return the classes in the type of the label column, or in their own type if it is None."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
     for value in plain:
         if plain.count(value) > 1:
             raise RepeatedNameError.of(argument, value, plain)
     try:
-        found = pl.Series("class", plain, strict=True)
-        typed = found if dtype is None else found.cast(dtype)
-        back = typed.cast(found.dtype)
-        fits = dtype is None or (comparable(found.dtype, dtype) and back.eq(found).all())
+        series = pl.Series("class", plain, strict=True)
+        typed = series if dtype is None else series.cast(dtype)
+        unchanged = typed.cast(series.dtype).eq(series).all()
+        fits = dtype is None or (is_comparable(series.dtype, dtype) and unchanged)
         fits = fits and not typed.null_count()
     except (pl.exceptions.PolarsError, OverflowError, TypeError):
         fits = False
-    if fits and _family(typed.dtype) in {"text", "number", "Boolean"}:
+    if fits and _type_family(typed.dtype) in {"text", "number", "Boolean"}:
         return typed
     if dtype is None:
-        wrong, todo = "classes are text, numbers or Booleans, all alike", "Name them alike."
-        raise OptionValueError.of(argument, plain, wrong, todo)
-    of = f": {listed(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
+        problem = "the classes must all be text, all be numbers or all be Booleans"
+        raise OptionValueError.of(argument, plain, problem, "Pass classes of one type.")
+    categories = f": {listed(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
     raise OptionValueError.of(
         argument,
         plain,
-        f"labels of {label!r} have type {dtype}{of}, and cannot be all of these classes",
-        "Name each class by its label, say scores={0: 'p0', 1: 'p1'} where labels are 0 and 1.",
+        f"labels of {label!r} have type {dtype}{categories}, and cannot equal all of these classes",
+        "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
     )
 
 
-def labels_by_class(label: Mapping[Any, Column], values: Sequence[Any]) -> list[Column]:
-    """Return the label column of each class, in the order of the classes."""
-    missing = [value for value in values if value not in label]
-    more = [value for value in label if value not in values]
-    if missing or more:
-        raise OptionValueError.of(
-            "label",
-            list(label),
-            f"labels and scores are of other classes: {listed(missing or more)} has "
-            f"{'no label' if missing else 'no score'}",
-            "Give a label column and a score for each class.",
-        )
-    return [label[value] for value in values]
+def is_comparable(one: pl.DataType, other: pl.DataType) -> bool:
+    """Return whether values of the two types can be equal."""
+    return _type_family(one) == _type_family(other)
 
 
-def comparable(one: pl.DataType, other: pl.DataType) -> bool:
-    """Say whether values of the two types can be equal."""
-    return _family(one) == _family(other)
-
-
-def _family(dtype: pl.DataType) -> str:
+def _type_family(dtype: pl.DataType) -> str:
     if dtype.is_numeric():
         return "number"
-    text = dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical)
-    return "text" if text else str(dtype)
+    is_text = dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical)
+    return "text" if is_text else str(dtype)
 
 
 def known_labels(
@@ -275,116 +288,206 @@ def known_labels(
     classes: pl.Series,
     error: Callable[[list[object]], LabelError],
 ) -> pl.Expr:
-    """Raise where a label is none of the classes; null is no label."""
+    """Return labels with NaN as null; raise if a label is not one of the classes."""
     known = set(classes.to_list())
 
     def check(values: pl.Series) -> None:
-        strange = [value for value in values.drop_nulls().unique().to_list() if value not in known]
-        if strange:
-            raise error(sorted(strange))
+        unknown = unknown_values(values, known)
+        if unknown:
+            raise error(unknown)
 
-    plain = label.fill_nan(None) if dtype.is_float() else label
-    return _passing(plain, check, dtype)
-
-
-def labels_with_rows(label: pl.Expr, dtype: pl.DataType, name: str, of: pl.Expr) -> pl.Expr:
-    """Raise where a label is a class that no row is a score of; null is no label."""
-    plain = label.fill_nan(None) if dtype.is_float() else label
-
-    def run(rows: pl.Series) -> pl.Series:
-        labels, classes = rows.struct.unnest()
-        known = set(classes.unique().to_list())
-        strange = [value for value in labels.drop_nulls().unique().to_list() if value not in known]
-        if strange:
-            classes = classes.drop_nulls().unique().sort()
-            raise LabelError.without_row(name, sorted(strange), classes.to_list())
-        return labels
-
-    both = pl.struct(plain.alias("label"), of.alias("of"))
-    return both.map_batches(run, return_dtype=dtype)
+    return with_check(nan_as_null(label, dtype), check, dtype)
 
 
-def few_classes(of: pl.Expr, check: Callable[[int], None]) -> pl.Expr:
-    """Return true for each row, once the number of classes has been looked at."""
-
-    def run(values: pl.Series) -> pl.Series:
-        check(values.drop_nulls().n_unique())
-        return pl.Series([True]).new_from_index(0, len(values))
-
-    return of.map_batches(run, return_dtype=pl.Boolean)
+def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return an expression of this type with null instead of NaN."""
+    return expr.fill_nan(None) if dtype.is_float() else expr
 
 
-def exact_floats(score: pl.Expr, dtype: pl.DataType, name: str, kind: pl.DataType) -> pl.Expr:
-    """Return scores as floats; raise where one would change."""
-    if dtype.is_float() or dtype == pl.Boolean:
-        return score.cast(kind)
-
-    def run(values: pl.Series) -> pl.Series:
-        return as_floats(values, name).cast(kind)
-
-    return score.map_batches(run, return_dtype=kind, is_elementwise=True)
+def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
+    """Return the distinct values that are not known, sorted; null is not counted."""
+    return sorted(one for one in values.drop_nulls().unique().to_list() if one not in known)
 
 
-def binary_labels(label: pl.Expr, dtype: pl.DataType, name: str) -> pl.Expr:
-    """Return the labels of one class as Booleans; raise where numbers are neither 0 nor 1."""
-    if dtype == pl.Boolean:
-        return label
-
-    def check(values: pl.Series) -> None:
-        strange = values.filter((values != 0) & (values != 1))
-        if len(strange):
-            raise LabelError.not_binary(name, strange[0])
-
-    plain = label.fill_nan(None) if dtype.is_float() else label
-    return _passing(plain, check, dtype) == 1
-
-
-def whole_lists(
-    lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
+def with_check(
+    expr: pl.Expr,
+    check: Callable[[pl.Series], None],
+    dtype: pl.DataType,
+    *,
+    is_elementwise: bool = True,
 ) -> pl.Expr:
-    """Raise where a row has no list, or one that is not as long as there are classes."""
+    """Return the expression; `check` sees its values and may raise."""
 
-    def run(rows: pl.Series) -> pl.Series:
-        held = rows.struct.unnest().to_series(-1)
-        wrong = (held.list.len() != size).fill_null(True)
-        if wrong.any():
-            row = rows.filter(wrong)[0]
-            _, value = row.popitem()
-            place = ", ".join(f"{key}={one!r}" for key, one in row.items())
-            raise OptionValueError.of(
-                "scores",
-                name,
-                # Other rows pass elsewhere at the same time: how many are wrong, nobody knows.
-                f"there are {size} classes, and a row with another number of scores",
-                f"That row{place and f', where {place},'} has {shown(value)}.\n"
-                "Mend such rows, or leave them out with .filter().",
-            )
-        return held
-
-    packed = pl.struct(*ids, lists)
-    return packed.map_batches(run, return_dtype=dtype, is_elementwise=True)
-
-
-def once(names: Sequence[pl.Expr], value: object) -> pl.Expr:
-    """Return true for each row; raise where an instance has several rows of one class."""
-
-    def check(several: pl.Series) -> None:
-        if several.any():
-            raise PairingError.of(
-                "id",
-                value,
-                f"{counted(int(several.sum()))} have the same id and class as another",
-                'Name all columns that tell instances apart, say id=["model", "id"].',
-            )
-
-    return ~_passing(pl.struct(*names).is_duplicated(), check, pl.Boolean(), each=False)
-
-
-def _passing(
-    expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType, *, each: bool = True
-) -> pl.Expr:
     def run(values: pl.Series) -> pl.Series:
         check(values)
         return values
 
-    return expr.map_batches(run, return_dtype=dtype, is_elementwise=each)
+    return expr.map_batches(run, return_dtype=dtype, is_elementwise=is_elementwise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassRows:
+    """Rows with a known class and their scores of all classes.
+
+    `code` is the number of the class of each row. `scored` has, for each score, which rows have it,
+    or None if all do. `weight` and `cluster` are None if rows have none.
+    """
+
+    code: NDArray[np.int32]
+    scores: Sequence[NDArray[Any]]
+    scored: Sequence[NDArray[np.bool_] | None]
+    count: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.uint32] | None = None
+
+    def take(self, rows: NDArray[Any] | slice) -> ClassRows:
+        """Return some of the rows, in that order."""
+        return ClassRows(
+            code=self.code[rows],
+            scores=[score[rows] for score in self.scores],
+            scored=[None if mask is None else mask[rows] for mask in self.scored],
+            count=self.count[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+        )
+
+    @property
+    def mass(self) -> NDArray[Any]:
+        """Count times weight of each row."""
+        return self.count if self.weight is None else self.count * self.weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupedRows:
+    """The used rows of all groups.
+
+    `keys` has a row per group, and `group` is the group of each row. `n_missing` counts the rows of
+    each group that lack a label or a score. `names` are the score columns, for error messages.
+    """
+
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    rows: ClassRows
+    n_missing: NDArray[np.int64]
+    names: list[str]
+
+
+def measure_classes(
+    predictions: FrameT,
+    roles: Roles,
+    read_columns: Callable[[pl.LazyFrame, pl.Schema], ScoreColumns],
+    measure: Callable[[GroupedRows], dict[str, Any]],
+    *,
+    columns: Mapping[str, pl.DataType],
+    rows_per_group: int = 1,
+    anchor: str,
+    unknown_label: Callable[..., LabelError],
+) -> FrameT:
+    """Return the table of the columns that `measure` computes from the rows of all groups.
+
+    `roles` has all options but the scores, which `read_columns` resolves. `columns` are the names
+    and dtypes of the result, `anchor` one of them that is never null. `unknown_label` is the error
+    for labels that are not one of the classes.
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        scores = read_columns(plan, schema)
+        plan, bound, code = _encode(
+            plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
+        )
+
+        def run(frame: pl.DataFrame) -> pl.DataFrame:
+            grouped = _group_rows(frame, bound, code, scores.names)
+            group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
+            table = build_table(grouped.keys, measure(grouped), columns, rows=group_of_row)
+            return table.rename({str(i): name for i, name in enumerate(bound.by)})
+
+        schema_out = {**bound.keys, **columns}
+        return through_node(plan, run, schema=schema_out, by=bound.by, anchor=anchor)
+
+    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+
+
+def _encode(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    roles: Roles,
+    scores: ScoreColumns,
+    *,
+    table: Sequence[str],
+    unknown_label: Callable[..., LabelError],
+) -> tuple[pl.LazyFrame, Bound, str]:
+    """Return a plan of the columns to read, their roles, and the column with class numbers."""
+    name, label, dtype = resolved(plan, schema, "label", roles.label)
+    TYPE_CHECKS["label"](name, dtype)
+    classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
+    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
+    checked = known_labels(
+        label,
+        dtype,
+        classes,
+        lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
+    )
+    # To `bind` and `read`, a known class is a positive label and an unknown one a missing label.
+    is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
+    bound = bind(plan, schema, replace(roles, label=is_known), table)
+    score_roles = [f"score {i}" for i in range(len(exprs))]
+    private = private_names([*score_roles, "code"], bound.by)
+    code = private.pop("code")
+    # The placeholder of the score comes after the groups and the label.
+    others = [expr for i, expr in enumerate(bound.inputs) if i != len(bound.by) + 1]
+    inputs = [expr.alias(private[role]) for role, expr in zip(score_roles, exprs, strict=True)]
+    bound = replace(
+        bound,
+        models=tuple(score_roles),
+        inputs=(*others, *inputs),
+        private={**bound.private, **private},
+        names={**bound.names, **dict(zip(score_roles, scores.names, strict=True))},
+    )
+    return (
+        plan.select(*bound.inputs, _class_numbers(label, dtype, classes).alias(code)),
+        bound,
+        code,
+    )
+
+
+def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:
+    """Return the number of each label among the classes; 0 for a missing label."""
+    if _type_family(dtype) == "text":
+        label, classes = label.cast(pl.String), classes.cast(pl.String)
+    numbers = pl.Series(range(len(classes)), dtype=pl.Int32)
+    return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
+
+
+def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) -> GroupedRows:
+    """Read the rows of a collected frame that are used for all classes."""
+    cases = list(read(frame, bound))
+    first, n = cases[0], frame.height
+    states = [one.state for one in cases if one.state is not None]
+
+    def any_state(state: State) -> NDArray[np.bool_]:
+        mask = np.zeros(n, bool)
+        for one in states:
+            mask |= one == state
+        return mask
+
+    absent, left_out, unscored = map(any_state, (State.ABSENT, State.LEFT_OUT, State.UNSCORED))
+    used = ~(left_out | absent)
+    count = np.ones(n, np.int64) if first.count is None else first.count
+    groups = Groups.of(first.keys, n)
+    group = np.empty(n, np.int64)
+    group[groups.order] = np.repeat(np.arange(groups.keys.height), np.diff(groups.starts))
+    n_missing = np.zeros(groups.keys.height, np.int64)
+    missing = (left_out & ~absent) | (unscored & used)
+    np.add.at(n_missing, group[missing], count[missing])
+    rows = ClassRows(
+        code=frame.get_column(code).to_numpy(),
+        scores=[one.score for one in cases],
+        scored=[None if one.state is None else one.state != State.UNSCORED for one in cases],
+        count=count,
+        weight=None if first.weight is None else scaled(first.weight)[0],
+        cluster=first.cluster,
+    )
+    if not used.all():
+        rows, group = rows.take(used), group[used]
+    return GroupedRows(keys=groups.keys, group=group, rows=rows, n_missing=n_missing, names=names)

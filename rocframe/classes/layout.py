@@ -1,264 +1,333 @@
-"""Columns of a many-class table, checked and renamed."""
+"""Check and rename the columns that become binary predictions of each class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
 from rocframe.classes.inputs import (
-    as_classes,
-    binary_labels,
-    comparable,
-    exact_floats,
+    is_comparable,
     known_labels,
-    labels_by_class,
-    labels_with_rows,
+    nan_as_null,
     read_scores,
-    roots_of,
+    root_columns,
+    typed_classes,
+    unknown_values,
+    with_check,
 )
 from rocframe.errors import (
     ColumnTypeError,
     LabelError,
     MissingColumnError,
     OptionValueError,
+    PairingError,
     RepeatedNameError,
 )
 from rocframe.frames import column, private_names
+from rocframe.inputs.cases import as_floats
 from rocframe.inputs.roles import TYPE_CHECKS, Column, columns_made, resolved
-from rocframe.options import whole
+from rocframe.text import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rocframe.classes.inputs import Classes, ClassScores, Scores
+    from rocframe.classes.inputs import Classes, ClassScores, ScoreColumns
 
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
 
+Keep: TypeAlias = str | Sequence[str] | pl.Expr | None
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Given:
-    """What the caller said the columns are."""
+ResolvedColumn: TypeAlias = tuple[str, pl.Expr, pl.DataType]
 
-    label: ClassLabels
-    scores: ClassScores
-    classes: Classes
-    id: str | Sequence[str] | None
-    keep: Keep
+ID = "id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """A plan with the riders under their own names, and labels and scores under private ones.
+    """A plan with the kept columns, and with labels and scores under private names.
 
-    `truth` is the class of each row. Where a row may be of `several` there is one for each class,
-    and says whether the row is of that. `scores` has one for each of `classes`. Where a row is an
-    instance and a class it has one, and `of` is the class. `names` are those of the columns of
-    scores.
+    `kept` are the columns that the result repeats, ending with those that identify instances.
+    `scores` has an expression for each of `classes`; `names` are the columns they come from.
+    `labels` has one expression, the true class; or, if `is_multilabel`, one for each class, which
+    is true if the row belongs to it. If each row is one instance and one class, there is one
+    score, `classes` is empty and `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
-    riders: tuple[pl.Expr, ...]
+    kept: tuple[pl.Expr, ...]
     id_names: list[str]
-    truth: tuple[pl.Expr, ...]
+    labels: tuple[pl.Expr, ...]
     scores: tuple[pl.Expr, ...]
     names: tuple[str, ...]
     classes: pl.Series
-    of: pl.Expr | None
-    several: bool
-
-    def named(self, place: int) -> pl.Expr:
-        """Return one of the classes as an expression."""
-        return pl.lit(self.classes[place], dtype=self.classes.dtype)
+    row_class: pl.Expr | None
+    is_multilabel: bool
 
     @property
     def ids(self) -> tuple[pl.Expr, ...]:
-        """The columns that tell instances apart."""
+        """The columns that identify instances."""
         return tuple(map(column, self.id_names))
 
-    def plain(self) -> tuple[pl.Expr, ...]:
-        """Return the scores as floats that can be subtracted, NaN as null."""
+    def class_literal(self, i: int) -> pl.Expr:
+        """Return class `i` as an expression."""
+        return pl.lit(self.classes[i], dtype=self.classes.dtype)
+
+    def is_of_class(self, i: int) -> pl.Expr:
+        """Return whether each row belongs to class `i`."""
+        return self.labels[i] if self.is_multilabel else self.labels[0] == self.class_literal(i)
+
+    def float_scores(self) -> tuple[pl.Expr, ...]:
+        """Return the scores as floats of one type with NaN as null, ready for subtraction."""
         dtypes = self.plan.select(self.scores).collect_schema().dtypes()
-        kind = pl.Float32() if set(dtypes) == {pl.Float32} else pl.Float64()
+        dtype = pl.Float32() if set(dtypes) == {pl.Float32} else pl.Float64()
         return tuple(
-            exact_floats(score, dtype, name, kind).fill_nan(None)
-            for score, dtype, name in zip(self.scores, dtypes, self.names, strict=True)
+            score.fill_nan(None) for score in _exact_floats(self.scores, dtypes, self.names, dtype)
         )
 
-    def true(self, place: int) -> pl.Expr:
-        """Say whether a row is of one of the classes."""
-        return self.truth[place] if self.several else self.truth[0] == self.named(place)
+    def unique_rows(self) -> pl.Expr:
+        """Return true for each row; raise if an instance has several rows of one class."""
+        assert self.row_class is not None
+
+        def check(repeated: pl.Series) -> None:
+            if repeated.any():
+                raise PairingError.of(
+                    "id",
+                    self.id_names,
+                    f"{counted(int(repeated.sum()))} have the same id and class as another row",
+                    'Pass all columns that identify an instance, such as id=["model", "id"].',
+                )
+
+        repeated = pl.struct(*self.ids, self.row_class).is_duplicated()
+        return ~with_check(repeated, check, pl.Boolean(), is_elementwise=False)
 
 
-def lay_out(plan: pl.LazyFrame, schema: pl.Schema, given: Given, *, table: Sequence[str]) -> Layout:
-    """Find all columns in a plan; `table` names those that will be made."""
-    scores = read_scores(plan, schema, given.scores, given.classes)
-    labels = _labels(plan, schema, given, scores)
-    used = scores.roots | roots_of(
-        given.label.values() if isinstance(given.label, Mapping) else [given.label]
+def lay_out(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    label: ClassLabels,
+    scores: ClassScores,
+    *,
+    classes: Classes,
+    id: str | Sequence[str] | None,  # noqa: A002 - the public name
+    keep: Keep,
+    table: Sequence[str],
+) -> Layout:
+    """Resolve the options of `one_vs_rest` and `one_vs_one`; `table` names the columns they add."""
+    score_columns = read_scores(plan, schema, scores, classes)
+    labels = _read_labels(plan, schema, label, score_columns)
+    roots = root_columns(label.values() if isinstance(label, Mapping) else [label])
+    class_column = score_columns.class_column
+    if class_column is not None:
+        roots.add(class_column)
+        if id is None:
+            raise OptionValueError.of(
+                "id",
+                None,
+                "if each row is one instance and one class, instances need an identifier",
+                'Pass the columns that identify an instance, such as id="id".',
+            )
+    kept, ids = _read_kept(
+        plan, schema, keep=keep, id=id, used=roots | score_columns.roots, table=table
     )
-    if scores.of is not None:
-        used |= {scores.of}
-    if scores.of is not None and given.id is None:
-        raise OptionValueError.of(
-            "id",
-            None,
-            "a row is an instance and a class, and nothing says which rows are of one instance",
-            'Name the columns that do, say id="id".',
-        )
-    kept, ids = read_riders(plan, schema, keep=given.keep, id=given.id, used=used, table=table)
-
-    roles = [f"truth {i}" for i in range(len(labels))]
-    roles += [f"score {i}" for i in range(len(scores.values or "1"))]
-    names = private_names([*roles, "of", "row", "lists"], (*schema, ID))
-    row = column(names["row"]).alias(ID)
-    riders = [column(name) for name in kept]
-    named = [row] if ids is None else [column(name) for name in ids]
+    label_roles = [f"label {i}" for i in range(len(labels))]
+    score_roles = [f"score {i}" for i in range(len(score_columns.names))]
+    names = private_names([*label_roles, *score_roles, "class", "row", "lists"], (*schema, ID))
     if ids is None:
         plan = plan.with_row_index(names["row"])
-    of: pl.Expr | None = None
-    classes = pl.Series("class", [])
-    if scores.values is None:
-        _, expr, kind = resolved(plan, schema, "classes", scores.of or "")
-        of, classes = expr, pl.Series("class", [], kind)
+        id_exprs = [column(names["row"]).alias(ID)]
     else:
-        dtype = None if isinstance(given.label, Mapping) else labels[0][2]
-        name = "" if isinstance(given.label, Mapping) else labels[0][0]
-        classes = as_classes(scores.argument, scores.values, dtype, name)
-    plan, exprs = scores.apart(plan, named, names["lists"])
-    exprs = _of_one_type(plan, exprs, scores.names)
-    made = plan.select(
-        *riders,
-        *named,
-        *(() if of is None else [of.alias(names["of"])]),
-        *(
-            expr.alias(names[f"truth {i}"])
-            for i, expr in enumerate(_checked(labels, given, scores, classes, of))
-        ),
-        *(expr.alias(names[f"score {i}"]) for i, expr in enumerate(exprs)),
+        id_exprs = [column(name) for name in ids]
+
+    is_multilabel = isinstance(label, Mapping)
+    row_class: list[pl.Expr] = []
+    if class_column is not None:
+        _, expr, dtype = resolved(plan, schema, "classes", class_column)
+        row_class, class_series = [expr], pl.Series("class", [], dtype)
+    else:
+        name, _, dtype = labels[0]
+        class_series = typed_classes(
+            score_columns.argument,
+            score_columns.classes or [],
+            None if is_multilabel else dtype,
+            name,
+        )
+    checked = (
+        [_binary_label(*one) for one in labels]
+        if is_multilabel
+        else [_checked_label(labels[0], score_columns, class_series, *row_class)]
+    )
+    plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
+    floats = _of_one_type(plan, exprs, score_columns.names)
+    selected = plan.select(
+        *(column(name) for name in kept),
+        *id_exprs,
+        *(expr.alias(names["class"]) for expr in row_class),
+        *(expr.alias(names[role]) for role, expr in zip(label_roles, checked, strict=True)),
+        *(expr.alias(names[role]) for role, expr in zip(score_roles, floats, strict=True)),
     )
     return Layout(
-        # Each class reads its columns from here, so that a file is read once.
-        plan=made.cache(),
-        riders=(*riders, *(column(name) for name in (ids or [ID]))),
+        # All classes read their columns from this node, so that a file is read once.
+        plan=selected.cache(),
+        kept=tuple(column(name) for name in (*kept, *(ids or [ID]))),
         id_names=ids or [ID],
-        truth=tuple(column(names[f"truth {i}"]) for i in range(len(labels))),
-        scores=tuple(column(names[f"score {i}"]) for i in range(len(exprs))),
-        names=tuple(scores.names),
-        classes=classes,
-        of=None if of is None else column(names["of"]),
-        several=isinstance(given.label, Mapping),
+        labels=tuple(column(names[role]) for role in label_roles),
+        scores=tuple(column(names[role]) for role in score_roles),
+        names=tuple(score_columns.names),
+        classes=class_series,
+        row_class=column(names["class"]) if row_class else None,
+        is_multilabel=is_multilabel,
     )
 
 
 def _of_one_type(
     plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
+) -> Sequence[pl.Expr]:
+    """Return all scores as floats if some are floats and others integers."""
+    dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
+    if len(set(dtypes.dtypes())) == 1:
+        return exprs
+    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes.dtypes()]
+    common = pl.concat(empty, how="vertical_relaxed").schema["score"]
+    return _exact_floats(exprs, dtypes.dtypes(), names, common) if common.is_float() else exprs
+
+
+def _exact_floats(
+    exprs: Sequence[pl.Expr],
+    dtypes: Sequence[pl.DataType],
+    names: Sequence[str],
+    dtype: pl.DataType,
 ) -> list[pl.Expr]:
-    """Make floats of the scores of all classes where those of some are."""
-    own = [expr.alias(str(i)) for i, expr in enumerate(exprs)]
-    dtypes = plan.select(own).collect_schema().dtypes()
-    if len(set(dtypes)) == 1:
-        return list(exprs)
-    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes]
-    kind = pl.concat(empty, how="vertical_relaxed").schema["score"]
-    if not kind.is_float():
-        return list(exprs)
-    return [
-        exact_floats(expr, dtype, name, kind)
-        for expr, dtype, name in zip(exprs, dtypes, names, strict=True)
-    ]
+    """Return scores as floats; raise if a score would change."""
+
+    def exact(score: pl.Expr, own: pl.DataType, name: str) -> pl.Expr:
+        if own.is_float() or own == pl.Boolean:
+            return score.cast(dtype)
+        return score.map_batches(
+            lambda values: as_floats(values, name).cast(dtype),
+            return_dtype=dtype,
+            is_elementwise=True,
+        )
+
+    return [exact(*one) for one in zip(exprs, dtypes, names, strict=True)]
 
 
-Resolved: TypeAlias = tuple[str, pl.Expr, pl.DataType]
-
-
-def _labels(plan: pl.LazyFrame, schema: pl.Schema, given: Given, scores: Scores) -> list[Resolved]:
-    """Find the label column, or those of each class."""
-    if not isinstance(given.label, Mapping):
-        found = resolved(plan, schema, "label", given.label)
-        TYPE_CHECKS["label"](found[0], found[2])
-        if scores.of is not None:
-            _, _, kind = resolved(plan, schema, "classes", scores.of)
-            TYPE_CHECKS["label"](scores.of, kind)
-            if not comparable(kind, found[2]):
-                todo = f"It is compared with label {found[0]!r} of type {found[2]}: cast one first."
-                raise ColumnTypeError.of("classes", scores.of, kind, todo)
-        return [found]
-    if scores.values is None:
+def _read_labels(
+    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
+) -> list[ResolvedColumn]:
+    """Resolve the label column, or those of each class."""
+    if not isinstance(label, Mapping):
+        name, expr, dtype = resolved(plan, schema, "label", label)
+        TYPE_CHECKS["label"](name, dtype)
+        if scores.class_column is not None:
+            _, _, own = resolved(plan, schema, "classes", scores.class_column)
+            TYPE_CHECKS["label"](scores.class_column, own)
+            if not is_comparable(own, dtype):
+                hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
+                raise ColumnTypeError.of("classes", scores.class_column, own, hint)
+        return [(name, expr, dtype)]
+    if scores.classes is None:
         raise OptionValueError.of(
             "label",
-            list(given.label),
-            "a row is an instance and a class, so it has one label",
-            "Give the column with the true class of the instance.",
+            list(label),
+            "if each row is one instance and one class, all classes share one label column",
+            "Pass the column with the true class of the instance.",
         )
-    every = []
-    for one in labels_by_class(given.label, scores.values):
-        name, expr, dtype = resolved(plan, schema, "label", one)
+    missing = [value for value in scores.classes if value not in label]
+    extra = [value for value in label if value not in scores.classes]
+    if missing or extra:
+        raise OptionValueError.of(
+            "label",
+            list(label),
+            f"labels and scores name different classes: {listed(missing or extra)} has no "
+            f"{'label' if missing else 'score'}",
+            "Pass a label column and a score for each class.",
+        )
+    labels = [resolved(plan, schema, "label", label[value]) for value in scores.classes]
+    for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
-            todo = "The label of one class is Boolean, or 0 and 1: derive it first."
-            raise ColumnTypeError.of("label", name, dtype, todo)
-        every.append((name, expr, dtype))
-    return every
+            hint = "The label of one class is Boolean, or 0 and 1: derive it first."
+            raise ColumnTypeError.of("label", name, dtype, hint)
+    return labels
 
 
-def _checked(
-    labels: list[Resolved],
-    given: Given,
-    scores: Scores,
+def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return the label of one class as Boolean; raise if a number is neither 0 nor 1."""
+    if dtype == pl.Boolean:
+        return expr
+
+    def check(values: pl.Series) -> None:
+        wrong = values.filter((values != 0) & (values != 1))
+        if len(wrong):
+            raise LabelError.not_binary(name, wrong[0])
+
+    return with_check(nan_as_null(expr, dtype), check, dtype) == 1
+
+
+def _checked_label(
+    label: ResolvedColumn,
+    scores: ScoreColumns,
     classes: pl.Series,
-    of: pl.Expr | None,
-) -> list[pl.Expr]:
-    """Return expressions of the labels that raise where a label is of no class."""
-    if isinstance(given.label, Mapping):
-        return [binary_labels(expr, dtype, name) for name, expr, dtype in labels]
-    ((name, expr, dtype),) = labels
-    if of is None:
-        argument = scores.argument
+    row_class: pl.Expr | None = None,
+) -> pl.Expr:
+    """Return the true class; raise if a label is not one of the classes that have scores."""
+    name, expr, dtype = label
+    if row_class is None:
+        return known_labels(
+            expr,
+            dtype,
+            classes,
+            lambda labels: LabelError.without_score(
+                name, labels, classes.to_list(), scores.argument
+            ),
+        )
 
-        def wrong(strange: list[object]) -> LabelError:
-            return LabelError.without_score(name, strange, classes.to_list(), argument)
+    def run(rows: pl.Series) -> pl.Series:
+        labels, row_classes = rows.struct.unnest()
+        unknown = unknown_values(labels, set(row_classes.unique().to_list()))
+        if unknown:
+            present = row_classes.drop_nulls().unique().sort()
+            raise LabelError.without_row(name, unknown, present.to_list())
+        return labels
 
-        return [known_labels(expr, dtype, classes, wrong)]
-    checked = labels_with_rows(expr, dtype, name, of)
+    both = pl.struct(nan_as_null(expr, dtype).alias("label"), row_class.alias("class"))
+    checked = both.map_batches(run, return_dtype=dtype)
     if dtype == classes.dtype or dtype.is_numeric():
-        return [checked]
-    return [checked.cast(pl.String).cast(classes.dtype, strict=False)]
+        return checked
+    return checked.cast(pl.String).cast(classes.dtype, strict=False)
 
 
-ID = "id"
-
-Keep: TypeAlias = str | Sequence[str] | pl.Expr | None
-
-
-def read_riders(
+def _read_kept(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     *,
     keep: Keep,
-    id: str | Sequence[str] | None,  # noqa: A002 - it is called so in the table
+    id: str | Sequence[str] | None,  # noqa: A002 - the public name
     used: Iterable[str],
     table: Sequence[str],
 ) -> tuple[list[str], list[str] | None]:
-    """Return the names of the columns kept, and of those that name instances, if given.
+    """Return the names of the columns to keep, and of those that identify instances, if any.
 
-    `used` are the columns that labels and scores are made of, `table` those that will be made.
+    `used` are the columns that labels and scores are computed from, `table` the columns to add.
     """
-    ids = None if id is None else _names(plan, schema, "id", id)
-    taken = {*used, *(ids or ())}
+    ids = None if id is None else _column_names(plan, schema, "id", id)
     if keep is None:
+        taken = {*used, *(ids or ())}
         kept = [name for name in schema if name not in taken]
     else:
-        kept = [name for name in _names(plan, schema, "keep", keep) if name not in (ids or ())]
+        kept = [
+            name for name in _column_names(plan, schema, "keep", keep) if name not in (ids or ())
+        ]
     if ids is None and ID in kept:
         raise OptionValueError.of(
             "id",
             None,
-            "the table gets a column 'id' that tells instances apart, and has one already",
-            'Say id="id" if that column tells them apart, or keep=[…] without it if not.',
+            "the result numbers the rows in a column 'id', and the table already has one",
+            'Pass id="id" if that column identifies instances, or keep=[…] without it if not.',
         )
     for argument, names in (("id", ids or []), ("keep", kept)):
         for name in names:
@@ -267,20 +336,22 @@ def read_riders(
     return kept, ids
 
 
-def _names(
-    plan: pl.LazyFrame, schema: pl.Schema, argument: str, given: str | Sequence[str] | pl.Expr
+def _column_names(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, columns: str | Sequence[str] | pl.Expr
 ) -> list[str]:
-    if isinstance(given, pl.Expr):
-        if not cs.is_selector(given):
-            wrong = "columns ride along as they are"
-            raise OptionValueError.of(argument, given, wrong, "Give names, or a selector.")
-        return columns_made(plan, schema, argument, given).names()
-    single = isinstance(given, str) or not hasattr(given, "__iter__")
-    names: list[Any] = [given] if single else list(given)
+    """Return the names of columns that are given by name or by a selector."""
+    if isinstance(columns, pl.Expr):
+        if not cs.is_selector(columns):
+            problem = "columns cannot be computed here"
+            raise OptionValueError.of(argument, columns, problem, "Pass names, or a selector.")
+        return columns_made(plan, schema, argument, columns).names()
+    is_single = isinstance(columns, str) or not hasattr(columns, "__iter__")
+    names: list[Any] = [columns] if is_single else list(columns)
     for name in names:
         if not isinstance(name, str):
-            wrong = "columns are given by name"
-            raise OptionValueError.of(argument, name, wrong, f'Say {argument}=["model", "fold"].')
+            problem = "a column name must be a string"
+            hint = f'Pass names, such as {argument}=["model", "fold"].'
+            raise OptionValueError.of(argument, name, problem, hint)
         if name not in schema:
             raise MissingColumnError.of(argument, name, schema)
         if names.count(name) > 1:
@@ -288,62 +359,6 @@ def _names(
     return names
 
 
-Relative = Literal["difference", "ratio"]
-
-
-def as_rank(margin: bool | int, classes: int | None) -> int:
-    """Read `margin`: which of the best other scores is subtracted; 0 for none."""
-    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin, say=3)
-    if rank and classes == 1:
-        wrong = "there is one class, and no score of another to take away"
-        raise OptionValueError.of("margin", margin, wrong, "Leave it out.")
-    if classes is not None and rank >= classes:
-        raise OptionValueError.of(
-            "margin",
-            margin,
-            f"with {classes} classes each has {classes - 1} others",
-            "Give True for the best of the others, or a smaller number.",
-        )
-    return rank
-
-
-def best_scores(scores: Sequence[pl.Expr], rank: int) -> tuple[pl.Expr, pl.Expr]:
-    """Return the scores of a row at this rank and the next; null if any score is missing."""
-    # Of many columns polars makes arrays a dozen times as fast as lists.
-    order = pl.concat_arr(*scores).arr.sort(descending=True)
-    some = ~pl.any_horizontal(score.is_null() for score in scores)
-    at, after = (order.arr.get(place) for place in (rank - 1, rank))
-    return pl.when(some).then(at), pl.when(some).then(after)
-
-
-def best_scores_over(score: pl.Expr, ids: Sequence[pl.Expr], rank: int) -> tuple[pl.Expr, pl.Expr]:
-    """Return the same where an instance has a row for each class."""
-    order = score.sort(descending=True)
-    some = ~score.is_null().any()
-    at, after = (order.get(place, null_on_oob=True) for place in (rank - 1, rank))
-    return pl.when(some.over(*ids)).then(at.over(*ids)), pl.when(some.over(*ids)).then(
-        after.over(*ids)
-    )
-
-
-def above(score: pl.Expr, at: pl.Expr, after: pl.Expr) -> pl.Expr:
-    """Return how far a score lies above the others: above that at the rank among them.
-
-    Without a score that is one of the best, what was next to them is.
-    """
-    return difference(score, pl.when(score >= at).then(after).otherwise(at))
-
-
-def difference(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Subtract scores; equal ones differ by 0, infinite ones too."""
+def score_difference(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Subtract scores; the difference of equal scores is 0, also if both are infinite."""
     return pl.when(one == other).then(pl.lit(0).cast(pl.Float32)).otherwise(one - other)
-
-
-def relative_to(one: pl.Expr, other: pl.Expr, relative: Relative | None) -> pl.Expr:
-    """Set the score of one class against that of another."""
-    if relative is None:
-        return one
-    if relative == "difference":
-        return difference(one, other)
-    ratio = one / other
-    return pl.when(~ratio.is_nan()).then(ratio)

@@ -1,36 +1,41 @@
-"""The verb `multiclass_auc`: a many-class table → areas over all classes of each group."""
+"""Average one-vs-one and one-vs-rest AUCs over all classes of each group."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rocframe.classes.class_areas import LARGEST, Average, Rows, grouped_areas, influences, skewness
-from rocframe.classes.encoding import Given, Used, coded, numbered_groups
-from rocframe.classes.inputs import as_classes, read_scores
+from rocframe.classes.class_areas import (
+    MAX_EXACT_WINS,
+    Average,
+    class_placements,
+    class_starts,
+    grouped_averages,
+    influences,
+    replicate_averages,
+    row_acceleration,
+)
+from rocframe.classes.inputs import PLACEHOLDER_SCORE, measure_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
-from rocframe.frames import build_table, like, planned, through_node
-from rocframe.inference.bootstrap import bootstrap_limits, nearly_equal
+from rocframe.inference.bootstrap import bootstrap_interval, replicates
 from rocframe.inference.confidence import Confidence
-from rocframe.inputs.cases import State, read
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import Groups
-from rocframe.kernel.resample import Urn, stream_keys
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.resample import Urn, draw_valid, stream_keys
 from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MULTICLASS_AUC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassScores
+    from rocframe.classes.inputs import Classes, ClassRows, ClassScores, GroupedRows, ScoreColumns
     from rocframe.frames import FrameT
-    from rocframe.inputs.roles import Bound, By, Column, Count, Missing
+    from rocframe.inputs.roles import By, Column, Count, Missing
 
 
 Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
@@ -56,8 +61,8 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All areas count pairs of rows of different classes: that of class i wins if its score of i is
-    the higher one; a tie counts half. What differs is which pairs weigh how much.
+    All averages count pairs of rows of different classes. The row of class i wins the pair if it
+    has the higher score of class i; a tie counts half. The averages differ in the weights of pairs.
 
     Parameters
     ----------
@@ -74,14 +79,14 @@ def multiclass_auc(
     classes : sequence, default None
         For lists: the classes, in the order of the lists.
     average : str or sequence of str, optional
-        One or several of `"hand_till"`, M: the mean over ordered pairs of classes, each class
-        against each other; `"macro"`: the mean over classes, each against all others; `"weighted"`:
-        the same weighted by how frequent a class is (Provost and Domingos); `"micro"`: the area of
-        all scores of all classes in one ranking.
+        One or several averages. `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs
+        of classes; `"macro"`: the mean AUC over classes, each against all others; `"weighted"`:
+        the same, weighted by class frequency (Provost and Domingos); `"micro"`: the AUC of one
+        ranking of all scores of all classes.
     ci : str or None, default None
-        Method of the interval: quantiles of resamples, `"bootstrap"`, or these turned about the
-        estimate, `"bootstrap_basic"`, or corrected for bias and skewness, `"bootstrap_bca"`; None
-        for no interval.
+        Method of the interval. `"bootstrap"`: quantiles of the resamples; `"bootstrap_basic"`:
+        these quantiles reflected about the estimate; `"bootstrap_bca"`: quantiles corrected for
+        bias and skewness; None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -108,34 +113,36 @@ def multiclass_auc(
     -------
     DataFrame or LazyFrame
         `*by, average, auc, lower, upper, se, n_classes, n_classes_used, n, n_missing, ci_level,
-        ci_method, note`; a row per group and average, sorted by group, averages in the order asked
-        for. `n_classes` are the classes with a score, `n_classes_used` those that rows are of: the
-        averages are over these, except `"micro"`, which has the negatives of all. `auc` is null
-        with fewer than two. `n` counts rows (Int64), `n_missing` those that lack a label or a
-        score, under `"drop"` left out for all classes. `note` (String) is null, or the first that
-        applies of `no_rows, one_class, zero_variance, redrawn`; the last with a number, as in
-        `redrawn:12`: so many resamples had one class only. Limits of `"bootstrap_bca"` are null
-        where all resamples lie on one side of the estimate.
+        ci_method, note`; one row per group and average, sorted by group, with averages in the order
+        of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
+        classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
+        `"bootstrap_bca"` are also null if all resamples lie on one side of the estimate.
+        `n_classes` (Int64) counts the classes with a score, `n_classes_used` those that have rows
+        in the group. Averages are over the latter, but `"micro"` uses the negatives of all classes.
+        `n` (Int64) counts the rows used, `n_missing` those without a label or a score; `"drop"`
+        leaves these out for all classes. `note` (String) is null, or the first that applies of
+        `no_rows, one_class, zero_variance, redrawn`. The last has a number: `redrawn:12` means that
+        12 resamples had a single class and were drawn again.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if a label
-        is of a class without a score, values are missing under `"raise"`, or a weight is negative
-        or not finite.
+        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
+        option is not valid. If a label is of a class without a score, values are missing with
+        `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors about
+        columns and data are raised by `collect`.
 
     See Also
     --------
-    one_vs_one : with `auc` the table of the areas of pairs, the mean of which is M.
-    one_vs_rest : with `auc` the areas of classes.
+    one_vs_one : With `auc`, the AUC of each pair of classes; their mean is Hand and Till's M.
+    one_vs_rest : With `auc`, the AUC of each class against all others.
 
     Notes
     -----
-    Classes are worked on one at a time, next to the table itself. Resamples draw whole rows,
-    whatever their class, as often as there are rows, and average over the classes they have; or
-    whole clusters, as many as there are. Skewness comes from the derivatives of an average by the
-    mass of each row.
+    A resample draws as many rows as the group has, regardless of class, or as many clusters. Its
+    averages are over the classes that it has. `"bootstrap_bca"` takes the skewness from the
+    derivative of an average by the mass of each row. Memory is needed for the table and for one
+    class at a time; resamples need it for all classes of a group.
 
     References
     ----------
@@ -174,195 +181,199 @@ def multiclass_auc(
     │ micro     ┆ 0.777778 ┆ 3              ┆ 3   │
     └───────────┴──────────┴────────────────┴─────┘
     """
-    # numpy loads with the first area, not with the package.
-    averages = _averages(average)
+    averages = _parse_averages(average)
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
-    columns = MULTICLASS_AUC.columns()
+    roles = Roles(
+        label=label,
+        score=PLACEHOLDER_SCORE,
+        by=by,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        found = read_scores(plan, schema, scores, classes)
-        if found.values is None:
+    def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
+        columns = read_scores(plan, schema, scores, classes)
+        if columns.classes is None:
             raise OptionValueError.of(
                 "classes",
                 classes,
-                "a row is an instance and a class, and here a row has a score for each class",
-                f'Bring them side by side first, say .pivot({found.of!r}, index="id", …).',
+                "each row needs a score for each class, not one row per instance and class",
+                f'Pivot the table first, such as .pivot({columns.class_column!r}, index="id", …).',
             )
-        given = Given(
-            label=label, by=by, weight=weight, count=count, missing=missing, cluster=cluster
-        )
-        node = coded(
-            plan,
-            schema,
-            given,
-            found,
-            lambda dtype, name: as_classes(found.argument, found.values or [], dtype, name),
-            table=tuple(columns),
-            error=LabelError.without_score,
-        )
-        bound = node.bound
+        return columns
 
-        def run(frame: pl.DataFrame) -> pl.DataFrame:
-            codes = frame.get_column(node.code).to_numpy()
-            table = measured(frame, bound, codes, averages, confidence)
-            return table.rename(dict(zip(map(str, range(len(bound.by))), bound.by, strict=True)))
-
-        return through_node(
-            node.plan,
-            run,
-            schema={**bound.keys, **columns},
-            by=bound.by,
-            anchor="average",
-        )
-
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+    return measure_classes(
+        predictions,
+        roles,
+        read_columns,
+        lambda grouped: _measure(grouped, averages, confidence),
+        columns=MULTICLASS_AUC.columns(),
+        rows_per_group=len(averages),
+        anchor="average",
+        unknown_label=LabelError.without_score,
+    )
 
 
-def _averages(average: Any) -> tuple[Average, ...]:
-    given = [average] if isinstance(average, str) or not hasattr(average, "__iter__") else average
-    names = tuple(given)
+def _parse_averages(average: Any) -> tuple[Average, ...]:
+    is_single = isinstance(average, str) or not hasattr(average, "__iter__")
+    names = (average,) if is_single else tuple(average)
     for name in names:
         check_choice("average", name, get_args(Average))
         if names.count(name) > 1:
             raise RepeatedNameError.of("average", name, names)
     if not names:
-        todo = 'Name one, say average="hand_till".'
-        raise OptionValueError.of("average", average, "it names no average", todo)
+        hint = 'Pass at least one, such as average="hand_till".'
+        raise OptionValueError.of("average", average, "it names no average", hint)
     return names
 
 
-Values: TypeAlias = "dict[Average, NDArray[np.float64]]"
-
-NUMBERS = ("se", "lower", "upper", "ci_level")
-
-FEW = 300  # rows of a group from which it is quicker to look at groups one by one
+# With fewer rows per group on average, computing all groups in one pass is faster.
+MIN_ROWS_PER_PASS = 300
 
 
-def measured(
-    frame: pl.DataFrame,
-    bound: Bound,
-    codes: NDArray[np.int32],
-    averages: Sequence[Average],
-    confidence: Confidence,
-) -> pl.DataFrame:
-    """Return the keys of each group, then the columns of the table."""
-    every = list(read(frame, bound))
-    first, used = every[0], Used.of(every)
-    found = Groups.of(first.keys, len(codes))
-    groups, group = found.keys.height, numbered_groups(found.starts, found.order)
-    order = np.flatnonzero(used.used)
-    order = order[np.argsort(group[order] * len(every) + codes[order], kind="stable")]
-    rows = Rows(
-        code=codes,
-        scores=[cases.score for cases in every],
-        scored=[None if cases.state is None else cases.state != State.UNSCORED for cases in every],
-        count=used.count,
-        weight=None if first.weight is None else scaled(first.weight)[0],
-        cluster=first.cluster,
-    ).take(order)
-    starts = np.searchsorted(group[order], np.arange(groups + 1))
-    n, n_classes = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-    np.add.at(n, group[order], rows.count)
-    cells = np.unique(group[order] * len(every) + rows.code) // len(every)
-    np.add.at(n_classes, cells, 1)
-    areas = _areas(rows, starts, averages)
-    lines = {
+def _measure(
+    grouped: GroupedRows, averages: Sequence[Average], confidence: Confidence
+) -> dict[str, Any]:
+    """Return the columns of the result: a row per group and average."""
+    n_groups, n_classes = grouped.keys.height, len(grouped.names)
+    cell = grouped.group * n_classes + grouped.rows.code
+    order = np.argsort(cell, kind="stable")
+    rows, group = grouped.rows.take(order), grouped.group[order]
+    starts = np.searchsorted(group, np.arange(n_groups + 1))
+    n = np.zeros(n_groups, np.int64)
+    np.add.at(n, group, rows.count)
+    n_used = np.bincount(np.unique(cell) // n_classes, minlength=n_groups)
+    by_average = _group_averages(rows, group, starts, averages)
+    auc = np.stack([by_average[name] for name in averages], axis=1)
+    notes = np.full(n_groups, None, object)
+    notes[n_used < 2] = "one_class"
+    notes[np.diff(starts) == 0] = "no_rows"
+    per_group = {
         "n": n,
-        "n_missing": used.n_missing(group, groups),
-        "n_classes": np.full(groups, len(every)),
-        "n_classes_used": n_classes,
+        "n_missing": grouped.n_missing,
+        "n_classes": np.full(n_groups, n_classes),
+        "n_classes_used": n_used,
+        "note": notes,
     }
-    notes = np.select([np.diff(starts) == 0, n_classes < 2], ["no_rows", "one_class"], "")
     columns: dict[str, Any] = {
-        "average": [*averages] * groups,
-        **{name: np.repeat(values, len(averages)) for name, values in lines.items()},
-        "auc": np.stack([areas[name] for name in averages], axis=1).ravel(),
-        "note": [note or None for note in np.repeat(notes, len(averages)).tolist()],
-        **{name: np.full(groups * len(averages), np.nan) for name in NUMBERS},
-        "ci_method": [None] * (groups * len(averages)),
+        "average": [*averages] * n_groups,
+        "auc": auc.ravel(),
+        "ci_method": np.full(auc.size, None),
+        **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
+        **{name: np.full(auc.size, np.nan) for name in ("se", "lower", "upper", "ci_level")},
     }
     if confidence.ci is not None:
-        keys = stream_keys(found.keys)
-        for i in np.flatnonzero(n_classes > 1).tolist():
-            own = rows.take(slice(starts[i], starts[i + 1])).merged()
-            places = range(i * len(averages), (i + 1) * len(averages))
-            area = dict(zip(averages, columns["auc"][places.start : places.stop], strict=True))
-            for place, line in zip(places, _intervals(own, area, confidence, keys[i]), strict=True):
-                for name, value in line.items():
-                    columns[name][place] = value
-    row_group = np.repeat(np.arange(groups), len(averages))
-    return build_table(found.keys, columns, MULTICLASS_AUC.columns(), rows=row_group)
+        keys = stream_keys(grouped.keys)
+        for i in np.flatnonzero(n_used > 1).tolist():
+            own = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
+            areas = dict(zip(averages, auc[i].tolist(), strict=True))
+            for j, interval in enumerate(_intervals(own, areas, confidence, keys[i])):
+                for name, value in interval.items():
+                    columns[name][i * len(averages) + j] = value
+    return {
+        name: values.tolist() if name in {"note", "ci_method"} else values
+        for name, values in columns.items()
+    }
 
 
-def _areas(rows: Rows, starts: NDArray[np.int64], averages: Sequence[Average]) -> Values:
-    """Return the areas of each group; NaN with fewer than 2 classes."""
-    groups, size = len(starts) - 1, int(rows.count.sum())
-    exact = rows.weight is None and size * size * len(rows.scores) <= LARGEST
-    if exact and len(rows.code) < FEW * groups:
-        group = np.repeat(np.arange(groups), np.diff(starts))
-        return grouped_areas(rows, group, groups, averages)
-    found = {name: np.full(groups, np.nan) for name in averages}
+def _group_averages(
+    rows: ClassRows,
+    group: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    averages: Sequence[Average],
+) -> dict[Average, NDArray[np.float64]]:
+    """Return the averages of each group; NaN with fewer than 2 classes."""
+    n_groups, total = len(starts) - 1, int(rows.count.sum())
+    exact = rows.weight is None and total * total * len(rows.scores) <= MAX_EXACT_WINS
+    if exact and len(rows.code) < MIN_ROWS_PER_PASS * n_groups:
+        return grouped_averages(rows, group, n_groups, averages)
+    results = {name: np.full(n_groups, np.nan) for name in averages}
     for i in np.flatnonzero(np.diff(starts)):
         own = rows.take(slice(starts[i], starts[i + 1]))
-        group_of = own.group
-        for name, area in group_of.areas(
-            own.mass[None, :], averages, group_of.classes(averages)
-        ).items():
-            found[name][i] = area[0]
-    return found
+        classes = class_placements(own, averages)
+        for name, area in replicate_averages(own, own.mass[None, :], averages, classes).items():
+            results[name][i] = area[0]
+    return results
+
+
+def _merge_identical(rows: ClassRows) -> ClassRows:
+    """Return the distinct rows with their total counts, sorted by class and scores."""
+    keys: list[NDArray[Any]] = [rows.code]
+    for score, scored in zip(rows.scores, rows.scored, strict=True):
+        keys.append(np.unique(score, return_inverse=True)[1].astype(np.int32))
+        if scored is not None:
+            keys[-1][~scored] = -1
+    more = [values for values in (rows.weight, rows.cluster) if values is not None]
+    keys += [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in more]
+    _, first, place = np.unique(
+        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    merged = rows.take(first)
+    merged.count[:] = 0
+    np.add.at(merged.count, place.ravel(), rows.count)
+    return merged
 
 
 def _intervals(
-    rows: Rows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
-) -> Iterator[dict[str, Any]]:
-    """Yield standard error, limits and note of each average of one group."""
-    values, redrawn = _replicates(rows, list(areas), confidence, key)
-    bca = confidence.ci == "bootstrap_bca"
-    influence = influences(rows, list(areas)) if bca else {}
-    for name, area in areas.items():
-        rising = np.sort(values[name])
-        if nearly_equal(rising[0], rising[-1]):
-            yield {"ci_level": confidence.level, "note": "zero_variance"}
-            continue
-        a = skewness(rows, influence[name]) if bca else 0.0
-        lower, upper = np.clip(
-            bootstrap_limits(str(confidence.ci), confidence.level, area, rising, a), 0, 1
+    rows: ClassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
+) -> list[dict[str, Any]]:
+    """Return standard error, limits and note of each average of one group."""
+    values, n_redrawn = _replicates(rows, list(areas), confidence, key)
+    influence = influences(rows, list(areas)) if confidence.ci == "bootstrap_bca" else {}
+    intervals = []
+    for (name, area), own_values in zip(areas.items(), values.T, strict=True):
+        interval = bootstrap_interval(
+            own_values,
+            area,
+            confidence.ci,
+            confidence.level,
+            bounds=(0.0, 1.0),
+            acceleration=lambda name=name: row_acceleration(rows, influence[name]),  # type: ignore[misc]
         )
-        yield {
-            "ci_level": confidence.level,
-            "se": rising.std(ddof=1),
-            "lower": lower,
-            "upper": upper,
-            "ci_method": None if np.isnan(lower) else confidence.ci,
-            "note": f"redrawn:{redrawn}" if redrawn else None,
-        }
+        note = f"redrawn:{n_redrawn}" if n_redrawn else None
+        intervals.append(
+            {
+                "ci_level": confidence.level,
+                "se": interval.se,
+                "lower": interval.lower,
+                "upper": interval.upper,
+                "ci_method": None if np.isnan(interval.lower) else confidence.ci,
+                "note": "zero_variance" if interval.constant else note,
+            }
+        )
+    return intervals
 
 
 def _replicates(
-    rows: Rows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
-) -> tuple[Values, int]:
-    """Return the averages of resamples of whole rows, and how many were drawn again."""
-    group, urn, unit = rows.group, Urn.of(rows.count), None
+    rows: ClassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
+) -> tuple[NDArray[np.float64], int]:
+    """Return the averages of resamples, a row each, and how many resamples were drawn again."""
+    urn, unit = Urn.of(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)
         urn = Urn.of(np.ones(len(clusters), np.int64))
-    classes = list(group.classes(averages))
-    size = max(1, BLOCK // max(urn.size, len(rows.code)))
-    firsts = range(0, confidence.n_boot, size)
+    starts, classes = class_starts(rows.code), list(class_placements(rows, averages))
 
-    def batch(place: int) -> tuple[Values, int]:
-        stream = confidence.seed.stream(key, place)
-        length = min(size, confidence.n_boot - firsts[place])
-        counts = np.zeros((length, len(rows.code)), np.int64)
-        wanted, redrawn = np.arange(length), 0
-        while len(wanted):
-            drawn = urn.draw(stream, np.full(len(wanted), urn.total))
-            counts[wanted] = drawn if unit is None else drawn[:, unit] * rows.count
-            wanted = wanted[group.present(counts[wanted]) < 2]
-            redrawn += len(wanted)
+    def draw_counts(stream: np.random.Generator, size: int) -> NDArray[np.int64]:
+        drawn = urn.draw(stream, np.full(size, urn.total))
+        return drawn if unit is None else drawn[:, unit] * rows.count
+
+    def has_two_classes(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        n_used: NDArray[np.int64] = (np.add.reduceat(counts, starts, axis=1) > 0).sum(axis=1)
+        return n_used > 1
+
+    def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
+        counts, n_redrawn = draw_valid(partial(draw_counts, stream), has_two_classes, size)
         mass = counts if rows.weight is None else counts * rows.weight
-        return group.areas(mass, averages, classes), redrawn
+        areas = replicate_averages(rows, mass, averages, classes)
+        return np.stack([areas[name] for name in averages], axis=1), n_redrawn
 
-    done = spread(batch, range(len(firsts)))
-    values = {name: np.concatenate([part[0][name] for part in done]) for name in averages}
-    return values, sum(part[1] for part in done)
+    return replicates(
+        draw,
+        n_boot=confidence.n_boot,
+        batch_size=max(1, BLOCK // max(urn.size, len(rows.code))),
+        seed=confidence.seed,
+        key=key,
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from rocframe.classes.inputs import few_classes, once
-from rocframe.classes.layout import Given, Relative, lay_out, relative_to
+from rocframe.classes.layout import lay_out, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, private_names
 from rocframe.options import check_choice, whole
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from rocframe.classes.layout import ClassLabels, Keep, Layout
     from rocframe.frames import FrameT
 
+
+Relative = Literal["difference", "ratio"]
 
 TABLE = ("class_a", "class_b", "label", "score")
 
@@ -118,108 +119,131 @@ def one_vs_one(
     └─────┴─────────┴─────────┴───────┴───────┘
     """
     check_choice("relative", relative, (*get_args(Relative), None))
-    most = None if max_pairs is None else whole("max_pairs", max_pairs)
-    given = Given(label=label, scores=scores, classes=classes, id=id, keep=keep)
+    limit = None if max_pairs is None else whole("max_pairs", max_pairs)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if not isinstance(label, str | pl.Expr):
-            wrong = "pairs are of rows that are of one class each"
-            raise OptionValueError.of("label", label, wrong, "Give one column, or say one_vs_rest.")
-        layout = lay_out(plan, schema, given, table=TABLE)
-        if layout.of is not None:
-            parts = _long(layout, relative, most)
-        else:
-            _check_size(len(layout.scores), most)
+            problem = "pairs of classes need one true class per row"
+            hint = "Pass one column, or use one_vs_rest."
+            raise OptionValueError.of("label", label, problem, hint)
+        layout = lay_out(
+            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TABLE
+        )
+        if layout.row_class is None:
+            _check_pairs(len(layout.scores), limit, "row")
             parts = _wide(layout, relative)
+        else:
+            parts = _long(layout, relative, limit)
         return pl.concat(parts, how="vertical_relaxed")
 
     return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
 
 
-def _check_size(classes: int, most: int | None, one: str = "each row") -> None:
-    pairs = classes * (classes - 1)
-    if most is not None and pairs > most:
+def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
+    pairs = n_classes * (n_classes - 1)
+    if limit is not None and pairs > limit:
         raise OptionValueError.of(
             "max_pairs",
-            most,
-            f"{classes} classes make {pairs} ordered pairs, and {one} becomes "
-            f"{2 * (classes - 1)} rows",
-            "Say max_pairs=None to go ahead, or take fewer classes.",
+            limit,
+            f"{n_classes} classes make {pairs} ordered pairs, and each {unit} becomes "
+            f"{2 * (n_classes - 1)} rows",
+            "Pass max_pairs=None to proceed, or take fewer classes.",
         )
 
 
 def _wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
-    """Set the class of each row against each other class."""
-    scores = layout.scores if relative is None else layout.plain()
-    own = private_names(["own"], layout.plan.collect_schema().names())["own"]
-    of_row = pl.coalesce(pl.when(layout.true(i)).then(score) for i, score in enumerate(scores))
-    plan = layout.plan.with_columns(of_row.alias(own)).cache()
+    """Compare the class of each row with each other class, if the scores are side by side."""
+    scores = layout.scores if relative is None else layout.float_scores()
+    name = private_names(["own"], layout.plan.collect_schema().names())["own"]
+    own_score = pl.coalesce(
+        pl.when(layout.is_of_class(i)).then(score) for i, score in enumerate(scores)
+    )
+    plan = layout.plan.with_columns(own_score.alias(name)).cache()
+    unlabeled = plan.filter(layout.labels[0].is_null())
     parts = []
     for i, score in enumerate(scores):
-        other = layout.named(i)
-        parts += _both_ways(layout, plan, other, (column(own), score), relative)
-        rest = layout.classes.gather([place for place in range(len(scores)) if place != i])
-        unknown = plan.filter(layout.truth[0].is_null())
-        pair = other, pl.lit(rest.implode())
-        parts.append(_unknown(layout, unknown, pair, score, relative).explode("class_b"))
+        class_i = layout.class_literal(i)
+        parts += _labeled(layout, plan, class_i, (column(name), score), relative)
+        others = pl.lit(layout.classes.filter(pl.arange(len(scores), eager=True) != i).implode())
+        parts.append(
+            _unlabeled(layout, unlabeled, (class_i, others), score, relative).explode("class_b")
+        )
     return parts
 
 
-def _long(layout: Layout, relative: Relative | None, most: int | None) -> list[pl.LazyFrame]:
-    """Set the class of each instance against the class of each of its rows."""
-    assert layout.of is not None
-    (score,) = layout.scores if relative is None else layout.plain()
+def _long(layout: Layout, relative: Relative | None, limit: int | None) -> list[pl.LazyFrame]:
+    """Compare the class of each instance with the class of each of its rows."""
+    assert layout.row_class is not None
+    row_class, ids = layout.row_class, layout.ids
+    (score,) = layout.scores if relative is None else layout.float_scores()
     names = private_names(["own", "other"], layout.plan.collect_schema().names())
-    few = few_classes(layout.of, lambda classes: _check_size(classes, most, "each instance"))
-    plan = layout.plan.filter(few, once([*layout.ids, layout.of], layout.id_names))
-    found = score.filter(layout.of == layout.truth[0]).first().over(*layout.ids)
-    both = plan.with_columns(found.alias(names["own"]))
-    parts = _both_ways(layout, both, layout.of, (column(names["own"]), score), relative)
-    unknown = plan.filter(layout.truth[0].is_null())
-    others = unknown.select(*layout.ids, layout.of.alias(names["other"]))
-    pairs = unknown.join(others, on=list(layout.ids), nulls_equal=True)
+
+    def within_limit(classes: pl.Series) -> pl.Series:
+        _check_pairs(classes.drop_nulls().n_unique(), limit, "instance")
+        return pl.Series([True]).new_from_index(0, len(classes))
+
+    checked = row_class.map_batches(within_limit, return_dtype=pl.Boolean)
+    plan = layout.plan.filter(checked, layout.unique_rows())
+    own_score = score.filter(row_class == layout.labels[0]).first().over(*ids)
+    with_own = plan.with_columns(own_score.alias(names["own"]))
+    parts = _labeled(layout, with_own, row_class, (column(names["own"]), score), relative)
+    unlabeled = plan.filter(layout.labels[0].is_null())
     other = column(names["other"])
-    of_pairs = pairs.filter(layout.of != other)
-    return [*parts, _unknown(layout, of_pairs, (layout.of, other), score, relative)]
+    pairs = unlabeled.join(
+        unlabeled.select(*ids, row_class.alias(names["other"])), on=list(ids), nulls_equal=True
+    ).filter(row_class != other)
+    return [*parts, _unlabeled(layout, pairs, (row_class, other), score, relative)]
 
 
-def _both_ways(
+def _labeled(
     layout: Layout,
     plan: pl.LazyFrame,
     other: pl.Expr,
     scores: tuple[pl.Expr, pl.Expr],
     relative: Relative | None,
 ) -> list[pl.LazyFrame]:
-    """Make each row a positive of its own class, and a negative of the other one."""
-    truth, (own, score) = layout.truth[0], scores
+    """Return each row as a positive of its own class and as a negative of the other class.
+
+    `scores` are those of the row's own class and of the other class.
+    """
+    truth, (own_score, other_score) = layout.labels[0], scores
     rows = plan.filter(truth != other)
     return [
         rows.select(
-            *layout.riders,
-            a.alias("class_a"),
-            b.alias("class_b"),
+            *layout.kept,
+            class_a.alias("class_a"),
+            class_b.alias("class_b"),
             pl.lit(label).alias("label"),
-            relative_to(one, two, relative).alias("score"),
+            _relative_score(score_a, score_b, relative).alias("score"),
         )
-        for a, b, label, one, two in (
-            (truth, other, True, own, score),
-            (other, truth, False, score, own),
+        for class_a, class_b, label, score_a, score_b in (
+            (truth, other, True, own_score, other_score),
+            (other, truth, False, other_score, own_score),
         )
     ]
 
 
-def _unknown(
+def _unlabeled(
     layout: Layout,
     plan: pl.LazyFrame,
     pair: tuple[pl.Expr, pl.Expr],
     score: pl.Expr,
     relative: Relative | None,
 ) -> pl.LazyFrame:
-    """Put a row whose class is not known into a pair, where it is neither."""
+    """Return rows without a known class in a pair of classes; their label is null."""
     return plan.select(
-        *layout.riders,
+        *layout.kept,
         pair[0].alias("class_a"),
         pair[1].alias("class_b"),
         pl.lit(None, pl.Boolean).alias("label"),
         (score if relative is None else pl.when(pl.lit(False)).then(score)).alias("score"),
     )
+
+
+def _relative_score(score_a: pl.Expr, score_b: pl.Expr, relative: Relative | None) -> pl.Expr:
+    if relative is None:
+        return score_a
+    if relative == "difference":
+        return score_difference(score_a, score_b)
+    ratio = score_a / score_b
+    return pl.when(~ratio.is_nan()).then(ratio)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.classes.inputs import once
-from rocframe.classes.layout import Given, above, as_rank, best_scores, best_scores_over, lay_out
+from rocframe.classes.layout import lay_out, score_difference
+from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, private_names
+from rocframe.options import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,27 +113,54 @@ def one_vs_rest(
     │ 1   ┆ dog   ┆ true  ┆ 0.8   │
     └─────┴───────┴───────┴───────┘
     """
-    given = Given(label=label, scores=scores, classes=classes, id=id, keep=keep)
-    as_rank(margin, None)
+    _parse_margin(margin, None)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        layout = lay_out(plan, schema, given, table=TABLE)
-        return _long(layout, margin) if layout.of is not None else _wide(layout, margin)
+        layout = lay_out(
+            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TABLE
+        )
+        return (_wide if layout.row_class is None else _long)(layout, margin)
 
     return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
 
 
+def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
+    """Return the rank, among the other classes, of the score to subtract; 0 for none."""
+    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin, say=3)
+    if rank and n_classes == 1:
+        problem = "there is only one class, so there is no other score to subtract"
+        raise OptionValueError.of("margin", margin, problem, "Leave it out.")
+    if n_classes is not None and rank >= n_classes:
+        raise OptionValueError.of(
+            "margin",
+            margin,
+            f"with {n_classes} classes, each class has {n_classes - 1} others",
+            "Pass True for the best of the others, or a smaller number.",
+        )
+    return rank
+
+
 def _wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
-    """Put one class below the other."""
+    """Concatenate the rows of each class, if the scores are side by side."""
     plan, scores = layout.plan, layout.scores
-    rank = as_rank(margin, len(scores))
+    rank = _parse_margin(margin, len(scores))
     if rank:
-        plan, scores = _margins(layout, rank)
+        scores = layout.float_scores()
+        # polars sorts arrays of many columns a dozen times as fast as lists.
+        ranked = pl.concat_arr(*scores).arr.sort(descending=True)
+        complete = ~pl.any_horizontal(score.is_null() for score in scores)
+        names = private_names(["at rank", "next"], plan.collect_schema().names()).values()
+        plan = plan.with_columns(
+            pl.when(complete).then(ranked.arr.get(place)).alias(name)
+            for place, name in enumerate(names, rank - 1)
+        ).cache()
+        at_rank, following = map(column, names)
+        scores = tuple(_margin(score, at_rank, following) for score in scores)
     parts = [
         plan.select(
-            *layout.riders,
-            layout.named(i).alias("class"),
-            layout.true(i).alias("label"),
+            *layout.kept,
+            layout.class_literal(i).alias("class"),
+            layout.is_of_class(i).alias("label"),
             score.alias("score"),
         )
         for i, score in enumerate(scores)
@@ -140,28 +168,34 @@ def _wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     return pl.concat(parts, how="vertical_relaxed")
 
 
-def _margins(layout: Layout, rank: int) -> tuple[pl.LazyFrame, tuple[pl.Expr, ...]]:
-    plain = layout.plain()
-    names = private_names(["at", "after"], layout.plan.collect_schema().names())
-    best = best_scores(plain, rank)
-    at, after = (column(name) for name in names.values())
-    named = [expr.alias(name) for expr, name in zip(best, names.values(), strict=True)]
-    return layout.plan.with_columns(named).cache(), tuple(above(one, at, after) for one in plain)
-
-
 def _long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
-    """Compare the class of each row with that of its instance."""
-    assert layout.of is not None
-    rank, score = as_rank(margin, None), layout.scores[0]
-    plan = layout.plan
+    """Compare the class of each row with the true class, if a row is an instance and a class."""
+    assert layout.row_class is not None
+    plan, (score,) = layout.plan, layout.scores
     if layout.ids:
-        plan = plan.filter(once([*layout.ids, layout.of], layout.id_names))
+        plan = plan.filter(layout.unique_rows())
+    rank = _parse_margin(margin, None)
     if rank:
-        (plain,) = layout.plain()
-        score = above(plain, *best_scores_over(plain, layout.ids, rank))
+        (score,) = layout.float_scores()
+        ranked = score.sort(descending=True)
+        complete = (~score.is_null().any()).over(*layout.ids)
+        at_rank, following = (
+            pl.when(complete).then(ranked.get(place, null_on_oob=True).over(*layout.ids))
+            for place in (rank - 1, rank)
+        )
+        score = _margin(score, at_rank, following)
     return plan.select(
-        *layout.riders,
-        layout.of.alias("class"),
-        (layout.truth[0] == layout.of).alias("label"),
+        *layout.kept,
+        layout.row_class.alias("class"),
+        (layout.labels[0] == layout.row_class).alias("label"),
         score.alias("score"),
     )
+
+
+def _margin(score: pl.Expr, at_rank: pl.Expr, following: pl.Expr) -> pl.Expr:
+    """Subtract from a score the one at the rank among the scores of the other classes.
+
+    `at_rank` and `following` are the scores at the rank and the next rank among all classes. If the
+    class itself is at the rank or above it, the next score is at the rank among the others.
+    """
+    return score_difference(score, pl.when(score >= at_rank).then(following).otherwise(at_rank))

@@ -1,41 +1,29 @@
-"""The verb `volume`: scores of three classes → the volume under each group's ROC surface."""
+"""Volume under the ROC surface of three classes (Mossman 1999; Nakas and Yiannoutsos 2004)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import polars as pl
 
-from rocframe.classes.encoding import Given, Used, coded, numbered_groups
-from rocframe.classes.inputs import as_classes, read_ordered, read_scores
-from rocframe.classes.triples import (
-    SUM_TIE_SHARES,
-    Kinds,
-    Members,
-    Triples,
-    ordered_triples,
-    pairs_of,
-    triples_of_sums,
-)
+from rocframe.classes.inputs import PLACEHOLDER_SCORE, measure_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
-from rocframe.frames import build_table, like, planned, through_node
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
-from rocframe.inputs.cases import read
-from rocframe.kernel.exact import product, quotient
-from rocframe.kernel.groups import Groups
+from rocframe.inputs.roles import Roles
+from rocframe.kernel import exact
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas import VOLUME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassScores
+    from rocframe.classes.inputs import Classes, ClassRows, ClassScores, GroupedRows, ScoreColumns
     from rocframe.frames import FrameT
-    from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import Bound, By, Column, Count, Missing
+    from rocframe.inputs.roles import By, Column, Count, Missing
 
 
 Method = Literal["logit", "wald"]
@@ -56,19 +44,20 @@ def volume(
 ) -> FrameT:
     """Measure the volume under the ROC surface of three classes in each group.
 
-    The volume is the chance that three rows, one of each class, are told apart: a row drawn from
-    each, in no order, and each then given to another class. Guessing has 1/6, and 1 is the best.
-    What tells them apart depends on `scores`, and `rule` says which it was.
+    The volume is the probability that three rows, one drawn at random from each class, are assigned
+    to their classes without error. Random assignment has volume 1/6; the best volume is 1. How rows
+    are assigned depends on `scores`:
 
-    One score of all classes, with `classes` from lowest to highest, makes the rule `"order"`: the
-    three rows are right if their scores stand in the order of their classes. A triple counts 1/2
-    if two of its scores tie and the third stands where it should, and 1/6 if all three tie.
+    With one score for all classes, and `classes` from lowest to highest, the column `rule` is
+    `"order"`: a triple of rows is correct if their scores are in the order of their classes. A
+    triple counts 1/2 if two of its scores tie and the third is in its place, and 1/6 if all three
+    tie.
 
-    A score of each class makes the rule `"sum"`: of the six ways to give three rows a class each,
-    the one with the largest sum of scores is chosen, each row adding its score of the class it is
-    given. A triple counts 1/k if the right way is one of k with the largest sum. Of logarithms of
-    probabilities the largest sum is the largest product, which is the most likely way whatever the
-    frequencies of the classes.
+    With a score for each class, `rule` is `"sum"`: of the six ways to assign the three rows to the
+    three classes, the one with the largest sum of scores is chosen. Each row adds its score of the
+    class that it is assigned to. A triple counts 1/k if the correct assignment is one of k with the
+    largest sum. If the scores are logarithms of probabilities, the largest sum is the most likely
+    assignment, whatever the class frequencies.
 
     Parameters
     ----------
@@ -77,17 +66,17 @@ def volume(
     label : str or Expr
         Column or expression with the true class of each row.
     scores : mapping, sequence of str, selector or str
-        One column or expression, a score that rises from class to class; or a score of each of the
-        three classes: a mapping from classes to columns or expressions; a list of columns or a
-        selector, if columns are named like the classes; or one column of lists or arrays.
+        One column or expression with a score that increases from the first to the third class; or
+        a score of each class: a mapping from classes to columns or expressions; a list of columns
+        or a selector if the columns are named like the classes; or one column of lists or arrays.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     classes : sequence, default None
-        For one score the three classes, from that of the lowest scores to that of the highest. For
-        lists the classes, in the order of the lists.
+        For one score: the three classes, from the one with the lowest scores to the one with the
+        highest. For lists: the classes, in the order of the lists.
     ci : str or None, default "logit"
-        Method of the interval, from the variance of a U-statistic of three samples: `"logit"`, on
-        the logit scale; `"wald"`, clipped to [0, 1]; None for no interval.
+        Method of the interval, from the variance of a three-sample U-statistic. `"logit"`: normal
+        limits on the logit scale; `"wald"`: normal limits, clipped to [0, 1]; None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     count : str, Expr or None, optional
@@ -104,34 +93,35 @@ def volume(
     -------
     DataFrame or LazyFrame
         `*by, volume, lower, upper, se, rule, n_first, n_second, n_third, n_missing, ci_level,
-        ci_method, note`; a row per group, sorted by group. `volume` (Float64) is null where a class
-        has no rows; `se` and limits where one has a single row, or where all rows of a class have
-        the same share of right triples, in each class. `n_first, n_second, n_third` (Int64) count
-        the rows of the classes in the order in which they were named, `n_missing` those that lack a
-        label or a score. Under `"worst"` no triple of an unscored row is right. `note`
-        (String) is null, or the first that applies of `no_rows, absent_class, single_row,
-        zero_variance`.
+        ci_method, note`; one row per group, sorted by group. `volume` (Float64, in [0, 1]) is null
+        if a class has no rows. `lower`, `upper` and `se` (Float64) are null if a class has a single
+        row, or if in each class all rows have the same share of correct triples. `rule` (String) is
+        `order` or `sum`. `n_first, n_second, n_third` (Int64) count the rows of the classes in the
+        order in which they were named, `n_missing` (Int64) the rows without a label or a score.
+        With `missing="worst"` no triple with an unscored row is correct. `note` (String) is null,
+        or the first that applies of `no_rows, absent_class, single_row, zero_variance`.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if there
-        are not three classes, a label is of none of them, or values are missing under `"raise"`;
-        for sums if a score is infinite, or if a group has so many rows that they cannot be tried.
+        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
+        option is not valid. If there are not three classes, a label is not one of them, or values
+        are missing with `missing="raise"`. For the rule of sums: if a score is infinite, or a group
+        has too many distinct rows. For a LazyFrame, errors about columns and data are raised by
+        `collect`.
 
     See Also
     --------
-    multiclass_auc : one number for any number of classes, from pairs of rows.
+    multiclass_auc : Averages of AUCs over any number of classes.
 
     Notes
     -----
-    Triples are counted in whole numbers: by order from one sort of the rows, so that millions are
-    no burden; by sums from all pairs of rows, so that some thousands of each class are. Sums that
-    differ by no more than rounding, 1e-12 of the largest score, are equal.
+    Triples are counted in whole numbers. The rule of order sorts the rows once, which is fast for
+    millions of rows. The rule of sums compares all pairs of distinct rows, which limits it to some
+    thousand rows per class. Sums that differ by at most 1e-12 of the largest score are equal.
 
-    Standard errors look at the share of right triples of each row: var = s₁²/n₁ + s₂²/n₂ + s₃²/n₃
-    with the sample variance of the shares of each class, which is DeLong's variance for three
+    The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃, where sᵢ² is the sample variance, over the rows of
+    class i, of the share of correct triples that contain a row. It is DeLong's variance for three
     samples.
 
     References
@@ -151,8 +141,8 @@ def volume(
     >>> stages = pl.DataFrame(
     ...     {"stage": ["low", "low", "mid", "mid", "high"], "score": [1.0, 2.0, 2.0, 3.0, 4.0]}
     ... )
-    >>> found = rf.volume(stages, "stage", "score", classes=["low", "mid", "high"])
-    >>> found.select("volume", "rule", "n_first", "n_second", "n_third", "note")
+    >>> volumes = rf.volume(stages, "stage", "score", classes=["low", "mid", "high"])
+    >>> volumes.select("volume", "rule", "n_first", "n_second", "n_third", "note")
     shape: (1, 6)
     ┌────────┬───────┬─────────┬──────────┬─────────┬────────────┐
     │ volume ┆ rule  ┆ n_first ┆ n_second ┆ n_third ┆ note       │
@@ -162,132 +152,79 @@ def volume(
     │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
     └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
-    # numpy loads with the first area, not with the package.
     confidence = Confidence.of(ci, level, 2, 0, get_args(Method))
-    columns = VOLUME.columns()
-    given = Given(label=label, by=by, count=count, missing=missing)
+    roles = Roles(label=label, score=PLACEHOLDER_SCORE, by=by, count=count, missing=missing)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        found = read_ordered(plan, schema, scores, classes)
-        found = found or read_scores(plan, schema, scores, classes)
+    def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
+        columns = read_scores(plan, schema, scores, classes, ordered=True)
+        values = columns.classes or []
+        if len(values) != 3:
+            raise OptionValueError.of(
+                columns.argument,
+                values,
+                f"a volume needs 3 classes, and there are {len(values)}",
+                "Use multiclass_auc for any number of classes, or auc for two.",
+            )
+        return columns
 
-        def three(dtype: pl.DataType, name: str) -> pl.Series:
-            every = as_classes(found.argument, found.values or [], dtype, name)
-            if len(every) != 3:
-                raise OptionValueError.of(
-                    found.argument,
-                    every.to_list(),
-                    f"a volume is of three classes, and these are {len(every)}",
-                    "For any number of classes say multiclass_auc, for two say auc.",
-                )
-            return every
-
-        node = coded(
-            plan, schema, given, found, three, table=tuple(columns), error=LabelError.fourth
-        )
-
-        def run(frame: pl.DataFrame) -> pl.DataFrame:
-            codes = frame.get_column(node.code).to_numpy()
-            table = measured(frame, node.bound, codes, confidence)
-            names = {str(i): name for i, name in enumerate(node.bound.by)}
-            return table.rename(names)
-
-        return through_node(
-            node.plan, run, schema={**node.bound.keys, **columns}, by=node.bound.by, anchor="rule"
-        )
-
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
-
-
-MOST_PAIRS = 1 << 24  # pairs of kinds of rows of one group, and entries of its table
-
-ROUNDING = 1e-28  # square of the rounding of what triples count, as shares
-
-
-def measured(
-    frame: pl.DataFrame, bound: Bound, codes: NDArray[np.int32], confidence: Confidence
-) -> pl.DataFrame:
-    """Return the keys of each group, then the columns of the table."""
-    every = list(read(frame, bound))
-    used = Used.of(every)
-    found = Groups.of(every[0].keys, len(codes))
-    groups = found.keys.height
-    group = numbered_groups(found.starts, found.order)
-    sizes = np.zeros((groups, 3), np.int64)
-    np.add.at(sizes, (group[used.used], codes[used.used]), used.count[used.used])
-    rows = np.flatnonzero(used.used & ~used.unscored)
-    members = Members(group=group[rows], code=codes[rows], count=used.count[rows], groups=groups)
-    if len(every) == 1:
-        triples = ordered_triples(members, every[0].score[rows])
-    else:
-        triples = _sums(members, _scores(every, rows, bound), bound)
-    n = [sizes[:, i] for i in range(3)]
-    volume = quotient(triples.total, triples.whole * product(*n))
-    variance = _variance(triples, volume, n)
-    columns: dict[str, Any] = {
-        "rule": "order" if len(every) == 1 else "sum",
-        **dict(zip(("n_first", "n_second", "n_third"), n, strict=True)),
-        "n_missing": used.n_missing(group, groups),
-        "volume": volume,
-        "note": list(_notes(sizes, variance, asked=confidence.ci is not None)),
-    }
-    if confidence.ci is not None:
-        columns |= _limits(volume, variance, confidence)
-    table = found.keys if found.keys.width else pl.DataFrame(height=groups)
-    return build_table(table, columns, VOLUME.columns())
-
-
-def _scores(every: Sequence[Cases], rows: NDArray[np.int64], bound: Bound) -> NDArray[np.float64]:
-    """Put the scores of all classes side by side; they can be added."""
-    columns = []
-    for cases, role in zip(every, bound.models or (), strict=True):
-        score = cases.score[rows].astype(np.float64)
-        if not np.isfinite(score).all():
-            raise ScoreError.infinite(bound.names[role])
-        columns.append(score)
-    return np.stack(columns, axis=1)
-
-
-def _sums(rows: Members, score: NDArray[np.float64], bound: Bound) -> Triples:
-    """Count the triples of each group by the rule of sums."""
-    place = 3 * rows.group + rows.code
-    order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(3 * rows.groups + 1))
-    none = np.zeros(0, np.int64)
-    group, mass, value = ([[none], [none], [none]] for _ in range(3))
-    total = np.zeros(rows.groups, object)
-    for i in range(rows.groups):
-        own = [order[starts[3 * i + k] : starts[3 * i + k + 1]] for k in range(3)]
-        classes = [Kinds.of(score[some], rows.count[some]) for some in own]
-        _check_size(classes, bound)
-        counted = triples_of_sums(classes)
-        total[i] = sum(
-            a * b for a, b in zip(counted[0].tolist(), classes[0].mass.tolist(), strict=True)
-        )
-        for k, kinds in enumerate(classes):
-            group[k].append(np.full(len(kinds.mass), i))
-            mass[k].append(kinds.mass)
-            value[k].append(counted[k])
-    return Triples(
-        group=[np.concatenate(parts) for parts in group],
-        mass=[np.concatenate(parts) for parts in mass],
-        value=[np.concatenate(parts) for parts in value],
-        total=total,
-        whole=SUM_TIE_SHARES,
+    return measure_classes(
+        predictions,
+        roles,
+        read_columns,
+        lambda grouped: _measure(grouped, confidence),
+        columns=VOLUME.columns(),
+        anchor="rule",
+        unknown_label=LabelError.fourth,
     )
 
 
-def _check_size(classes: Sequence[Kinds], bound: Bound) -> None:
-    pairs = pairs_of(classes)
-    if pairs > MOST_PAIRS:
-        raise OptionValueError.of(
-            "scores",
-            [bound.names[role] for role in bound.models or ()],
-            f"sums of three rows take {pairs} steps in a group with "
-            f"{', '.join(str(len(kinds.mass)) for kinds in classes)} distinct rows of its classes, "
-            f"and the most is {MOST_PAIRS}",
-            "Draw fewer rows of each class first, or round the scores so that rows become alike.",
-        )
+def _measure(grouped: GroupedRows, confidence: Confidence) -> dict[str, Any]:
+    """Return the columns of the result: a row per group."""
+    rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
+    sizes = np.zeros((n_groups, 3), np.int64)
+    np.add.at(sizes, (group, rows.code), rows.count)
+    masks = [scored for scored in rows.scored if scored is not None]
+    if masks:
+        scored = np.logical_and.reduce(masks)
+        rows, group = rows.take(scored), group[scored]
+    is_order = len(rows.scores) == 1
+    triples = (
+        _ordered_triples(rows, group, n_groups)
+        if is_order
+        else _sum_triples(rows, group, n_groups, grouped.names)
+    )
+    n = [sizes[:, k] for k in range(3)]
+    volume = exact.quotient(triples.total, triples.unit * exact.product(*n))
+    variance = _variance(triples, volume, n)
+    notes = np.full(n_groups, None, object)
+    columns: dict[str, Any] = {}
+    if confidence.ci is not None:
+        notes[variance == 0] = "zero_variance"
+        se = np.sqrt(np.where(variance > 0, variance, np.nan))
+        limits = logit if confidence.ci == "logit" else wald
+        lower, upper = limits(volume, se, normal_quantile(confidence.level), 1.0)
+        columns = {
+            "se": se,
+            "lower": lower,
+            "upper": upper,
+            "ci_level": np.where(np.isnan(volume), np.nan, confidence.level),
+            "ci_method": [None if missing else confidence.ci for missing in np.isnan(lower)],
+        }
+    # The last note to be written is the first that applies.
+    notes[sizes.min(axis=1) == 1] = "single_row"
+    notes[sizes.min(axis=1) == 0] = "absent_class"
+    notes[sizes.max(axis=1) == 0] = "no_rows"
+    return {
+        **columns,
+        "volume": volume,
+        "rule": "order" if is_order else "sum",
+        **dict(zip(("n_first", "n_second", "n_third"), n, strict=True)),
+        "n_missing": grouped.n_missing,
+        "note": notes.tolist(),
+    }
+
+
+ZERO_VARIANCE = 1e-28  # a smaller variance of the volume is a rounding error
 
 
 def _variance(
@@ -296,43 +233,279 @@ def _variance(
     """Return the variance of each volume; NaN with fewer than two rows of a class."""
     variance = np.zeros(len(volume))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for i, n in enumerate(sizes):
-            group, mass = triples.group[i], triples.mass[i].astype(np.float64)
-            others = [sizes[k].astype(np.float64) for k in range(3) if k != i]
-            whole = (triples.whole * others[0] * others[1])[group]
-            off = triples.value[i].astype(np.float64) / whole - volume[group]
-            spread = np.bincount(group, mass * off**2, len(volume))
-            unscored = n - np.bincount(group, mass, len(volume))
-            variance += (spread + unscored * volume**2) / (n - 1) / n
+        for k, n in enumerate(sizes):
+            group, mass = triples.group[k], triples.mass[k].astype(np.float64)
+            first, second = (sizes[i].astype(np.float64) for i in range(3) if i != k)
+            scale = (triples.unit * first * second)[group]
+            deviation = triples.value[k].astype(np.float64) / scale - volume[group]
+            squares = np.bincount(group, mass * deviation**2, len(volume))
+            # No triple with an unscored row is correct.
+            n_unscored = n - np.bincount(group, mass, len(volume))
+            variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan
-    variance[variance < ROUNDING] = 0
+    variance[variance < ZERO_VARIANCE] = 0
     return variance
 
 
-def _limits(
-    volume: NDArray[np.float64], variance: NDArray[np.float64], confidence: Confidence
-) -> dict[str, Any]:
-    """Return standard errors and limits of all groups; NaN where there are none."""
-    se = np.sqrt(np.where(variance > 0, variance, np.nan))
-    z = normal_quantile(confidence.level)
-    lower, upper = (logit if confidence.ci == "logit" else wald)(volume, se, z, 1.0)
-    return {
-        "se": se,
-        "lower": lower,
-        "upper": upper,
-        "ci_level": np.where(np.isnan(volume), np.nan, confidence.level),
-        "ci_method": [None if no else confidence.ci for no in np.isnan(lower)],
-    }
+class Triples(NamedTuple):
+    """Counts of correct triples, for each class and each distinct row of it.
+
+    In class k, row i stands for `mass[k][i]` rows of group `group[k][i]`, and `value[k][i]` is what
+    the triples with one of these rows count together. A correct triple counts `unit`, so that
+    shares of ties are whole numbers. `total` is what all triples of each group count together.
+    """
+
+    group: Sequence[NDArray[np.int64]]
+    mass: Sequence[NDArray[Any]]
+    value: Sequence[NDArray[Any]]
+    total: NDArray[Any]
+    unit: int
 
 
-def _notes(
-    sizes: NDArray[np.int64], variance: NDArray[np.float64], *, asked: bool
-) -> NDArray[np.object_]:
-    """Say of each group the first thing that keeps it from having all its numbers."""
-    found = np.full(len(sizes), None, object)
-    if asked:
-        found[variance == 0] = "zero_variance"
-    found[sizes.min(axis=1) == 1] = "single_row"
-    found[sizes.min(axis=1) == 0] = "absent_class"
-    found[sizes.max(axis=1) == 0] = "no_rows"
-    return found
+MAX_EXACT_TRIPLES = 2**62  # larger counts are Python integers instead of Int64
+
+ORDER_UNIT = 6  # divisible by 2 and 6, the shares of ties
+
+
+def _ordered_triples(rows: ClassRows, group: NDArray[np.int64], n_groups: int) -> Triples:
+    """Count the triples with scores in the order of the classes."""
+    (score,) = rows.scores
+    total = np.zeros(n_groups, object)
+    if not len(score):
+        none = [np.zeros(0, np.int64)] * 3
+        return Triples(group=none, mass=none, value=none, total=total, unit=ORDER_UNIT)
+    order = np.lexsort((score, group))
+    group, code, score = group[order], rows.code[order], score[order]
+    count = rows.count[order]
+    # Tied scores of a group make a step.
+    is_first = (np.diff(group, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
+    steps = np.flatnonzero(is_first)
+    group = group[steps]
+    mass = [np.add.reduceat(np.where(code == k, count, 0), steps) for k in range(3)]
+    _, second, largest = sorted(int(one.sum()) for one in mass)
+    if ORDER_UNIT * second * largest > MAX_EXACT_TRIPLES:
+        mass = [one.astype(object) for one in mass]
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    lengths = np.diff(np.append(starts, len(group)))
+
+    def sum_before(values: NDArray[Any]) -> NDArray[Any]:
+        sums = np.cumsum(values) - values
+        result: NDArray[Any] = sums - np.repeat(sums[starts], lengths)
+        return result
+
+    def sum_after(values: NDArray[Any]) -> NDArray[Any]:
+        sums = np.cumsum(values)
+        result: NDArray[Any] = np.repeat(sums[starts + lengths - 1], lengths) - sums
+        return result
+
+    low, middle, high = mass
+    below, above = sum_before(low), sum_after(high)
+    # Pairs of a middle row with the low rows below it, and with the high rows above it.
+    low_pairs, high_pairs = middle * (6 * below + 3 * low), middle * (6 * above + 3 * high)
+    value = [
+        sum_after(high_pairs) + middle * (3 * above + high),
+        6 * below * above + 3 * (low * above + below * high) + low * high,
+        sum_before(low_pairs) + middle * (3 * below + low),
+    ]
+    total[group[starts]] = exact.sums(middle, value[1], starts)
+    return Triples(group=[group] * 3, mass=mass, value=value, total=total, unit=ORDER_UNIT)
+
+
+SUM_UNIT = 60  # divisible by 1 to 6, the possible numbers of assignments with equal sums
+
+SUM_TOLERANCE = 1e-12  # of the largest score: rounding error of equal sums
+
+MAX_SUM_PAIRS = 1 << 24  # pairs of distinct rows of a group, and entries of its table
+
+PAIR_BLOCK = 1 << 18  # pairs of distinct rows that are compared at a time
+
+
+class DistinctRows(NamedTuple):
+    """Distinct rows of one class: scores, with a column per class, and how often each occurs."""
+
+    score: NDArray[np.float64]
+    mass: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> DistinctRows:
+        """Merge rows with the same scores."""
+        if not len(score):
+            return cls(score, count)
+        distinct, place = np.unique(score, axis=0, return_inverse=True)
+        mass = np.zeros(len(distinct), np.int64)
+        np.add.at(mass, place.ravel(), count)
+        return cls(distinct, mass)
+
+
+def _sum_triples(
+    rows: ClassRows, group: NDArray[np.int64], n_groups: int, names: Sequence[str]
+) -> Triples:
+    """Count the triples whose correct assignment has the largest sum of scores."""
+    for values, name in zip(rows.scores, names, strict=True):
+        if not np.isfinite(values).all():
+            raise ScoreError.infinite(name)
+    score = np.stack([values.astype(np.float64) for values in rows.scores], axis=1)
+    cell = 3 * group + rows.code
+    order = np.argsort(cell, kind="stable")
+    cells = np.split(order, np.searchsorted(cell[order], np.arange(1, 3 * n_groups)))
+    groups, masses, values_of = ([[np.zeros(0, np.int64)] for _ in range(3)] for _ in range(3))
+    total = np.zeros(n_groups, object)
+    for i in range(n_groups):
+        classes = [DistinctRows.of(score[own], rows.count[own]) for own in cells[3 * i : 3 * i + 3]]
+        small, middle, large = sorted(len(one.mass) for one in classes)
+        pairs = large * (middle + small)
+        if pairs > MAX_SUM_PAIRS:
+            raise OptionValueError.of(
+                "scores",
+                list(names),
+                f"the rule of sums compares {pairs} pairs of rows in a group with "
+                f"{', '.join(str(len(one.mass)) for one in classes)} distinct rows of the classes, "
+                f"and the limit is {MAX_SUM_PAIRS}",
+                "Draw fewer rows of each class first, or round the scores to get fewer distinct "
+                "rows.",
+            )
+        counted = _group_sum_triples(classes)
+        total[i] = sum(
+            a * b for a, b in zip(counted[0].tolist(), classes[0].mass.tolist(), strict=True)
+        )
+        for k, one in enumerate(classes):
+            groups[k].append(np.full(len(one.mass), i))
+            masses[k].append(one.mass)
+            values_of[k].append(counted[k])
+    group_, mass, value = (
+        [np.concatenate(parts) for parts in three] for three in (groups, masses, values_of)
+    )
+    return Triples(group=group_, mass=mass, value=value, total=total, unit=SUM_UNIT)
+
+
+def _group_sum_triples(classes: Sequence[DistinctRows]) -> list[NDArray[Any]]:
+    """Return, for each class of one group, what the triples with each distinct row count."""
+    if not all(len(one.mass) for one in classes):
+        return [np.zeros(len(one.mass), np.int64) for one in classes]
+    tolerance = max(float(abs(one.score).max()) for one in classes) * SUM_TOLERANCE
+    small, middle, large = sorted(range(3), key=lambda k: len(classes[k].mass))
+    counts: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3
+    counts[large], counts[middle] = _triples_of_two(classes, (large, middle, small), tolerance)
+    _, counts[small] = _triples_of_two(classes, (large, small, middle), tolerance)
+    return counts
+
+
+def _triples_of_two(
+    classes: Sequence[DistinctRows], order: tuple[int, int, int], tolerance: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what the triples with each row of the first two classes count, in this class order."""
+    (x, x_mass), (y, y_mass), (z, z_mass) = (
+        (classes[k].score[:, order], classes[k].mass) for k in order
+    )
+    largest = int(z_mass.sum()) * int(max(x_mass.sum(), y_mass.sum()))
+    if SUM_UNIT * largest > MAX_EXACT_TRIPLES:
+        x_mass, y_mass = x_mass.astype(object), y_mass.astype(object)
+    table = RankTable.of(z, z_mass)
+    x_counts, y_counts = np.zeros(len(x), x_mass.dtype), np.zeros(len(y), y_mass.dtype)
+    size = max(1, PAIR_BLOCK // len(y))
+    for first in range(0, len(x), size):
+        part = slice(first, first + size)
+        counts = _triples_of_pairs(x[part], y, table, tolerance)
+        x_counts[part] = counts @ y_mass
+        y_counts += x_mass[part] @ counts
+    return x_counts, y_counts
+
+
+class RankTable(NamedTuple):
+    """Mass of the rows z with ranks below i and j: i by z₃ - z₁ (`first`), j by z₃ - z₂."""
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    table: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, z: NDArray[np.float64], mass: NDArray[np.int64]) -> RankTable:
+        """Put the mass of each row into its cell, and cumulate along both axes."""
+        differences = z[:, 2] - z[:, 0], z[:, 2] - z[:, 1]
+        table = np.zeros((len(z) + 1, len(z) + 1), np.int64)
+        i, j = (np.argsort(np.argsort(values, kind="stable")) for values in differences)
+        table[i + 1, j + 1] = mass
+        table = table.cumsum(axis=0).cumsum(axis=1)
+        return cls(np.sort(differences[0]), np.sort(differences[1]), table)
+
+    def below(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the mass below pairs of ranks."""
+        return self.table.ravel().take(i * len(self.table) + j)
+
+
+def _triples_of_pairs(
+    x: NDArray[np.float64], y: NDArray[np.float64], table: RankTable, tolerance: float
+) -> NDArray[np.int64]:
+    """Return what the triples with each pair of x and y count together.
+
+    The correct assignment x₁ + y₂ + z₃ is compared with the five others, each of which is a bound
+    on z₃ - z₁, on z₃ - z₂, or on neither.
+    """
+    x12, x13 = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
+    y21, y23 = y[:, 0] - y[:, 1], y[:, 2] - y[:, 1]
+    lead = -(x12[:, None] + y21)
+    first_cuts = _cuts(
+        table.first,
+        Ranks.of(table.first, x13[:, None], tolerance),
+        Ranks.of_sums(table.first, x12, y23, tolerance),
+    )
+    second_cuts = _cuts(
+        table.second,
+        Ranks.of(table.second, y23[None, :], tolerance),
+        Ranks.of_sums(table.second, x13, y21, tolerance),
+    )
+    tied = (abs(lead) <= tolerance).astype(np.int64)
+    counts = np.zeros(lead.shape, np.int64)
+    # Between successive cuts 2, 1 or 0 bounds are tied; most often no z is between two cuts.
+    for i, j in product(_nonempty(first_cuts), _nonempty(second_cuts)):
+        cells = table.below(first_cuts[i + 1], second_cuts[j + 1])
+        cells -= table.below(first_cuts[i], second_cuts[j + 1])
+        cells -= table.below(first_cuts[i + 1], second_cuts[j])
+        cells += table.below(first_cuts[i], second_cuts[j])
+        cells *= SUM_UNIT // (5 - i - j + tied)
+        counts += cells
+    counts[lead < -tolerance] = 0
+    return counts
+
+
+def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Return the cuts with any rank between them and the next cut."""
+    return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
+
+
+def _cuts(rising: NDArray[np.float64], one: Ranks, other: Ranks) -> list[NDArray[np.int64]]:
+    """Return the first rank that ties with both bounds, with one, with none, and the last."""
+    first = np.maximum(one.below, other.below)
+    both = np.maximum(first, np.minimum(one.at_most, other.at_most))
+    either = np.maximum(one.at_most, other.at_most)
+    return [first, both, either, np.full(first.shape, len(rising))]
+
+
+class Ranks(NamedTuple):
+    """Numbers of values below given bounds, and of values at most as high, within a tolerance."""
+
+    below: NDArray[np.int64]
+    at_most: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, rising: NDArray[np.float64], bounds: NDArray[np.float64], tolerance: float
+    ) -> Ranks:
+        """Rank bounds among rising values."""
+        below = np.searchsorted(rising, bounds - tolerance, "left")
+        return cls(below, np.searchsorted(rising, bounds + tolerance, "right"))
+
+    @classmethod
+    def of_sums(
+        cls,
+        rising: NDArray[np.float64],
+        one: NDArray[np.float64],
+        other: NDArray[np.float64],
+        tolerance: float,
+    ) -> Ranks:
+        """Rank the sum of each pair of values."""
+        # searchsorted is several times as fast if its second argument is sorted.
+        order = np.argsort(other)
+        back = np.argsort(order)
+        ranks = cls.of(rising, one[:, None] + other[order], tolerance)
+        return cls(*(rank[:, back] for rank in ranks))

@@ -38,8 +38,8 @@ MELTED = pl.DataFrame(
         "p": [0.1, 0.9, 0.2, 0.8, 0.7],
     }
 )
-GIVE = "Give {class: column}, several columns named like their classes, or a column of lists."
-BY_LABEL = "Name each class by its label, say scores={0: 'p0', 1: 'p1'} where labels are 0 and 1."
+GIVE = "Pass {class: column}, several columns named like their classes, or one column of lists."
+BY_LABEL = "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1."
 
 NO_ROW = (
     "label='truth': no row has a score of these labels: 'z'.\nClasses with a score: 'a', 'b'.\n"
@@ -71,28 +71,28 @@ BOTH = [
     (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
-     ("scores=[1, 2]: labels of 'truth' have type String, and cannot be all of these classes.\n"
+     ("scores=[1, 2]: labels of 'truth' have type String, and cannot equal all of these classes.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
-     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot be"),
+     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot equal"),
     (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
-     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and cannot be"),
+     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and cannot equal"),
     (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},
      rf.OptionValueError, "scores=['a', 'x']: labels of 'truth' have type Enum"),
     (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
-     "scores=['a', None]: labels of 'truth' have type String, and cannot be"),
+     "scores=['a', None]: labels of 'truth' have type String, and cannot equal"),
     (WIDE, ("truth", "a"), {}, rf.OptionValueError,
-     ("scores='a': it is one column of type Float64, and there is a score for each class.\n"
-     f"{GIVE}\nWhere a row is an instance and a class, name the column of its class: "
-     'classes="class".')),
+     ("scores='a': it is one column of type Float64, but each class needs a score.\n"
+     f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
+     'class, such as classes="class".')),
     (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: the columns of scores say which class each is of.\nLeave it out."),
+     "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
     (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
      "keep='dya': the frame has no such column.\n"),
     (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
-     'keep=[(col("day")) * (dyn int: 2)]: columns ride along as they are.\n'),
+     'keep=[(col("day")) * (dyn int: 2)]: columns cannot be computed here.\n'),
     (WIDE, ("truth", ABC), {"keep": [1]}, rf.OptionValueError,
-     "keep=1: columns are given by name.\n"),
+     "keep=1: a column name must be a string.\n"),
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
      "id='day': the name stands there more than once.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
@@ -100,35 +100,35 @@ BOTH = [
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
      "id='label': the table being made has a column of that name.\n"),
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
-     ("id=None: the table gets a column 'id' that tells instances apart, and has one already.\n"
-     'Say id="id" if that column tells them apart, or keep=[…] without it if not.')),
+     ("id=None: the result numbers the rows in a column 'id', and the table already has one.\n"
+     'Pass id="id" if that column identifies instances, or keep=[…] without it if not.')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
-     ("classes=None: column 'p' holds lists of scores, and nothing says which class each is of.\n"
-     'Give the classes in the order of the lists, say classes=["a", "b", "c"].')),
+     ("classes=None: column 'p' contains lists of scores, so the classes are needed.\n"
+     'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].')),
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
      "classes=[]: it names no class.\n"),
     (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,
      "classes='a': the name stands there more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
      rf.OptionValueError,
-     ("scores='p': there are 2 classes, and a row with another number of scores.\n"
-     "That row, where key=9, has [0.1].\nMend such rows, or leave them out with .filter().")),
+     ("scores='p': each row needs 2 scores, one for each class.\n"
+     "The row where key=9 has [0.1].\nCorrect such rows, or remove them with .filter().")),
     (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
      ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
      "Add them to classes=, or")),
     (LISTS.head(2).with_columns(pl.col("p").list.to_array(2)), ("truth", "p"), {"classes": ABC},
      rf.OptionValueError,
-     "classes=['a', 'b', 'c']: column 'p' has 2 scores in a row.\nGive a class for each score."),
+     "classes=['a', 'b', 'c']: column 'p' has 2 scores per row.\nPass one class for each score."),
     (LISTS.with_columns(p=pl.lit([["x"]])), ("truth", "p"), {"classes": ["a"]}, rf.ColumnTypeError,
      "scores='p': the column has type "),
     (MELTED, ("truth", "p"), {"classes": "of"}, rf.OptionValueError,
-     ("id=None: a row is an instance and a class, and nothing says which rows are of one instance."
-     '\nName the columns that do, say id="id".')),
+     ("id=None: if each row is one instance and one class, instances need an identifier.\n"
+     'Pass the columns that identify an instance, such as id="id".')),
     (MELTED, ("truth", "p"), {"classes": "off", "id": "id"}, rf.MissingColumnError,
      "classes='off': the frame has no such column.\n"),
     (MELTED.with_columns(of=1), ("truth", "p"), {"classes": "of", "id": "id"}, rf.ColumnTypeError,
      ("classes='of': the column has type Int32.\n"
-     "It is compared with label 'truth' of type String: cast one first.")),
+     "It is compared with label 'truth' of type String: cast one of them.")),
     (STRANGE, ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
     (STRANGE.with_columns(pl.col("of").cast(pl.Enum("ab"))),
      ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
@@ -139,18 +139,18 @@ BOTH = [
 ]
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
-     ("margin=3: with 3 classes each has 2 others.\n"
-     "Give True for the best of the others, or a smaller number.")),
+     ("margin=3: with 3 classes, each class has 2 others.\n"
+     "Pass True for the best of the others, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
      "margin=0: it is no whole number from 1.\nGive, say, margin=3."),
     (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
-     ("margin=True: there is one class, and no score of another to take away.\n"
+     ("margin=True: there is only one class, so there is no other score to subtract.\n"
      "Leave it out.")),
     (WIDE, ("truth", ABC), {"margin": "best"}, rf.OptionValueError,
      "margin='best': it is no whole number from 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
-     ("id=['id']: 2 rows have the same id and class as another.\n"
-     'Name all columns that tell instances apart, say id=["model", "id"].')),
+     ("id=['id']: 2 rows have the same id and class as another row.\n"
+     'Pass all columns that identify an instance, such as id=["model", "id"].')),
     (LARGE, ("truth", ABC), {"margin": True}, rf.ScoreError, f"score='a': Int64 {INEXACT}"),
     (LARGE.select("truth", p=pl.concat_list(ABC)), ("truth", "p"), {"classes": ABC, "margin": 2},
      rf.ScoreError, f"score='p': Int64 {INEXACT}"),
@@ -163,22 +163,24 @@ REST = [
      ("label='text': the column has type String.\n"
      "The label of one class is Boolean, or 0 and 1: derive it first.")),
     (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
-     "label=['a']: labels and scores are of other classes: 'b' has no label.\n"),
+     "label=['a']: labels and scores name different classes: 'b' has no label.\n"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,
-     "label=['a', 'b']: labels and scores are of other classes: 'b' has no score.\n"),
+     "label=['a', 'b']: labels and scores name different classes: 'b' has no score.\n"),
     (WIDE, ({"a": "bits", 1: "bits"}, {"a": "a", 1: "b"}), {}, rf.OptionValueError,
-     "scores=['a', 1]: classes are text, numbers or Booleans, all alike.\nName them alike."),
+     ("scores=['a', 1]: the classes must all be text, all be numbers or all be Booleans.\n"
+     "Pass classes of one type.")),
     (MELTED, ({"a": "truth"}, "p"), {"classes": "of", "id": "id"}, rf.OptionValueError,
-     "label=['a']: a row is an instance and a class, so it has one label.\n"),
+     ("label=['a']: if each row is one instance and one class, all classes share one label "
+     "column.\n")),
 ]
 ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
      ("max_pairs=5: 3 classes make 6 ordered pairs, and each row becomes 4 rows.\n"
-     "Say max_pairs=None to go ahead, or take fewer classes.")),
+     "Pass max_pairs=None to proceed, or take fewer classes.")),
     (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1},
      rf.OptionValueError,
      ("max_pairs=1: 2 classes make 2 ordered pairs, and each instance becomes 2 rows.\n"
-     "Say max_pairs=None to go ahead, or take fewer classes.")),
+     "Pass max_pairs=None to proceed, or take fewer classes.")),
     (LARGE, ("truth", ABC), {"relative": "difference"}, rf.ScoreError,
      f"score='a': Int64 {INEXACT}"),
     (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "relative": "ratio"}, rf.ScoreError,
@@ -188,10 +190,10 @@ ONE = [
     (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,
      "relative='log': there is no such choice.\nChoose one of: 'difference', 'ratio', None."),
     (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,
-     ("label={'a': 'bits'}: pairs are of rows that are of one class each.\n"
-     "Give one column, or say one_vs_rest.")),
+     ("label={'a': 'bits'}: pairs of classes need one true class per row.\n"
+     "Pass one column, or use one_vs_rest.")),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id"}, rf.PairingError,
-     "id=['id']: 2 rows have the same id and class as another.\n"),
+     "id=['id']: 2 rows have the same id and class as another row.\n"),
 ]
 # fmt: on
 

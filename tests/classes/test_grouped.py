@@ -38,7 +38,7 @@ def test_areas_of_many_groups_are_those_of_each_alone(missing, monkeypatch):
     ]
     some = together.filter(pl.col("g") % 7 == 0)
     assert_frame_equal(pl.concat(alone), some, check_exact=True)
-    monkeypatch.setattr(measured, "FEW", 0)
+    monkeypatch.setattr(measured, "MIN_ROWS_PER_PASS", 0)
     one_by_one = rf.multiclass_auc(rows, "truth", CLASSES, **options)
     assert_frame_equal(one_by_one, together, check_exact=True)
 

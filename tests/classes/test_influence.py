@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rocframe.classes.class_areas import Rows, influences, skewness
+from rocframe.classes.class_areas import influences, row_acceleration
+from rocframe.classes.inputs import ClassRows
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 
 # Mass, class, and the scores of a, b and c.
@@ -24,7 +25,7 @@ STEP = Fraction(1, 10**12)
 
 
 def rows_of(table, classes=ABC, **more):
-    return Rows(
+    return ClassRows(
         code=np.array([classes.index(row[1]) for row in table], np.int32),
         scores=[np.array([row[2 + i] for row in table]) for i in range(len(classes))],
         scored=[None] * len(classes),
@@ -50,7 +51,7 @@ def test_an_influence_is_what_a_little_more_of_a_row_changes(used):
 def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
     rows = rows_of(TABLE)
     some = np.array([True, True, False, True, False, True, True])
-    unscored = Rows(
+    unscored = ClassRows(
         code=rows.code,
         scores=rows.scores,
         scored=[None, some, None],
@@ -58,7 +59,7 @@ def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
         weight=None,
     )
     worst = np.where(rows.code == 1, -1.0, 2.0)
-    as_errors = Rows(
+    as_errors = ClassRows(
         code=rows.code,
         scores=[rows.scores[0], np.where(some, rows.scores[1], worst), rows.scores[2]],
         scored=[None] * 3,
@@ -75,16 +76,16 @@ def test_skewness_is_of_single_rows_or_of_clusters():
     values = influences(rows, AVERAGES)["macro"]
     single = np.repeat(values, rows.count)
     expected = (single**3).sum() / (6 * (single**2).sum() ** 1.5)
-    assert skewness(rows, values) == pytest.approx(expected, rel=1e-12)
+    assert row_acceleration(rows, values) == pytest.approx(expected, rel=1e-12)
     ones = [(1, *row[1:]) for row in TABLE]
     cluster = np.array([0, 1, 0, 2, 1, 2, 2], np.uint32)
     together = rows_of(ones, cluster=cluster)
     values = influences(together, AVERAGES)["macro"]
     added = np.array([values[cluster == i].sum() for i in range(3)])
     expected = (added**3).sum() / (6 * (added**2).sum() ** 1.5)
-    assert skewness(together, values) == pytest.approx(expected, rel=1e-12)
+    assert row_acceleration(together, values) == pytest.approx(expected, rel=1e-12)
     weighted = rows_of(ones, weight=np.array([row[0] for row in TABLE], float))
     values = influences(weighted, AVERAGES)["macro"] * weighted.weight
     expected = (values**3).sum() / (6 * (values**2).sum() ** 1.5)
-    found = skewness(weighted, influences(weighted, AVERAGES)["macro"])
+    found = row_acceleration(weighted, influences(weighted, AVERAGES)["macro"])
     assert found == pytest.approx(expected, rel=1e-12)

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.classes import multiclass_auc as measured
-from rocframe.classes.class_areas import influences, skewness
+from rocframe.classes.class_areas import influences, row_acceleration
 from tests.strategies import shuffled
 
 ABC = ["a", "b", "c"]
@@ -352,10 +352,10 @@ def test_bca_limits_are_quantiles_shifted_by_bias_and_skewness(cluster, monkeypa
     influence = influences(rows, AVERAGES)
     normal = NormalDist()
     for one in found.iter_rows(named=True):
-        drawn = np.sort(values[one["average"]])
+        drawn = np.sort(values[:, AVERAGES.index(one["average"])])
         tied = np.isclose(drawn, one["auc"], rtol=1e-12, atol=1e-12)
         share = (((drawn < one["auc"]) & ~tied).sum() + tied.sum() / 2) / len(drawn)
-        bias, a = normal.inv_cdf(share), skewness(rows, influence[one["average"]])
+        bias, a = normal.inv_cdf(share), row_acceleration(rows, influence[one["average"]])
         for name, p in (("lower", 0.025), ("upper", 0.975)):
             z = bias + normal.inv_cdf(p)
             place = normal.cdf(bias + z / (1 - a * z)) * 1000 - 1
@@ -417,8 +417,8 @@ WRONG = [
     ({"label": {"a": "g"}}, rf.OptionValueError,
      "label={'a': 'g'}: it is neither a column name nor an expression.\n"),
     ({"scores": "a", "classes": "g"}, rf.OptionValueError,
-     ("classes='g': a row is an instance and a class, and here a row has a score for each class.\n"
-     "Bring them side by side first, say .pivot('g', index=\"id\", …).")),
+     ("classes='g': each row needs a score for each class, not one row per instance and class.\n"
+     "Pivot the table first, such as .pivot('g', index=\"id\", …).")),
 ]
 # fmt: on
 
@@ -437,6 +437,6 @@ def test_a_list_that_is_short_is_shown():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(packed, "truth", "p", classes=["a", "b"])
     assert str(caught.value) == (
-        "scores='p': there are 2 classes, and a row with another number of scores.\n"
-        "That row has [0.5].\nMend such rows, or leave them out with .filter()."
+        "scores='p': each row needs 2 scores, one for each class.\n"
+        "One row has [0.5].\nCorrect such rows, or remove them with .filter()."
     )

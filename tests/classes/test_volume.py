@@ -337,13 +337,13 @@ def test_groups_and_scores_may_have_any_name(frame, name):
 # fmt: off
 WRONG = [
     (STAGES, ("stage", "score"), {}, rf.OptionValueError,
-     ("classes=None: 'score' is one score of all classes, and nothing says how they are ordered.\n"
-     'Give the classes from lowest to highest, say classes=["low", "middle", "high"].')),
+     ("classes=None: 'score' is one score for all classes, so the order of the classes is needed.\n"
+     'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].')),
     (STAGES, ("stage", "score"), {"classes": "g"}, rf.OptionValueError,
-     "classes='g': 'score' is one score of all classes, and nothing says how they are ordered.\n"),
+     "classes='g': 'score' is one score for all classes, so the order of the classes is needed.\n"),
     (STAGES, ("stage", "score"), {"classes": [*LMH, "top"]}, rf.OptionValueError,
-     ("classes=['low', 'mid', 'high', 'top']: a volume is of three classes, and these are 4.\n"
-     "For any number of classes say multiclass_auc, for two say auc.")),
+     ("classes=['low', 'mid', 'high', 'top']: a volume needs 3 classes, and there are 4.\n"
+     "Use multiclass_auc for any number of classes, or auc for two.")),
     (STAGES, ("stage", "score"), {"classes": ["low", "mid", "mid"]}, rf.RepeatedNameError,
      "classes='mid': the name stands there more than once.\n"),
     (STAGES, ("stage", "score"), {"classes": ["low", "high", "none"]}, rf.LabelError,
@@ -353,9 +353,9 @@ WRONG = [
     (STAGES, ("stage", "stage"), {"classes": LMH}, rf.ColumnTypeError,
      "scores='stage': the column has type String.\n"),
     (MISSING.head(6), ("truth", ["a", "b"]), {}, rf.OptionValueError,
-     "scores=['a', 'b']: a volume is of three classes, and these are 2.\n"),
+     "scores=['a', 'b']: a volume needs 3 classes, and there are 2.\n"),
     (MISSING.head(6), ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: the columns of scores say which class each is of.\nLeave it out."),
+     "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
     (MISSING.head(6), ("truth", ABC), {"ci": "delong"}, rf.UnknownOptionError,
      "ci='delong': there is no such choice.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),
@@ -389,7 +389,7 @@ def test_more_rows_than_can_be_tried_are_refused_before_they_are():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.volume(table, "truth", ABC)
     assert str(caught.value) == (
-        "scores=['a', 'b', 'c']: sums of three rows take 18000000 steps in a group with 3000, "
-        "3000, 3000 distinct rows of its classes, and the most is 16777216.\n"
-        "Draw fewer rows of each class first, or round the scores so that rows become alike."
+        "scores=['a', 'b', 'c']: the rule of sums compares 18000000 pairs of rows in a group "
+        "with 3000, 3000, 3000 distinct rows of the classes, and the limit is 16777216.\n"
+        "Draw fewer rows of each class first, or round the scores to get fewer distinct rows."
     )
