@@ -166,8 +166,8 @@ def areas_of_ties(
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     tp, fp, tp0, fp0, pos, neg = scaled(*counts)
-    won, not_lost = (sums(fp - fp0, called, curves.firsts) for called in (tp0, tp))
-    return Pairs(low=won, high=not_lost, pos=pos, neg=neg).areas
+    wins, wins_or_ties = (sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
+    return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=pos, neg=neg).areas
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The verb `auc`: predictions → the area under each group's ROC curve, and its interval."""
+"""`auc`: area under the ROC curve of each group, and its confidence interval."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import Pairs, count_pairs, delong_variance, doubled_placements
-from rocframe.areas.partial import Part, partial_areas, partial_placements, partial_variance
+from rocframe.areas.pairs import AUC_STATISTIC, Pairs, count_pairs
+from rocframe.areas.partial import (
+    Part,
+    partial_areas,
+    partial_auc_statistic,
+    partial_placements,
+    partial_variance,
+)
 from rocframe.areas.variance import (
-    AUC_STATISTIC,
     Clusters,
+    auc_variance,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
-    partial_auc_statistic,
+    obuchowski_variance,
 )
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, like
@@ -22,10 +28,12 @@ from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
     WHOLE_AREA_METHODS,
     Confidence,
-    Interval,
-    area_interval,
+    logit,
+    newcombe,
+    newcombe_variance,
+    normal_quantile,
     notes,
-    replace_degenerate_limits,
+    wald,
 )
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -42,10 +50,11 @@ if TYPE_CHECKING:
 
     from rocframe.areas.partial import Range
     from rocframe.frames import FrameT
-    from rocframe.inference.bootstrap import Statistic
     from rocframe.inference.confidence import Method
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+    Units = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, or clusters, of both classes
 
 
 def auc(
@@ -194,7 +203,6 @@ def auc(
     │ 0.75 ┆ 0.5             ┆ 1.0            ┆ 2     ┆ 1     ┆ one_negative │
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
-    # numpy loads with the first area, not with the package.
     confidence = Confidence.of(ci, level, n_boot, seed)
     part = Part.of(fpr, tpr, standardize)
     if ci in WHOLE_AREA_METHODS and part is not None:
@@ -224,144 +232,145 @@ def auc(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return measured(cases, part, confidence)
+        return auc_table(cases, part, confidence)
 
-    areas = AUC_NAMES if part is None else PARTIAL_AUC_NAMES
-    table = tabulated(predictions, roles, make, columns=auc_columns(areas), anchor="n_pos")
-    return like(predictions, table)
-
-
-class Found(NamedTuple):
-    """An interval of each group, the variance behind it, and resamples drawn again."""
-
-    interval: Interval
-    variance: NDArray[np.float64]
-    lost: NDArray[np.int64] | None = None
+    columns = auc_columns(AUC_NAMES if part is None else PARTIAL_AUC_NAMES)
+    return like(predictions, tabulated(predictions, roles, make, columns=columns, anchor="n_pos"))
 
 
-def measured(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:
+def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
     if cases.weight is not None:
         (weight,) = scaled(cases.weight)
         cases = replace(cases, weight=weight)
     walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
-    totals = walk.totals
-    n_pos, n_neg = totals.pos_rows, totals.neg_rows
-    area = part or count_pairs(walk)
-    raw = area.areas if isinstance(area, Pairs) else partial_areas(walk, area)
-    shown = (lambda area: area) if part is None else part.shown
+    n_pos, n_neg = units = walk.totals.pos_rows, walk.totals.neg_rows
+    statistic = part or count_pairs(walk)
+    areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(walk, statistic)
+    names = AUC_NAMES if part is None else PARTIAL_AUC_NAMES
+    standardize = (lambda area: area) if part is None else part.standardize
     columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
         "n_missing": walk.rows.tails.n_missing,
-        **dict(zip(AUC_NAMES if part is None else PARTIAL_AUC_NAMES, map(shown, raw), strict=True)),
+        **dict(zip(names, map(standardize, areas), strict=True)),
     }
-    units, found = (n_pos, n_neg), None
+    variance = n_redrawn = None
     if confidence.ci is not None:
         clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
         units = units if clusters is None else clusters.sizes[:2]
         if confidence.ci in BOOTSTRAPS:
-            found = _resampled(
-                walk,
-                AUC_STATISTIC if part is None else partial_auc_statistic(part),
-                Draws(
-                    n_boot=confidence.n_boot,
-                    seed=confidence.seed,
-                    keys=stream_keys(walk.rows.keys, cases.model),
-                    cluster=cases.cluster,
-                ),
-                confidence,
-                area=raw[0],
-                units=units,
-                whole=part is None,
+            draws = Draws(
+                n_boot=confidence.n_boot,
+                seed=confidence.seed,
+                keys=stream_keys(walk.rows.keys, cases.model),
+                cluster=cases.cluster,
             )
+            interval = _bootstrap(walk, areas[0], part, confidence, draws=draws, units=units)
         else:
-            variance = _variance(walk, area, clusters, cases.weight)
-            interval = area_interval(
-                confidence.ci,
-                confidence.level,
-                raw[0],
-                variance=variance,
-                n_pos=units[0],
-                n_neg=units[1],
-                own=_own_variance(walk, area, confidence.ci),
-                largest=1.0 if part is None else part.b - part.a,
-                whole=part is None,
+            interval = _normal(
+                walk, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
-            found = Found(interval, variance)
+        interval.replace_degenerate(areas[0], units, confidence.level, whole=part is None)
+        variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
-            "se": found.interval.se * (1.0 if part is None else part.slope),
-            "lower": shown(found.interval.lower),
-            "upper": shown(found.interval.upper),
+            "se": interval.se * (1.0 if part is None else part.slope),
+            "lower": standardize(interval.lower),
+            "upper": standardize(interval.upper),
             "ci_level": confidence.level,
-            "ci_method": list(found.interval.method),
+            "ci_method": list(interval.method),
         }
-    columns["note"] = list(notes(*units, *(found or (None, None))[1:]))
-    schema = auc_columns(AUC_NAMES if part is None else PARTIAL_AUC_NAMES)
-    return build_table(walk.rows.keys, columns, schema)
+    columns["note"] = list(notes(*units, variance, n_redrawn))
+    return build_table(walk.rows.keys, columns, auc_columns(names))
 
 
-def _resampled(
+class AreaInterval(NamedTuple):
+    """Variance, standard error, limits and method of each group; NaN and None where undefined."""
+
+    variance: NDArray[np.float64]
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    method: NDArray[np.object_]
+    n_redrawn: NDArray[np.int64] | None = None
+
+    def replace_degenerate(
+        self, area: NDArray[np.float64], units: Units, level: float, *, whole: bool
+    ) -> None:
+        """Remove limits where the variance is 0, and use Newcombe's if the whole AUC is 0 or 1."""
+        n_pos, n_neg = units
+        for values in (self.se, self.lower, self.upper):
+            values[self.variance == 0] = np.nan
+        self.method[np.isnan(self.lower)] = None
+        edge = whole & ~(self.variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
+        if edge.any():
+            limits = newcombe(
+                np.round(area[edge]), n_pos[edge], n_neg[edge], normal_quantile(level)
+            )
+            self.lower[edge], self.upper[edge] = limits
+            self.method[edge] = "newcombe"
+
+
+def _bootstrap(
     walk: Walk,
-    statistic: Statistic,
-    draws: Draws,
+    area: NDArray[np.float64],
+    part: Part | None,
     confidence: Confidence,
     *,
-    area: NDArray[np.float64],
-    units: tuple[NDArray[np.int64], NDArray[np.int64]],
-    whole: bool,
-) -> Found:
-    """Return the bootstrap's interval of each group's area."""
-    spread = bootstrap_intervals(
+    draws: Draws,
+    units: Units,
+) -> AreaInterval:
+    """Return the bootstrap interval of each group."""
+    result = bootstrap_intervals(
         walk,
-        statistic,
+        AUC_STATISTIC if part is None else partial_auc_statistic(part),
         area,
         draws,
         ci=str(confidence.ci),
         level=confidence.level,
         groups=(units[0] > 1) & (units[1] > 1),
     )
-    variance = np.where(spread.constant, 0.0, spread.se**2)
-    interval = replace_degenerate_limits(
-        Interval(*spread[:3], np.full(len(area), confidence.ci, object)),
-        confidence.level,
-        area,
-        variance=variance,
-        n_pos=units[0],
-        n_neg=units[1],
-        whole=whole,
+    return AreaInterval(
+        variance=np.where(result.constant, 0.0, result.se**2),
+        se=result.se,
+        lower=result.lower,
+        upper=result.upper,
+        method=np.full(len(area), confidence.ci, object),
+        n_redrawn=result.n_redrawn,
     )
-    return Found(interval, variance, spread.n_redrawn)
 
 
-def _variance(
+def _normal(
     walk: Walk,
-    area: Pairs | Part,
+    area: NDArray[np.float64],
+    statistic: Pairs | Part,
+    confidence: Confidence,
+    *,
     clusters: Clusters | None,
     weight: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Return DeLong's variance of each group's area, or Obuchowski's where there are clusters."""
-    if clusters is not None:
-        return _clustered_variance(walk, area, clusters, weight)
-    if isinstance(area, Pairs):
-        return delong_variance(walk, area)
-    return partial_variance(walk, area)
-
-
-def _own_variance(walk: Walk, area: Pairs | Part, ci: str) -> NDArray[np.float64] | None:
-    """Return the variance of methods that have another one, which are for whole areas."""
-    if isinstance(area, Pairs) and ci == "hanley_mcneil":
-        return hanley_mcneil_variance(walk, area)
-    if isinstance(area, Pairs) and ci == "hanley_mcneil_exponential":
-        return hanley_mcneil_exponential_variance(area)
-    return None
-
-
-def _clustered_variance(
-    walk: Walk, area: Pairs | Part, clusters: Clusters, weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return Obuchowski's variance of each group's area."""
-    if not isinstance(area, Pairs):
-        return clusters.variance(partial_placements(walk, area), weight)
-    scales = 2 * walk.totals.neg, 2 * walk.totals.pos
-    return clusters.variance(doubled_placements(walk), weight, scales)
+) -> AreaInterval:
+    """Return the interval of each group from the variance of its area."""
+    z, maximum = normal_quantile(confidence.level), 1.0
+    if isinstance(statistic, Pairs):
+        variance = auc_variance(walk, statistic, clusters, weight)
+    elif clusters is None:
+        variance = partial_variance(walk, statistic)
+    else:
+        variance = obuchowski_variance(clusters, partial_placements(walk, statistic), weight)
+    if isinstance(statistic, Part):
+        maximum = statistic.b - statistic.a
+    own_variance, n_pos, n_neg = variance, walk.totals.pos_rows, walk.totals.neg_rows
+    if confidence.ci == "newcombe":
+        own_variance = newcombe_variance(area, n_pos, n_neg)
+    elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil":
+        own_variance = hanley_mcneil_variance(walk, statistic)
+    elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil_exponential":
+        own_variance = hanley_mcneil_exponential_variance(statistic)
+    se = np.sqrt(np.where(own_variance > 0, own_variance, np.nan))
+    if confidence.ci == "newcombe":
+        lower, upper = newcombe(area, n_pos, n_neg, z)
+    elif confidence.ci == "logit_delong":
+        lower, upper = logit(area, se, z, maximum)
+    else:
+        lower, upper = wald(area, se, z, maximum)
+    return AreaInterval(variance, se, lower, upper, np.full(len(area), confidence.ci, object))

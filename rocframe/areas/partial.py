@@ -1,4 +1,4 @@
-"""Partial areas and their variance."""
+"""Partial areas under the ROC curve (McClish 1989) and their variance."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import scatter_to_rows
+from rocframe.areas.pairs import group_sums, scatter_to_rows
+from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.errors import OptionValueError
+from rocframe.inference.bootstrap import Statistic
+from rocframe.kernel.resample import Asked
 from rocframe.options import as_numbers, check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocframe.inference.bootstrap import Influences
+    from rocframe.kernel.resample import Sample
     from rocframe.kernel.scan import Block, Walk, Walked
 
 
@@ -22,7 +27,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A range of one rate, from `a` to `b`."""
+    """The range of a partial area: from `a` to `b` of one rate."""
 
     rate: Literal["fpr", "tpr"]
     a: float
@@ -62,37 +67,53 @@ class Part:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The ends on the axis that is integrated over: for a TPR range that of the mirror."""
+        """Ends on the axis of integration, which is 1 - TPR for a TPR range."""
         return (self.a, self.b) if self.rate == "fpr" else (1 - self.b, 1 - self.a)
 
     @property
     def chance(self) -> float:
-        """Area of the chance line over this range."""
+        """Area under the chance line over this range."""
         a, b = self.ends
         return (b - a) * (b + a) / 2
 
-    def shown(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return areas as they are shown: raw, or on McClish's scale where chance is 1/2."""
+    def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return areas on McClish's scale, where chance is 1/2, if that is requested."""
         if not self.mcclish:
             return area
         return (1 + (area - self.chance) / (self.b - self.a - self.chance)) / 2
 
     @property
     def slope(self) -> float:
-        """How much the shown area changes with the raw one."""
+        """Derivative of the standardized area with respect to the area."""
         return 0.5 / (self.b - self.a - self.chance) if self.mcclish else 1.0
 
+    def classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
+        """Return the values of the class on the axis of integration last."""
+        return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
-class Steps(NamedTuple):
-    """Steps of a block on the axes of a part: integrated over x, from (x0, y0) to (x1, y1)."""
+
+class Segments(NamedTuple):
+    """Segments of ROC curves from (x0, y0) to (x1, y1), where x is the axis of integration."""
 
     x0: NDArray[Any]
     x1: NDArray[Any]
     y0: NDArray[Any]
     y1: NDArray[Any]
 
+    @classmethod
+    def of(cls, walk: Walked, block: Block, part: Part) -> Segments:
+        """Return the steps of a block as rates: (FPR, TPR), or (1 - TPR, 1 - FPR)."""
+        pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
+        unscored = block.of_steps(walk.totals.unscored_neg)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
+            y0, y1 = block.tp0 / pos, block.tp / pos
+        if part.rate == "fpr":
+            return cls(x0, x1, y0, y1)
+        return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
+
     def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the height of each step's line at `x`; the upper end where it stands upright."""
+        """Return the height of each segment at `x`, and the upper end of a vertical one."""
         width = self.x1 - self.x0
         with np.errstate(divide="ignore", invalid="ignore"):
             along = np.where(width > 0, (x - self.x0) / width, 1.0)
@@ -100,166 +121,151 @@ class Steps(NamedTuple):
         return height
 
 
-class Side(NamedTuple):
-    """One class: its rows and mass in each group, the unscored among it, and their squares."""
-
-    rows: NDArray[np.int64]
-    mass: NDArray[Any]
-    unscored: NDArray[Any]
-    unscored_squares: NDArray[Any]
-
-
 def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
-    """Return the area over the part, and with ties at their worst and at their best."""
+    """Return the area over the range with ties as segments, pessimistic and optimistic."""
     a, b = part.ends
 
-    def one(block: Block) -> list[NDArray[np.float64]]:
-        step = _steps(walk, block, part)
-        left, right = np.clip(step.x0, a, b), np.clip(step.x1, a, b)
-        heights = (step.height((left + right) / 2), step.y0, step.y1)
+    def integrate(block: Block) -> list[NDArray[np.float64]]:
+        segment = Segments.of(walk, block, part)
+        left, right = np.clip(segment.x0, a, b), np.clip(segment.x1, a, b)
+        heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
         return [np.add.reduceat((right - left) * high, block.starts[:-1]) for high in heights]
 
-    areas = _added(walk, walk.each(one), 3)
+    areas = group_sums(walk, walk.each(integrate), 3)
     areas[:, (walk.totals.pos == 0) | (walk.totals.neg == 0)] = np.nan
     return tuple(areas)
 
 
-class PartialPlacements(NamedTuple):
-    """What each row adds to the area over a part, as a share of its class.
+class ClippedPlacements(NamedTuple):
+    """Placement values of rows over a range: their contributions to the mean of their class.
 
-    `low` and `high` are the heights of each group's curve at the ends of the part, `lost` what an
-    unscored row of the class across, or along, the axis adds.
+    `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` are
+    the values of unscored rows of each group, in the order of `Part.classes`.
     """
 
     walk: Walked
     part: Part
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    lost: NDArray[np.float64]
+    unscored: NDArray[np.float64]
 
     @classmethod
-    def of(cls, walk: Walked, part: Part) -> PartialPlacements:
-        """Work out what the rows of all blocks need to know of their groups."""
+    def of(cls, walk: Walked, part: Part) -> ClippedPlacements:
+        """Compute what the values at all steps depend on."""
         low, high = _heights_at_ends(walk, part)
         totals = walk.totals
-        mass = by_axis(part, totals.pos, totals.neg)[1]
-        unscored = by_axis(part, totals.unscored_pos, totals.unscored_neg)[1]
-        # An unscored row of the class along the axis ties at its very start, where the curve is 0,
-        # unless the range begins after it; one of the other class lies beyond its end.
+        _, mass = part.classes(totals.pos, totals.neg)
+        _, unscored = part.classes(totals.unscored_pos, totals.unscored_neg)
+        # Unscored rows of the class on the axis of integration tie at x = 0, where the curve is 0,
+        # unless the range begins after them. Those of the other class lie beyond x = 1.
         with np.errstate(divide="ignore", invalid="ignore"):
             start = np.where(unscored / (2 * mass) < part.ends[0], low, 0.0)
         return cls(walk, part, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what a row of the class across, or along, the axis adds at each step."""
+        """Return the values of rows at each step, in the order of `Part.classes`."""
         a, b = self.part.ends
-        step = _steps(self.walk, block, self.part)
-        place = (step.x0 + step.x1) / 2
-        inside = step.height(place)
-        inside = np.where(place < a, block.of_steps(self.low), inside)
-        inside = np.where(place > b, block.of_steps(self.high), inside)
-        return b - np.clip(place, a, b), inside
-
-
-def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
-    """Return what each row of the frame adds to the area over a part, as a share of its class.
-
-    The walk has to follow its rows.
-    """
-    influence = PartialPlacements.of(walk, part)
-    lost = by_axis(part, *influence.lost)
-    return scatter_to_rows(walk, lambda block: by_axis(part, *influence.at(block)), lost)
-
-
-def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
-    """Return the variance of the raw area, from the clipped placements of both classes."""
-    across, along = _sides(walk, part)
-    influence = PartialPlacements.of(walk, part)
-    lost = influence.lost
-
-    def sums(block: Block) -> list[NDArray[np.float64]]:
-        masses = by_axis(part, block.pos, block.neg)
-        return [
-            np.add.reduceat(mass * values, block.starts[:-1])
-            for mass, values in zip(masses, influence.at(block), strict=True)
-        ]
-
-    unscored = np.array([across.unscored, along.unscored])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = _added(walk, walk.each(sums), 2) + unscored * lost
-        means /= np.array([across.mass, along.mass])
-
-    # Squares about the mean, in a second pass: their difference would hide a variance of 0.
-    def squares(block: Block) -> list[NDArray[np.float64]]:
-        spreads = by_axis(part, block.pos, block.neg)
-        if block.pos_squares is not None:
-            spreads = by_axis(part, block.pos_squares, block.neg_squares)
-        return [
-            np.add.reduceat(spread * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
-            for spread, values, mean in zip(spreads, influence.at(block), means, strict=True)
-        ]
-
-    around = _added(walk, walk.each(squares, squares=True), 2)
-    around += np.array([across.unscored_squares, along.unscored_squares]) * (lost - means) ** 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = sum(
-            side.rows / (side.rows - 1) * sums / np.square(side.mass, dtype=float)
-            for side, sums in zip((across, along), around, strict=True)
-        )
-    # Below the rounding of the placements themselves (1e-14, squared) there is no spread.
-    variance = np.where(variance < 1e-28, 0.0, variance)
-    return np.where((across.rows < 2) | (along.rows < 2), np.nan, variance)
-
-
-def by_axis(part: Part, pos: Any, neg: Any) -> tuple[Any, Any]:
-    """Return what belongs to the class across the axis, and to the one along it."""
-    return (pos, neg) if part.rate == "fpr" else (neg, pos)
+        segment = Segments.of(self.walk, block, self.part)
+        x = (segment.x0 + segment.x1) / 2
+        height = segment.height(x)
+        height = np.where(x < a, block.of_steps(self.low), height)
+        height = np.where(x > b, block.of_steps(self.high), height)
+        return b - np.clip(x, a, b), height
 
 
 def _heights_at_ends(walk: Walked, part: Part) -> NDArray[np.float64]:
-    """Return the height of each group's curve at both ends of the range, the better at a jump."""
+    """Return the height of each curve at both ends of the range, the upper end of a jump."""
     heights = np.zeros((2, len(walk.totals.pos)))
 
-    def one(block: Block) -> list[tuple[Any, Any]]:
-        step = _steps(walk, block, part)
-        owner = np.repeat(block.groups, np.diff(block.starts))
+    def at_ends(block: Block) -> list[tuple[Any, Any]]:
+        segment = Segments.of(walk, block, part)
+        group = np.repeat(block.groups, np.diff(block.starts))
         found = []
         for end in part.ends:
-            holds = np.flatnonzero((step.x0 <= end) & (end <= step.x1))
-            found.append((owner[holds], step.height(np.full(len(owner), end))[holds]))
+            contains = np.flatnonzero((segment.x0 <= end) & (end <= segment.x1))
+            height = segment.height(np.full(len(group), end))
+            found.append((group[contains], height[contains]))
         return found
 
-    for ends in walk.each(one):
-        for height, (owner, values) in zip(heights, ends, strict=True):
-            np.fmax.at(height, owner, values)  # NaN where a class is absent
+    for ends in walk.each(at_ends):
+        for height, (group, values) in zip(heights, ends, strict=True):
+            np.fmax.at(height, group, values)  # NaN where a class is absent
     return heights
 
 
-def _added(
-    walk: Walked, parts: list[list[NDArray[np.float64]]], columns: int
-) -> NDArray[np.float64]:
-    """Add up what the blocks found for their groups."""
-    total = np.zeros((columns, len(walk.totals.pos)))
-    for piece, part in zip(walk.pieces, parts, strict=True):
-        total[:, piece.groups] += np.array(part)
-    return total
+def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return the clipped placement value of each row; the walk has to keep track of its rows."""
+    placements = ClippedPlacements.of(walk, part)
+    unscored = part.classes(*placements.unscored)
+    return scatter_to_rows(walk, lambda block: part.classes(*placements.at(block)), unscored)
 
 
-def _sides(walk: Walk, part: Part) -> tuple[Side, Side]:
-    """Return the class that is counted across the axis, and the one along it."""
+def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
+    """Return DeLong's variance of the raw area, from the clipped placement values."""
+    placements = ClippedPlacements.of(walk, part)
     totals, tails = walk.totals, walk.rows.tails
-    pos = Side(totals.pos_rows, totals.pos, tails.pos_mass, tails.pos_squares)
-    neg = Side(totals.neg_rows, totals.neg, tails.neg_mass, tails.neg_squares)
-    return by_axis(part, pos, neg)
+    rows = np.array(part.classes(totals.pos_rows, totals.neg_rows))
+    mass = np.array(part.classes(totals.pos, totals.neg))
+    unscored = np.array(part.classes(tails.pos_mass, tails.neg_mass))
+    unscored_squares = np.array(part.classes(tails.pos_squares, tails.neg_squares))
 
+    def sums(block: Block) -> list[NDArray[np.float64]]:
+        return [
+            np.add.reduceat(mass * values, block.starts[:-1])
+            for mass, values in zip(
+                part.classes(block.pos, block.neg), placements.at(block), strict=True
+            )
+        ]
 
-def _steps(walk: Walked, block: Block, part: Part) -> Steps:
-    """Return the steps as rates: of the curve itself, or mirrored for a TPR range."""
-    pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
-    unscored = block.of_steps(walk.totals.unscored_neg)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
-        y0, y1 = block.tp0 / pos, block.tp / pos
-    if part.rate == "fpr":
-        return Steps(x0, x1, y0, y1)
-    return Steps(1 - y1, 1 - y0, 1 - x1, 1 - x0)
+        means = group_sums(walk, walk.each(sums), 2) + unscored * placements.unscored
+        means /= mass
+
+    # Squares about the mean, in a second pass: a difference of sums would round a variance of 0.
+    def squares(block: Block) -> list[NDArray[np.float64]]:
+        masses = part.classes(block.pos, block.neg)
+        if block.pos_squares is not None:
+            masses = part.classes(block.pos_squares, block.neg_squares)
+        return [
+            np.add.reduceat(mass * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for mass, values, mean in zip(masses, placements.at(block), means, strict=True)
+        ]
+
+    around = group_sums(walk, walk.each(squares, squares=True), 2)
+    around += unscored_squares * (placements.unscored - means) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        across, along = rows / (rows - 1) * around / np.square(mass, dtype=float)
+    variance = np.where(across + along < ZERO_VARIANCE, 0.0, across + along)
+    return np.where((rows < 2).any(axis=0), np.nan, variance)
+
+
+def partial_influence(sample: Sample, part: Part) -> Influences:
+    """Return the influence values of the area over a range, from its clipped placement values."""
+    block, totals = sample.block, sample.totals
+    placements = ClippedPlacements.of(sample, part)
+    steps = part.classes(*placements.at(block))
+    unscored = part.classes(*placements.unscored[:, 0])
+    masses = (
+        np.append(block.pos, totals.unscored_pos[0]),
+        np.append(block.neg, totals.unscored_neg[0]),
+    )
+
+    def centred(values: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = mass.sum()
+        shares: NDArray[np.float64] = (values - (mass * values).sum() / total) / total
+        return shares
+
+    pos, neg = (
+        centred(np.append(values, last), mass)
+        for values, last, mass in zip(steps, unscored, masses, strict=True)
+    )
+    return pos, neg
+
+
+def partial_auc_statistic(part: Part) -> Statistic:
+    """Return the raw area over a range as a statistic."""
+    return Statistic(
+        asked=Asked(function=lambda sample: partial_areas(sample, part)[0]),
+        influence=lambda sample: partial_influence(sample, part),
+        bounds=(0.0, part.b - part.a),
+    )

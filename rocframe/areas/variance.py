@@ -1,4 +1,4 @@
-"""Variances of areas: Obuchowski (1997), Hanley and McNeil (1982), and influence functions."""
+"""Variance of the AUC: DeLong (1988), Obuchowski (1997) for clusters, Hanley and McNeil (1982)."""
 
 from __future__ import annotations
 
@@ -7,38 +7,113 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.pairs import count_pairs
-from rocframe.areas.partial import PartialPlacements, by_axis, partial_areas
-from rocframe.inference.bootstrap import Statistic
+from rocframe.areas.pairs import doubled_placements, group_sums, squared_placements
 from rocframe.kernel.codec import Tail
 from rocframe.kernel.exact import product, quotient, sums
-from rocframe.kernel.resample import Asked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.pairs import Pairs
-    from rocframe.areas.partial import Part
-    from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.resample import Sample
-    from rocframe.kernel.scan import Block, Walk
+    from rocframe.kernel.scan import Block, Walk, Walked
 
 
-ZERO_VARIANCE = 1e-28  # square of the rounding of placements, as shares of a class
+# Squared rounding error of placement values, which are shares of a class: variances below it are 0.
+ZERO_VARIANCE = 1e-28
+
+
+def auc_variance(
+    walk: Walk,
+    pairs: Pairs,
+    clusters: Clusters | None = None,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
+    if clusters is None:
+        return delong_variance(walk, pairs)
+    scales = 2 * walk.totals.neg, 2 * walk.totals.pos
+    return obuchowski_variance(clusters, doubled_placements(walk), weight, scales)
+
+
+def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
+    """Return DeLong's variance of each AUC; NaN with fewer than two rows of a class."""
+    if walk.totals.pos.dtype.kind == "f":
+        return _weighted_delong_variance(walk, pairs)
+    of_pos, of_neg = delong_class_variances(walk, pairs)
+    return of_pos + of_neg
+
+
+def delong_class_variances(
+    walk: Walked, pairs: Pairs
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the terms of positives and of negatives in DeLong's variance of unweighted rows."""
+    of_pos, of_neg = squared_placements(walk)
+    m, n = pairs.pos, pairs.neg
+    total = pairs.wins + pairs.wins_or_ties
+    return placement_variance(m, n, of_pos, total), placement_variance(n, m, of_neg, total)
+
+
+def placement_variance(
+    own: NDArray[Any], other: NDArray[Any], squares: NDArray[Any], total: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the sample variance of the placement values of one class, over its size.
+
+    `squares` and `total` are sums of doubled placements, or of differences of such.
+    """
+    # Variance of u/(2·other) over `own` rows: (own·Σu² − (Σu)²) / (own²·(own−1)·(2·other)²).
+    result = np.full(len(own), np.nan)
+    enough = (own > 1) & (other > 0)
+    # 4·own²·other² bounds the numerator. Each group is judged by its own size alone, so that its
+    # result does not depend on other groups.
+    small = enough & (own.astype(np.float64) * other < 1.5e9)
+    a, b, s, t = (values[small].astype(np.int64) for values in (own, other, squares, total))
+    result[small] = (a * s - t * t) / (4.0 * a * a * (a - 1) * b * b)
+    for i in np.flatnonzero(enough & ~small):
+        a_, b_, s_, t_ = int(own[i]), int(other[i]), int(squares[i]), int(total[i])
+        result[i] = (a_ * s_ - t_ * t_) / (4 * a_ * a_ * (a_ - 1) * b_ * b_)
+    return result
+
+
+def _weighted_delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
+    """Return DeLong's variance of weighted rows: squared weights, degrees of freedom from rows."""
+    auc = pairs.areas[0]
+    m, n = walk.totals.pos_rows, walk.totals.neg_rows
+    scored_neg = pairs.neg - walk.totals.unscored_neg
+
+    def squares(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        assert block.pos_squares is not None
+        assert block.neg_squares is not None
+        starts, theta = block.starts[:-1], block.of_steps(auc)
+        with np.errstate(divide="ignore", invalid="ignore"):  # error states are per thread
+            v10 = block.of_steps(scored_neg) - (block.fp0 + block.fp) / 2
+            v10 = v10 / block.of_steps(pairs.neg) - theta
+            v01 = (block.tp0 + block.tp) / (2 * block.of_steps(pairs.pos)) - theta
+        return (
+            np.add.reduceat(block.pos_squares * v10**2, starts),
+            np.add.reduceat(block.neg_squares * v01**2, starts),
+        )
+
+    of_pos, of_neg = group_sums(walk, walk.each(squares, squares=True), 2)
+    of_pos += walk.rows.tails.pos_squares * auc**2
+    of_neg += walk.rows.tails.neg_squares * auc**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = m / (m - 1) * of_pos / pairs.pos**2 + n / (n - 1) * of_neg / pairs.neg**2
+    variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
+    return np.where((m > 1) & (n > 1), variance, np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clusters:
-    """Clusters of all groups: the group of each, and which of them each row of a class is in.
+    """Clusters of rows, numbered over all groups.
 
-    `rows` are the places of the rows of a class in the frame, `place` the cluster of each of them;
-    positives come first.
+    `group` is the group of each cluster. `rows` are the positions in the frame of the positives and
+    of the negatives, and `cluster` the numbers of their clusters.
     """
 
     groups: int
     group: NDArray[np.int64]
     rows: tuple[NDArray[np.int64], NDArray[np.int64]]
-    place: tuple[NDArray[np.int64], NDArray[np.int64]]
+    cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
     def of(cls, walk: Walk, cluster: NDArray[Any]) -> Clusters:
@@ -52,10 +127,10 @@ class Clusters:
             unscored = codes >> 1 == rows.codec.tail(Tail.UNSCORED)
             used = np.flatnonzero((codes < rows.codec.first_tail) | unscored)
             group, codes, row = group[used], codes[used], row[used]
-        return cls.found(group, cluster[row], (codes & 1).astype(bool), row, groups)
+        return cls.of_rows(group, cluster[row], (codes & 1).astype(bool), row, groups)
 
     @classmethod
-    def found(
+    def of_rows(
         cls,
         group: NDArray[np.int64],
         cluster: NDArray[Any],
@@ -63,115 +138,100 @@ class Clusters:
         row: NDArray[np.int64],
         groups: int,
     ) -> Clusters:
-        """Put together what is known of each row: where it is in the frame, its group and class."""
-        most = int(cluster.max(initial=0)) + 1
-        codes, place = np.unique(group * most + cluster, return_inverse=True)
+        """Find clusters from the group, cluster, class and position of each row."""
+        n_codes = int(cluster.max(initial=0)) + 1
+        codes, number = np.unique(group * n_codes + cluster, return_inverse=True)
         return cls(
             groups=groups,
-            group=codes // most,
+            group=codes // n_codes,
             rows=(row[~negative], row[negative]),
-            place=(place[~negative], place[negative]),
+            cluster=(number[~negative], number[negative]),
         )
 
     @property
     def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """How many clusters of each group hold positives, hold negatives, and there are."""
-        pos, neg = (self._hold(side) for side in (0, 1))
-        return pos, neg, np.bincount(self.group, minlength=self.groups)
+        """Numbers of clusters of each group: with positives, with negatives, and all."""
+        counts = []
+        for cluster in self.cluster:
+            present = np.bincount(cluster, minlength=len(self.group)) > 0
+            counts.append(np.bincount(self.group[present], minlength=self.groups))
+        return counts[0], counts[1], np.bincount(self.group, minlength=self.groups)
 
-    def variance(
-        self,
-        values: NDArray[Any],
-        weight: NDArray[np.float64] | None = None,
-        scales: tuple[Any, Any] = (1.0, 1.0),
-    ) -> NDArray[np.float64]:
-        """Return the variance of the mean of `values` over positives plus that over negatives.
 
-        The two means are divided by the scales of each group. NaN where fewer than two clusters
-        hold positives, or negatives.
-        """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pos, neg = (
-                self._sums(side, values, weight) / np.broadcast_to(scale, self.groups)[self.group]
-                for side, scale in enumerate(scales)
-            )
-        n_pos, n_neg, n = self.sizes
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance: NDArray[np.float64] = (
-                n_pos / (n_pos - 1) * self._added(pos * pos)
-                + n_neg / (n_neg - 1) * self._added(neg * neg)
-                + 2 * n / (n - 1) * self._added(pos * neg)
-            )
-        variance[(n_pos < 2) | (n_neg < 2)] = np.nan
-        variance[variance < ZERO_VARIANCE] = 0
-        return variance
+def obuchowski_variance(
+    clusters: Clusters,
+    values: NDArray[Any],
+    weight: NDArray[np.float64] | None = None,
+    scales: tuple[Any, Any] = (1.0, 1.0),
+) -> NDArray[np.float64]:
+    """Return Obuchowski's variance of each group from the placement values of all rows.
 
-    def _hold(self, side: int) -> NDArray[np.int64]:
-        some = np.bincount(self.place[side], minlength=len(self.group)) > 0
-        return np.bincount(self.group[some], minlength=self.groups)
-
-    def _sums(
-        self, side: int, values: NDArray[Any], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        """Add up each cluster's share of the mean of one class, less what the mean makes of it."""
-        rows, place = self.rows[side], self.place[side]
+    The values of positives and of negatives are divided by the two scales of their group. NaN where
+    fewer than two clusters have positives, or negatives.
+    """
+    group, groups = clusters.group, clusters.groups
+    sides = []
+    for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
         mass = np.ones(len(rows)) if weight is None else weight[rows]
-        # Whole numbers add up exactly in any order, so means come off the sums.
-        sums = _binned(place, mass * values[rows], len(self.group))
-        masses = _binned(place, mass, len(self.group))
-        total, whole = self._added(sums), self._added(masses)
+        # Integers add up exactly in any order, so the mean is subtracted from the sums.
+        sums = _binned(cluster, mass * values[rows], len(group))
+        masses = _binned(cluster, mass, len(group))
+        total, total_mass = _binned(group, sums, groups), _binned(group, masses, groups)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares: NDArray[np.float64] = (sums - masses * (total / whole)[self.group]) / whole[
-                self.group
-            ]
-        return shares
-
-    def _added(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        return _binned(self.group, values, self.groups)
+            centred = (sums - masses * (total / total_mass)[group]) / total_mass[group]
+            sides.append(centred / np.broadcast_to(scale, groups)[group])
+    pos, neg = sides
+    n_pos, n_neg, n = clusters.sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance: NDArray[np.float64] = (
+            n_pos / (n_pos - 1) * _binned(group, pos * pos, groups)
+            + n_neg / (n_neg - 1) * _binned(group, neg * neg, groups)
+            + 2 * n / (n - 1) * _binned(group, pos * neg, groups)
+        )
+    variance[(n_pos < 2) | (n_neg < 2)] = np.nan
+    variance[variance < ZERO_VARIANCE] = 0
+    return variance
 
 
 def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:
-    """Add up values by the bin each is in."""
+    """Add up the values of each bin."""
     return np.bincount(bins, values, length).astype(np.float64, copy=False)
 
 
 def hanley_mcneil_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the variance with Q1 and Q2 as they are in the data."""
+    """Return Hanley and McNeil's variance with Q1 and Q2 from the data."""
     scored_neg = pairs.neg - walk.totals.unscored_neg
-    outranked, outranking = (np.zeros(len(pairs.pos), object) for _ in range(2))
 
-    def one(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
-        neg = block.of_steps(scored_neg)
+    def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        neg, starts = block.of_steps(scored_neg), block.starts[:-1]
         return (
-            _triples(block.neg, block.tp0, block.tp, block.starts[:-1]),
-            _triples(block.pos, neg - block.fp, neg - block.fp0, block.starts[:-1]),
+            _triples_times_six(block.neg, block.tp0, block.tp, starts),
+            _triples_times_six(block.pos, neg - block.fp, neg - block.fp0, starts),
         )
 
-    for piece, (below, above) in zip(walk.pieces, walk.each(one), strict=True):
-        outranked[piece.groups] = outranked[piece.groups] + below
-        outranking[piece.groups] = outranking[piece.groups] + above
+    two_pos, two_neg = group_sums(walk, walk.each(triples), 2, object)
     pos, neg, six = pairs.pos, pairs.neg, np.array([6])
-    q1 = quotient(outranked, product(six, neg, pos, pos))
-    q2 = quotient(outranking, product(six, pos, neg, neg))
-    return _variance(pairs, q1, q2)
+    q1 = quotient(two_pos, product(six, neg, pos, pos))
+    q2 = quotient(two_neg, product(six, pos, neg, neg))
+    return _hanley_mcneil(pairs, q1, q2)
 
 
-def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
-    """Return the variance with the Q1 and Q2 that exponential scores of that area have."""
-    area = pairs.areas[0]
-    return _variance(pairs, area / (2 - area), 2 * area**2 / (1 + area))
-
-
-def _triples(
-    times: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
+def _triples_times_six(
+    rows: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Add up six times A² + A·E + E²/3, where `fewer` is A and `more` is A + E."""
-    squares = [sums(times, value, starts, power=2) for value in (fewer, more, fewer + more)]
+    """Add up 6·(A² + A·E + E²/3), where `fewer` is A and `more` is A + E, in integers."""
+    squares = [sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
     total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)
     return total
 
 
-def _variance(
+def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
+    """Return Hanley and McNeil's variance with Q1 and Q2 of exponential scores with that AUC."""
+    area = pairs.areas[0]
+    return _hanley_mcneil(pairs, area / (2 - area), 2 * area**2 / (1 + area))
+
+
+def _hanley_mcneil(
     pairs: Pairs, q1: NDArray[np.float64], q2: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     area, pos, neg = pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
@@ -180,49 +240,3 @@ def _variance(
         spread = area * (1 - area) + (pos - 1) * (q1 - square) + (neg - 1) * (q2 - square)
         variance: NDArray[np.float64] = spread / (pos * neg)
     return variance
-
-
-def auc_influence(sample: Sample) -> Influences:
-    """Return the centred placements of both classes, over the mass of the class."""
-    block, totals = sample.block, sample.totals
-    auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
-    v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg
-    v01 = (block.tp0 + block.tp) / (2 * pos)
-    return (np.append(v10, 0) - auc) / pos, (np.append(v01, 0) - auc) / neg
-
-
-def partial_influence(sample: Sample, part: Part) -> Influences:
-    """Return the same of the area over a part, from its clipped placements."""
-    block, totals = sample.block, sample.totals
-    influence = PartialPlacements.of(sample, part)
-    placed = by_axis(part, *influence.at(block))
-    lost = by_axis(part, *influence.lost[:, 0])
-    masses = (
-        np.append(block.pos, totals.unscored_pos[0]),
-        np.append(block.neg, totals.unscored_neg[0]),
-    )
-
-    def centred(values: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = mass.sum()
-        shares: NDArray[np.float64] = (values - (mass * values).sum() / total) / total
-        return shares
-
-    pos, neg = (
-        centred(np.append(values, last), mass)
-        for values, last, mass in zip(placed, lost, masses, strict=True)
-    )
-    return pos, neg
-
-
-AUC_STATISTIC = Statistic(
-    asked=Asked(function=lambda sample: count_pairs(sample).areas[0]), influence=auc_influence
-)
-
-
-def partial_auc_statistic(part: Part) -> Statistic:
-    """Return the raw area over a part of the curve as a statistic."""
-    return Statistic(
-        asked=Asked(function=lambda sample: partial_areas(sample, part)[0]),
-        influence=lambda sample: partial_influence(sample, part),
-        bounds=(0.0, part.b - part.a),
-    )

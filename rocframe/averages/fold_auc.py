@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import area_of_mean
-from rocframe.areas.pairs import count_pairs, delong_class_variances, delong_variance
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import averaged
 from rocframe.averages.curve_groups import as_over, grouped, having, left_out, spelled
 from rocframe.averages.means import POINTS, Cell, Plan

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import count_pairs, delong_variance
+from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas, partial_variance
+from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.model_areas import areas_of
 from rocframe.comparisons.model_pairs import Comparison, pair_notes, welch
 from rocframe.kernel.exact import scaled

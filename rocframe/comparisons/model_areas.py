@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import doubled_placements, doubled_ranks, placement_variance
+from rocframe.areas.pairs import doubled_placements, doubled_ranks
 from rocframe.areas.partial import partial_areas, partial_placements
-from rocframe.areas.variance import ZERO_VARIANCE, Clusters
+from rocframe.areas.variance import (
+    ZERO_VARIANCE,
+    Clusters,
+    obuchowski_variance,
+    placement_variance,
+)
 from rocframe.errors import PairingError
 from rocframe.inputs.cases import Cases, State
 from rocframe.kernel.exact import product, quotient, scaled, sums
@@ -58,7 +63,7 @@ class Areas:
         """
         values = self.values[a] if b is None else self.values[a] - self.values[b]
         if self.clusters is not None:
-            return self.clusters.variance(values, self.weight, self.scales)
+            return obuchowski_variance(self.clusters, values, self.weight, self.scales)
         if not self.exact:
             return self._variance(values)
         total = self.total[a] if b is None else self.total[a] - self.total[b]
@@ -112,7 +117,7 @@ def areas_of(instances: Instances, batch: Batch, part: Part | None) -> Areas:
     clusters = None
     n_pos, n_neg = units = walk.totals.pos_rows, walk.totals.neg_rows
     if instances.cluster is not None:
-        clusters = Clusters.found(
+        clusters = Clusters.of_rows(
             batch.group,
             instances.cluster[rows],
             instances.negative[rows],

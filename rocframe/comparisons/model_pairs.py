@@ -289,4 +289,4 @@ class Measure:
 
     def shown(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return raw areas on the scale they are shown on."""
-        return value if self.part is None else self.part.shown(value)
+        return value if self.part is None else self.part.standardize(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -39,15 +39,6 @@ WHOLE_AREA_METHODS = {
 MAX_RESAMPLES = 10**8  # resamples: their numbers take a gigabyte
 
 BISECTION_STEPS = 60  # of [0, 1]: more than Float64 resolves
-
-
-class Interval(NamedTuple):
-    """Standard error, limits and method of each group; NaN and None where there are none."""
-
-    se: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    method: NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,65 +85,6 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def area_interval(
-    ci: str,
-    level: float,
-    area: NDArray[np.float64],
-    *,
-    variance: NDArray[np.float64],
-    n_pos: NDArray[np.int64],
-    n_neg: NDArray[np.int64],
-    own: NDArray[np.float64] | None = None,
-    largest: float = 1.0,
-    whole: bool = True,
-) -> Interval:
-    """Return the limits of areas between 0 and `largest`.
-
-    `own` is the method's own variance, where that is not DeLong's.
-    """
-    z = normal_quantile(level)
-    if ci == "newcombe":
-        own = _newcombe_variance(area, n_pos, n_neg)
-    some = variance if own is None else own
-    se = np.sqrt(np.where(some > 0, some, np.nan))
-    if ci == "newcombe":
-        lower, upper = newcombe(area, n_pos, n_neg, z)
-    elif ci == "logit_delong":
-        lower, upper = logit(area, se, z, largest)
-    else:
-        lower, upper = wald(area, se, z, largest)
-    found = Interval(se, lower, upper, np.full(len(area), ci, object))
-    return replace_degenerate_limits(
-        found, level, area, variance=variance, n_pos=n_pos, n_neg=n_neg, whole=whole
-    )
-
-
-def replace_degenerate_limits(
-    found: Interval,
-    level: float,
-    area: NDArray[np.float64],
-    *,
-    variance: NDArray[np.float64],
-    n_pos: NDArray[np.int64],
-    n_neg: NDArray[np.int64],
-    whole: bool,
-) -> Interval:
-    """Take limits back where the sample shows no spread.
-
-    At a whole area of 0 or 1 they are Newcombe's; in between all scores are the same.
-    """
-    se, lower, upper, method = found
-    for part in (se, lower, upper):
-        part[variance == 0] = np.nan
-    method[np.isnan(lower)] = None
-    edge = whole & ~(variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
-    if edge.any():
-        at = np.round(area[edge])
-        lower[edge], upper[edge] = newcombe(at, n_pos[edge], n_neg[edge], normal_quantile(level))
-        method[edge] = "newcombe"
-    return found
-
-
 def wald(
     area: NDArray[np.float64], se: NDArray[np.float64], z: float, largest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -181,7 +113,7 @@ def newcombe(
     """Return the areas that lie just `z` of their own standard errors from the estimate."""
 
     def off(trial: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (area - trial) ** 2 - z**2 * _newcombe_variance(trial, n_pos, n_neg)
+        return (area - trial) ** 2 - z**2 * newcombe_variance(trial, n_pos, n_neg)
 
     limits = []
     for end in (0.0, 1.0):
@@ -197,9 +129,10 @@ def newcombe(
     return limits[0], limits[1]
 
 
-def _newcombe_variance(
+def newcombe_variance(
     area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Return Newcombe's (2006) variance of an AUC, his method 5 with (n_pos + n_neg) / 2."""
     pairs = n_pos.astype(np.float64) * n_neg
     extra = (n_pos + n_neg) / 2 - 1
     with np.errstate(divide="ignore", invalid="ignore"):

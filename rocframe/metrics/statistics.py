@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.area import step_sum
-from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import AUC_STATISTIC, auc_influence
+from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import Asked
 from rocframe.kinds import hyperbola

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import count_pairs, delong_variance, doubled_placements
-from rocframe.areas.variance import Clusters
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.variance import Clusters, auc_variance
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, like
 from rocframe.inference.confidence import notes
@@ -267,13 +267,10 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
     units = n_pos, n_neg
     if margins is not None:
         variance = margins.null_variance(n_pos, n_neg)
-    elif cases.cluster is None:
-        variance = delong_variance(walk, pairs)
     else:
-        clusters = Clusters.of(walk, cases.cluster)
-        scales = 2 * walk.totals.neg, 2 * walk.totals.pos
-        variance = clusters.variance(doubled_placements(walk), cases.weight, scales)
-        units = clusters.sizes[:2]
+        clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
+        variance = auc_variance(walk, pairs, clusters, cases.weight)
+        units = units if clusters is None else clusters.sizes[:2]
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (area - question.null) / se
     p = normal_p_value(statistic, question.alternative)

@@ -69,7 +69,7 @@ class Permutation:
             rows=rows,
             drawn=np.minimum(m, n),
             sign=np.where(m > n, -1, 1),
-            observed=(pairs.low[groups] + pairs.high[groups]).astype(np.int64) - m * n,
+            observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
             alternative=alternative,
         )
 

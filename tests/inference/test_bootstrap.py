@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap
 
 import rocframe as rf
-from rocframe.areas.partial import Part
-from rocframe.areas.variance import AUC_STATISTIC, partial_auc_statistic
+from rocframe.areas.pairs import AUC_STATISTIC
+from rocframe.areas.partial import Part, partial_auc_statistic
 from rocframe.inference.bootstrap import (
     BootstrapInterval,
     bootstrap_interval,
