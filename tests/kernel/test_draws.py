@@ -38,7 +38,7 @@ def test_keys_of_any_type_have_a_stream():
 
 
 def test_a_key_means_the_same_in_another_process():
-    code = "import polars as pl; from rocframe.counting.draws import stream_keys as k; "
+    code = "import polars as pl; from rocframe.kernel.resample import stream_keys as k; "
     code += "print(k(pl.DataFrame({'0': ['a', None], '1': [1, 2]})))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == str(stream_keys(pl.DataFrame({"0": ["a", None], "1": [1, 2]})))
