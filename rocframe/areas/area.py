@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Pairs
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import column, like, planned, through_node
-from rocframe.kernel.exact import scaled, sums
+from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import hyperbola, kind_of
 from rocframe.options import check_group_columns, group_dtypes
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
@@ -112,14 +112,14 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
             _check_idle(by=by, kind=kind)
             return area_of_mean(plan, schema, mean)
         check_area_exists(list(schema))
-        layout(schema, by, ())  # the axes are looked for in a curve table only
+        curve_layout(schema, by, ())  # the axes are looked for in a curve table only
         shape = kind_of(list(schema), kind)
         names = PRECISION_RECALL if shape.name == "precision_recall" else ("auc",)
-        table = layout(schema, by, names)
+        table = curve_layout(schema, by, names)
         counted = table.private(COUNTED)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            whole = opened(frame, table)
+            whole = read_curves(frame, table)
             measures = (auc_of,) if len(names) == 1 else (average_precision_of, pr_auc_of)
             return whole.keys.with_columns(
                 *(
@@ -165,8 +165,8 @@ def areas_of_ties(
     counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    tp, fp, tp0, fp0, pos, neg = scaled(*counts)
-    wins, wins_or_ties = (sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
+    tp, fp, tp0, fp0, pos, neg = scale_to_unit(*counts)
+    wins, wins_or_ties = (exact_sums(fp - fp0, above, curves.firsts) for above in (tp0, tp))
     return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=pos, neg=neg).areas
 
 
@@ -200,7 +200,7 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the counts after and before each row."""
-    tp, fp, tn = curves.walk["tp"], curves.walk["fp"], curves.walk["tn"]
+    tp, fp, tn = curves.columns["tp"], curves.columns["fp"], curves.columns["tn"]
     short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
     if short.any():
         group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}

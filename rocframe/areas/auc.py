@@ -37,10 +37,10 @@ from rocframe.inference.confidence import (
 )
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.resample import Draws, stream_keys
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.resample import BootstrapDraws, stream_keys
+from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
@@ -241,9 +241,9 @@ def auc(
 def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
     if cases.weight is not None:
-        (weight,) = scaled(cases.weight)
+        (weight,) = scale_to_unit(cases.weight)
         cases = replace(cases, weight=weight)
-    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
+    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
     n_pos, n_neg = units = walk.totals.pos_rows, walk.totals.neg_rows
     statistic = part or count_pairs(walk)
     areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(walk, statistic)
@@ -252,7 +252,7 @@ def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Dat
     columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_missing": walk.rows.tails.n_missing,
+        "n_missing": walk.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
     }
     variance = n_redrawn = None
@@ -260,7 +260,7 @@ def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.Dat
         clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
         units = units if clusters is None else clusters.sizes[:2]
         if confidence.ci in BOOTSTRAPS:
-            draws = Draws(
+            draws = BootstrapDraws(
                 n_boot=confidence.n_boot,
                 seed=confidence.seed,
                 keys=stream_keys(walk.rows.keys, cases.model),
@@ -312,12 +312,12 @@ class AreaInterval(NamedTuple):
 
 
 def _bootstrap(
-    walk: Walk,
+    walk: Scan,
     area: NDArray[np.float64],
     part: Part | None,
     confidence: Confidence,
     *,
-    draws: Draws,
+    draws: BootstrapDraws,
     units: Units,
 ) -> AreaInterval:
     """Return the bootstrap interval of each group."""
@@ -341,7 +341,7 @@ def _bootstrap(
 
 
 def _normal(
-    walk: Walk,
+    walk: Scan,
     area: NDArray[np.float64],
     statistic: Pairs | Part,
     confidence: Confidence,

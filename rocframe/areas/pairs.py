@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.inference.bootstrap import Statistic
-from rocframe.kernel.codec import Tail
-from rocframe.kernel.exact import LARGEST, product, quotient, sums
-from rocframe.kernel.resample import Asked
+from rocframe.kernel.codec import ReservedCode
+from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient, exact_sums
+from rocframe.kernel.resample import ReplicateStatistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.resample import Sample
-    from rocframe.kernel.scan import Block, Walk, Walked
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Block, Scan, Scannable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,58 +38,60 @@ class Pairs:
     @property
     def areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """AUC with ties as 1/2, 0 and 1; NaN without positives or without negatives."""
-        twice = product(self.pos, self.neg, np.array([2]))
+        twice = exact_product(self.pos, self.neg, np.array([2]))
         wins, wins_or_ties = (n.astype(twice.dtype) for n in (self.wins, self.wins_or_ties))
         doubled = (wins + wins_or_ties, 2 * wins, 2 * wins_or_ties)
-        areas = tuple(quotient(part, twice) for part in doubled)
+        areas = tuple(exact_quotient(part, twice) for part in doubled)
         if twice.dtype.kind == "f":  # rounded sums of weights may lie outside [0, 1]
             areas = tuple(np.clip(area, 0, 1) for area in areas)
         return areas  # type: ignore[return-value]
 
 
-def count_pairs(walk: Walked) -> Pairs:
+def count_pairs(walk: Scannable) -> Pairs:
     """Count the pairs of each group in which the positive has the higher, or the same, score."""
 
     def count(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]
-        return sums(block.neg, block.tp0, starts), sums(block.neg, block.tp, starts)
+        return exact_sums(block.neg, block.tp0, starts), exact_sums(block.neg, block.tp, starts)
 
-    wins, wins_or_ties = group_sums(walk, walk.each(count), 2, _sum_dtype(walk, 1))
+    wins, wins_or_ties = group_sums(walk, walk.map(count), 2, _sum_dtype(walk, 1))
     return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=walk.totals.pos, neg=walk.totals.neg)
 
 
-def squared_placements(walk: Walked) -> tuple[NDArray[Any], NDArray[Any]]:
+def squared_placements(walk: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the sums of squared doubled placements of positives and of negatives."""
     scored_neg = walk.totals.neg - walk.totals.unscored_neg
 
     def square(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]
         of_pos, of_neg = _doubled_placements(block, scored_neg)
-        return sums(block.pos, of_pos, starts, power=2), sums(block.neg, of_neg, starts, power=2)
+        return exact_sums(block.pos, of_pos, starts, power=2), exact_sums(
+            block.neg, of_neg, starts, power=2
+        )
 
-    of_pos, of_neg = group_sums(walk, walk.each(square), 2, _sum_dtype(walk, 2))
+    of_pos, of_neg = group_sums(walk, walk.map(square), 2, _sum_dtype(walk, 2))
     return of_pos, of_neg
 
 
-def group_sums(walk: Walked, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
+def group_sums(walk: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
     """Add up what each block returns for its groups: an array of `columns` per group."""
     total = np.zeros((columns, len(walk.totals.pos)), dtype)
-    for piece, part in zip(walk.pieces, parts, strict=True):
+    for piece, part in zip(walk.ranges, parts, strict=True):
         for column, values in zip(total, part, strict=True):
             column[piece.groups] = column[piece.groups] + values
     return total
 
 
-def _sum_dtype(walk: Walked, power: int) -> Any:
+def _sum_dtype(walk: Scannable, power: int) -> Any:
     """Return the type that holds sums of placements to this power."""
     pos, neg = walk.totals.pos, walk.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
     m, n = (int(side.max()) if len(side) else 0 for side in (pos, neg))
-    return np.int64 if 2**power * m * n * max(m, n) ** (power - 1) <= LARGEST else object
+    return np.int64 if 2**power * m * n * max(m, n) ** (power - 1) <= MAX_INT64 else object
 
 
-def doubled_placements(walk: Walk) -> NDArray[Any]:
+def doubled_placements(walk: Scan) -> NDArray[Any]:
     """Return twice the placement value of each row of the frame; 0 for rows without a score.
 
     The placement value of a positive is the number of negatives with a lower score, that of a
@@ -110,12 +112,12 @@ def _doubled_placements(
     return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp
 
 
-def doubled_ranks(walk: Walk) -> NDArray[Any]:
+def doubled_ranks(walk: Scan) -> NDArray[Any]:
     """Return twice the mid-rank of each row within its group, counted from the highest score.
 
     Unscored positives come after all others, unscored negatives before.
     """
-    totals, tails = walk.totals, walk.rows.tails
+    totals, tails = walk.totals, walk.rows.unscored
     all_rows, first = totals.pos + totals.neg, tails.neg_mass
 
     def ranks(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -126,7 +128,7 @@ def doubled_ranks(walk: Walk) -> NDArray[Any]:
 
 
 def scatter_to_rows(
-    walk: Walk,
+    walk: Scan,
     values_of: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],
     unscored: tuple[NDArray[Any], NDArray[Any]],
 ) -> NDArray[Any]:
@@ -146,17 +148,17 @@ def scatter_to_rows(
         of_pos, of_neg = (np.repeat(values, block.sizes) for values in values_of(block))
         result[row[block.places]] = np.where(negative, of_neg, of_pos)
 
-    walk.each(scatter)
-    if rows.tails.length.any():
-        tail = np.flatnonzero(rows.codes >= rows.codec.first_tail)
-        tail = tail[rows.codes[tail] >> 1 == rows.codec.tail(Tail.UNSCORED)]
+    walk.map(scatter)
+    if rows.unscored.length.any():
+        tail = np.flatnonzero(rows.codes >= rows.codec.first_reserved)
+        tail = tail[rows.codes[tail] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)]
         group = np.searchsorted(rows.starts, tail, "right") - 1
         negative = (rows.codes[tail] & 1).astype(bool)
         result[row[tail]] = np.where(negative, unscored[1][group], unscored[0][group])
     return result
 
 
-def auc_influence(sample: Sample) -> Influences:
+def auc_influence(sample: ReplicateScan) -> Influences:
     """Return the centred placement values of both classes, divided by the mass of the class."""
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
@@ -166,5 +168,6 @@ def auc_influence(sample: Sample) -> Influences:
 
 
 AUC_STATISTIC = Statistic(
-    asked=Asked(function=lambda sample: count_pairs(sample).areas[0]), influence=auc_influence
+    asked=ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0]),
+    influence=auc_influence,
 )

@@ -11,15 +11,15 @@ from rocframe.areas.pairs import group_sums, scatter_to_rows
 from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
-from rocframe.kernel.resample import Asked
+from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.options import as_numbers, check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.resample import Sample
-    from rocframe.kernel.scan import Block, Walk, Walked
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Block, Scan, Scannable
 
 
 Range = tuple[float, float]
@@ -101,7 +101,7 @@ class Segments(NamedTuple):
     y1: NDArray[Any]
 
     @classmethod
-    def of(cls, walk: Walked, block: Block, part: Part) -> Segments:
+    def of(cls, walk: Scannable, block: Block, part: Part) -> Segments:
         """Return the steps of a block as rates: (FPR, TPR), or (1 - TPR, 1 - FPR)."""
         pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
         unscored = block.of_steps(walk.totals.unscored_neg)
@@ -121,7 +121,7 @@ class Segments(NamedTuple):
         return height
 
 
-def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
+def partial_areas(walk: Scannable, part: Part) -> tuple[NDArray[np.float64], ...]:
     """Return the area over the range with ties as segments, pessimistic and optimistic."""
     a, b = part.ends
 
@@ -131,7 +131,7 @@ def partial_areas(walk: Walked, part: Part) -> tuple[NDArray[np.float64], ...]:
         heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
         return [np.add.reduceat((right - left) * high, block.starts[:-1]) for high in heights]
 
-    areas = group_sums(walk, walk.each(integrate), 3)
+    areas = group_sums(walk, walk.map(integrate), 3)
     areas[:, (walk.totals.pos == 0) | (walk.totals.neg == 0)] = np.nan
     return tuple(areas)
 
@@ -143,14 +143,14 @@ class ClippedPlacements(NamedTuple):
     the values of unscored rows of each group, in the order of `Part.classes`.
     """
 
-    walk: Walked
+    walk: Scannable
     part: Part
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     unscored: NDArray[np.float64]
 
     @classmethod
-    def of(cls, walk: Walked, part: Part) -> ClippedPlacements:
+    def of(cls, walk: Scannable, part: Part) -> ClippedPlacements:
         """Compute what the values at all steps depend on."""
         low, high = _heights_at_ends(walk, part)
         totals = walk.totals
@@ -173,7 +173,7 @@ class ClippedPlacements(NamedTuple):
         return b - np.clip(x, a, b), height
 
 
-def _heights_at_ends(walk: Walked, part: Part) -> NDArray[np.float64]:
+def _heights_at_ends(walk: Scannable, part: Part) -> NDArray[np.float64]:
     """Return the height of each curve at both ends of the range, the upper end of a jump."""
     heights = np.zeros((2, len(walk.totals.pos)))
 
@@ -187,23 +187,23 @@ def _heights_at_ends(walk: Walked, part: Part) -> NDArray[np.float64]:
             found.append((group[contains], height[contains]))
         return found
 
-    for ends in walk.each(at_ends):
+    for ends in walk.map(at_ends):
         for height, (group, values) in zip(heights, ends, strict=True):
             np.fmax.at(height, group, values)  # NaN where a class is absent
     return heights
 
 
-def partial_placements(walk: Walk, part: Part) -> NDArray[np.float64]:
+def partial_placements(walk: Scan, part: Part) -> NDArray[np.float64]:
     """Return the clipped placement value of each row; the walk has to keep track of its rows."""
     placements = ClippedPlacements.of(walk, part)
     unscored = part.classes(*placements.unscored)
     return scatter_to_rows(walk, lambda block: part.classes(*placements.at(block)), unscored)
 
 
-def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
+def partial_variance(walk: Scan, part: Part) -> NDArray[np.float64]:
     """Return DeLong's variance of the raw area, from the clipped placement values."""
     placements = ClippedPlacements.of(walk, part)
-    totals, tails = walk.totals, walk.rows.tails
+    totals, tails = walk.totals, walk.rows.unscored
     rows = np.array(part.classes(totals.pos_rows, totals.neg_rows))
     mass = np.array(part.classes(totals.pos, totals.neg))
     unscored = np.array(part.classes(tails.pos_mass, tails.neg_mass))
@@ -218,7 +218,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
         ]
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = group_sums(walk, walk.each(sums), 2) + unscored * placements.unscored
+        means = group_sums(walk, walk.map(sums), 2) + unscored * placements.unscored
         means /= mass
 
     # Squares about the mean, in a second pass: a difference of sums would round a variance of 0.
@@ -231,7 +231,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
             for mass, values, mean in zip(masses, placements.at(block), means, strict=True)
         ]
 
-    around = group_sums(walk, walk.each(squares, squares=True), 2)
+    around = group_sums(walk, walk.map(squares, squares=True), 2)
     around += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         across, along = rows / (rows - 1) * around / np.square(mass, dtype=float)
@@ -239,7 +239,7 @@ def partial_variance(walk: Walk, part: Part) -> NDArray[np.float64]:
     return np.where((rows < 2).any(axis=0), np.nan, variance)
 
 
-def partial_influence(sample: Sample, part: Part) -> Influences:
+def partial_influence(sample: ReplicateScan, part: Part) -> Influences:
     """Return the influence values of the area over a range, from its clipped placement values."""
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.of(sample, part)
@@ -265,7 +265,7 @@ def partial_influence(sample: Sample, part: Part) -> Influences:
 def partial_auc_statistic(part: Part) -> Statistic:
     """Return the raw area over a range as a statistic."""
     return Statistic(
-        asked=Asked(function=lambda sample: partial_areas(sample, part)[0]),
+        asked=ReplicateStatistic(function=lambda sample: partial_areas(sample, part)[0]),
         influence=lambda sample: partial_influence(sample, part),
         bounds=(0.0, part.b - part.a),
     )

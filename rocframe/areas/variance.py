@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.areas.pairs import doubled_placements, group_sums, squared_placements
-from rocframe.kernel.codec import Tail
-from rocframe.kernel.exact import product, quotient, sums
+from rocframe.kernel.codec import ReservedCode
+from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.pairs import Pairs
-    from rocframe.kernel.scan import Block, Walk, Walked
+    from rocframe.kernel.scan import Block, Scan, Scannable
 
 
 # Squared rounding error of placement values, which are shares of a class: variances below it are 0.
@@ -23,7 +23,7 @@ ZERO_VARIANCE = 1e-28
 
 
 def auc_variance(
-    walk: Walk,
+    walk: Scan,
     pairs: Pairs,
     clusters: Clusters | None = None,
     weight: NDArray[np.float64] | None = None,
@@ -35,7 +35,7 @@ def auc_variance(
     return obuchowski_variance(clusters, doubled_placements(walk), weight, scales)
 
 
-def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
+def delong_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC; NaN with fewer than two rows of a class."""
     if walk.totals.pos.dtype.kind == "f":
         return _weighted_delong_variance(walk, pairs)
@@ -44,7 +44,7 @@ def delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
 
 
 def delong_class_variances(
-    walk: Walked, pairs: Pairs
+    walk: Scannable, pairs: Pairs
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the terms of positives and of negatives in DeLong's variance of unweighted rows."""
     of_pos, of_neg = squared_placements(walk)
@@ -74,7 +74,7 @@ def placement_variance(
     return result
 
 
-def _weighted_delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
+def _weighted_delong_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of weighted rows: squared weights, degrees of freedom from rows."""
     auc = pairs.areas[0]
     m, n = walk.totals.pos_rows, walk.totals.neg_rows
@@ -93,9 +93,9 @@ def _weighted_delong_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
             np.add.reduceat(block.neg_squares * v01**2, starts),
         )
 
-    of_pos, of_neg = group_sums(walk, walk.each(squares, squares=True), 2)
-    of_pos += walk.rows.tails.pos_squares * auc**2
-    of_neg += walk.rows.tails.neg_squares * auc**2
+    of_pos, of_neg = group_sums(walk, walk.map(squares, squares=True), 2)
+    of_pos += walk.rows.unscored.pos_squares * auc**2
+    of_neg += walk.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = m / (m - 1) * of_pos / pairs.pos**2 + n / (n - 1) * of_neg / pairs.neg**2
     variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
@@ -116,16 +116,16 @@ class Clusters:
     cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, walk: Walk, cluster: NDArray[Any]) -> Clusters:
+    def of(cls, walk: Scan, cluster: NDArray[Any]) -> Clusters:
         """Find the clusters of each group; `cluster` numbers them for the rows of the frame."""
         rows = walk.rows
         assert rows.row is not None
-        groups = len(rows.tails.length)
+        groups = len(rows.unscored.length)
         group = np.repeat(np.arange(groups), np.diff(rows.starts))
         codes, row = rows.codes, rows.row
-        if rows.tails.length.any():
-            unscored = codes >> 1 == rows.codec.tail(Tail.UNSCORED)
-            used = np.flatnonzero((codes < rows.codec.first_tail) | unscored)
+        if rows.unscored.length.any():
+            unscored = codes >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
+            used = np.flatnonzero((codes < rows.codec.first_reserved) | unscored)
             group, codes, row = group[used], codes[used], row[used]
         return cls.of_rows(group, cluster[row], (codes & 1).astype(bool), row, groups)
 
@@ -174,11 +174,11 @@ def obuchowski_variance(
     for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
         mass = np.ones(len(rows)) if weight is None else weight[rows]
         # Integers add up exactly in any order, so the mean is subtracted from the sums.
-        sums = _binned(cluster, mass * values[rows], len(group))
+        exact_sums = _binned(cluster, mass * values[rows], len(group))
         masses = _binned(cluster, mass, len(group))
-        total, total_mass = _binned(group, sums, groups), _binned(group, masses, groups)
+        total, total_mass = _binned(group, exact_sums, groups), _binned(group, masses, groups)
         with np.errstate(divide="ignore", invalid="ignore"):
-            centred = (sums - masses * (total / total_mass)[group]) / total_mass[group]
+            centred = (exact_sums - masses * (total / total_mass)[group]) / total_mass[group]
             sides.append(centred / np.broadcast_to(scale, groups)[group])
     pos, neg = sides
     n_pos, n_neg, n = clusters.sizes
@@ -198,7 +198,7 @@ def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArr
     return np.bincount(bins, values, length).astype(np.float64, copy=False)
 
 
-def hanley_mcneil_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
+def hanley_mcneil_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return Hanley and McNeil's variance with Q1 and Q2 from the data."""
     scored_neg = pairs.neg - walk.totals.unscored_neg
 
@@ -209,10 +209,10 @@ def hanley_mcneil_variance(walk: Walk, pairs: Pairs) -> NDArray[np.float64]:
             _triples_times_six(block.pos, neg - block.fp, neg - block.fp0, starts),
         )
 
-    two_pos, two_neg = group_sums(walk, walk.each(triples), 2, object)
+    two_pos, two_neg = group_sums(walk, walk.map(triples), 2, object)
     pos, neg, six = pairs.pos, pairs.neg, np.array([6])
-    q1 = quotient(two_pos, product(six, neg, pos, pos))
-    q2 = quotient(two_neg, product(six, pos, neg, neg))
+    q1 = exact_quotient(two_pos, exact_product(six, neg, pos, pos))
+    q2 = exact_quotient(two_neg, exact_product(six, pos, neg, neg))
     return _hanley_mcneil(pairs, q1, q2)
 
 
@@ -220,7 +220,7 @@ def _triples_times_six(
     rows: NDArray[Any], fewer: NDArray[Any], more: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[Any]:
     """Add up 6·(A² + A·E + E²/3), where `fewer` is A and `more` is A + E, in integers."""
-    squares = [sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
+    squares = [exact_sums(rows, value, starts, power=2) for value in (fewer, more, fewer + more)]
     total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)
     return total
 

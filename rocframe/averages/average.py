@@ -13,7 +13,7 @@ from rocframe.averages.locate import Measure, Track, places_above, places_at
 from rocframe.averages.means import POINTS, Cell, Plan, limits
 from rocframe.averages.metric_means import Asked, held_means, held_pooled
 from rocframe.averages.pooled import pooled
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
 from rocframe.kernel.resample import stream_keys
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rocframe.averages.locate import End, Places
     from rocframe.averages.means import Grid, Method, Spread, Weights
     from rocframe.averages.metric_means import Held
-    from rocframe.curves.table import Curves, Layout
+    from rocframe.curves.table import CurveLayout, Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import Kind, KindName
@@ -276,7 +276,7 @@ def average(
     )
 
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = layout(schema, by, ())
+        table = curve_layout(schema, by, ())
         shape = kind_of(list(schema), kind)
         for name in checked.over:
             _check_key(name, table)
@@ -306,7 +306,7 @@ def average(
             )
 
         def find(rows: pl.DataFrame) -> pl.DataFrame:
-            whole = opened(rows, table)
+            whole = read_curves(rows, table)
             if held is not None and plan.method == "pooled":
                 return held_pooled(whole, shape, held, plan)
             if held is not None:
@@ -326,7 +326,7 @@ def average(
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
-def _check_key(name: str, table: Layout) -> None:
+def _check_key(name: str, table: CurveLayout) -> None:
     """Check that curves are averaged over one of their keys."""
     if name in table.by:
         return
@@ -336,7 +336,7 @@ def _check_key(name: str, table: Layout) -> None:
     raise OptionValueError.of("over", name, "it is no key of the table", keys)
 
 
-def _check_full(table: Layout, method: str, held: Held | None) -> None:
+def _check_full(table: CurveLayout, method: str, held: Held | None) -> None:
     """Check that curves read at thresholds are not simplified: what others call is not known."""
     at_threshold = THRESHOLD in {method, None if held is None else held.name}
     if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFICATION):

@@ -11,8 +11,8 @@ import polars as pl
 from rocframe.averages.locate import ROUNDING
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, planned
-from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import as_number, parse_names
 from rocframe.schemas import THRESHOLD
 from rocframe.text import words
@@ -152,7 +152,9 @@ def _weights(
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
     """Return the size of a class, as the last row has it: weighted rates end at exactly 1."""
-    first_counts, second_counts = (curves.walk.at(name, curves.lasts) for name in (first, second))
+    first_counts, second_counts = (
+        curves.columns.at(name, curves.lasts) for name in (first, second)
+    )
     total: NDArray[np.float64] = (first_counts + second_counts).astype(np.float64)
     return total
 
@@ -268,7 +270,7 @@ def _own(
     rows = ranges(curves.starts[curve], lengths)
     if plan.method == THRESHOLD:
         # All along, a sign turns falling into rising.
-        values, ends = -curves.walk.at(THRESHOLD, rows), [-np.inf]
+        values, ends = -curves.columns.at(THRESHOLD, rows), [-np.inf]
     else:
         values = track.rising(track.count(rows) / track.total(np.repeat(curve, lengths))) + 0.0
         ends = [0.0, 1.0]
@@ -337,7 +339,7 @@ class Gathered:
 
 def short(curves: Curves) -> NDArray[np.bool_]:
     """Say which curves end before their lowest score."""
-    last = curves.walk.at("tn", curves.lasts)
+    last = curves.columns.at("tn", curves.lasts)
     found: NDArray[np.bool_] = last > ROUNDING * curves.total("fp", "tn")
     return found
 
@@ -347,7 +349,7 @@ def coarse(curves: Curves) -> NDArray[np.bool_]:
 
     These end before their lowest score, or call no more rows at a threshold than at the one above.
     """
-    walk, found = curves.walk, short(curves)
+    walk, found = curves.columns, short(curves)
     if walk.is_float("tp") or walk.is_float("fp"):  # a small weight may vanish in a sum
         return found
 
@@ -357,7 +359,7 @@ def coarse(curves: Curves) -> NDArray[np.bool_]:
         called = walk.between("tp", above, end) + walk.between("fp", above, end)
         return np.flatnonzero(called[1:] == called[:-1]) + above + 1
 
-    rows = spread(lambda block: idle(*block), walk.blocks(BLOCK))
+    rows = run_parallel(lambda block: idle(*block), walk.blocks(BLOCK_ROWS))
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     curve = np.searchsorted(curves.starts, row, "right") - 1
     found[curve[row > curves.starts[curve]]] = True

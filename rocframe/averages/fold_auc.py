@@ -14,17 +14,17 @@ from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import averaged
 from rocframe.averages.curve_groups import as_over, grouped, having, left_out, spelled
 from rocframe.averages.means import POINTS, Cell, Plan
-from rocframe.curves.curve import traced
-from rocframe.curves.table import layout, opened
+from rocframe.curves.curve import full_curves
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, collected, like
 from rocframe.inference.confidence import logit, normal_quantile, notes, parse_level, wald
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import arrange
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import Seed
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names
 from rocframe.schemas import FOLD_AUC, ROW_COUNTS, curve_average_of
@@ -202,7 +202,7 @@ class Folds:
     """
 
     keys: pl.DataFrame
-    walk: Walk
+    walk: Scan
     fold: NDArray[np.int64]
     starts: NDArray[np.int64]
     area: NDArray[np.float64]
@@ -212,7 +212,7 @@ class Folds:
     @classmethod
     def of(cls, cases: Cases, over: int) -> Folds:
         """Measure each fold: the last `over` keys of the cases tell them apart."""
-        walk = Walk.of(arrange(cases))
+        walk = Scan.from_rows(sort_rows(cases))
         names = cases.keys.columns[cases.keys.width - over :]
         keys, (fold, starts) = grouped(walk.rows.keys, names)
         area = count_pairs(walk).areas[0][fold]
@@ -266,7 +266,7 @@ def normalized(cases: Cases) -> Cases:
     """Bring weights to at most 1, so that no product of two is too large."""
     if cases.weight is None:
         return cases
-    (weight,) = scaled(cases.weight)
+    (weight,) = scale_to_unit(cases.weight)
     return replace(cases, weight=weight)
 
 
@@ -293,12 +293,12 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
     columns: dict[str, Any] = {
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.walk.rows.tails.n_missing),
+        "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
         "n_curves": folds.cell.count[:, 0],
         "mean_auc": mean[:, 0],
         "sd": folds.cell.sd(mean)[:, 0],
         "auc_of_mean": _auc_of_mean(cases, over),
-        "pooled_auc": count_pairs(Walk.of(arrange(without(cases, over)))).areas[0],
+        "pooled_auc": count_pairs(Scan.from_rows(sort_rows(without(cases, over)))).areas[0],
         "note": folds.notes(),
     }
     if ci is not None:
@@ -358,8 +358,8 @@ def _ledell(folds: Folds) -> NDArray[np.float64]:
 def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
     """Return the area under the mean of each group's curves, on an even grid."""
     names = cases.keys.columns
-    table = traced(cases)
-    columns = layout(table.schema, names, ())
+    table = full_curves(cases)
+    columns = curve_layout(table.schema, names, ())
     plan = Plan(
         method="vertical",
         grid=POINTS,
@@ -368,10 +368,10 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
         test_per_train=None,
         weights="equal",
         n_boot=2,
-        seed=Seed.of(0),
+        seed=Seed.parse(0),
         over=tuple(names[len(names) - over :]),
     )
-    mean = averaged(opened(table.select(columns.walk), columns), KINDS["roc"], plan)
+    mean = averaged(read_curves(table.select(columns.walk), columns), KINDS["roc"], plan)
     shape = curve_average_of(mean.columns)
     assert shape is not None
     areas = collected(area_of_mean(mean.lazy(), mean.schema, shape)).to_series(-1)

@@ -47,7 +47,7 @@ class Track:
     @classmethod
     def of(cls, curves: Curves, name: str) -> Track:
         """Read the totals at the last rows, where weighted shares are exactly 1."""
-        last, walk = curves.lasts, curves.walk
+        last, walk = curves.lasts, curves.columns
         pos, neg = (
             (walk.at(a, last) + walk.at(b, last)).astype(np.float64)
             for a, b in (("tp", "fn"), ("fp", "tn"))
@@ -62,19 +62,19 @@ class Track:
     @property
     def long(self) -> bool:
         """Whether curves have so many rows, in whole counts, that each is better searched alone."""
-        walk, starts = self.curves.walk, self.curves.starts
+        walk, starts = self.curves.columns, self.curves.starts
         return not (walk.is_float("tp") or walk.is_float("fp")) and walk.height > LONG * len(starts)
 
     def count(self, row: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the rising count at rows of the table."""
-        found: NDArray[np.float64] = self._read(lambda name: self.curves.walk.at(name, row)).astype(
-            np.float64
-        )
+        found: NDArray[np.float64] = self._read(
+            lambda name: self.curves.columns.at(name, row)
+        ).astype(np.float64)
         return found
 
     def counts(self, start: int, end: int) -> NDArray[Any]:
         """Return the rising count at a run of rows of the table."""
-        return self._read(lambda name: self.curves.walk.between(name, start, end))
+        return self._read(lambda name: self.curves.columns.between(name, start, end))
 
     def _read(self, read: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
         counts: NDArray[Any]
@@ -105,7 +105,7 @@ class Track:
 
     def places(self, curve: NDArray[np.int64], **found: NDArray[Any]) -> Places:
         """Put what was found on each curve beside what the curves themselves are."""
-        walk, starts = self.curves.walk, self.curves.starts
+        walk, starts = self.curves.columns, self.curves.starts
         second = np.minimum(starts[curve] + 1, starts[curve + 1] - 1)
         begun = walk.at("tp", second).astype(np.float64), walk.at("fp", second).astype(np.float64)
         return Places(pos=self.pos[curve], neg=self.neg[curve], begun=begun, **found)
@@ -133,7 +133,7 @@ def places_at(
     """Find the place on each curve (down) that has each value (across), of all or of its own."""
     curve = curve[:, None]
     value = np.atleast_2d(track.rising(values))
-    walk, starts = track.curves.walk, track.curves.starts
+    walk, starts = track.curves.columns, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
     total = track.total(curve)
 
@@ -180,7 +180,7 @@ def places_above(
     Coarse curves lack rows: what they call is known at their own thresholds only.
     """
     curve, thresholds = curve[:, None], np.atleast_2d(thresholds)
-    walk, starts = track.curves.walk, track.curves.starts
+    walk, starts = track.curves.columns, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
 
     def passed(row: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -272,7 +272,7 @@ class Path:
     def of(cls, curves: Curves, measure: Measure) -> Path:
         """Work the metric out at each row."""
         track = Track.of(curves, measure.known)
-        walk, sizes = curves.walk, np.diff(curves.starts)
+        walk, sizes = curves.columns, np.diff(curves.starts)
         tp, fp = (walk[name].astype(np.float64) for name in ("tp", "fp"))
         totals = (np.repeat(track.pos, sizes), np.repeat(track.neg, sizes))
         exact = (measure.share is not None or measure.known in CONFUSION) and not any(
@@ -326,7 +326,7 @@ class Path:
             told = self._nearest(segments, value, told)
             above = below = told
             mix = np.zeros_like(mix)
-        walk = self.track.curves.walk
+        walk = self.track.curves.columns
         tp, fp = (
             walk[name][above] + mix * (walk[name][below] - walk[name][above])
             for name in ("tp", "fp")
@@ -342,7 +342,7 @@ class Path:
             return value
         curves = self.track.curves
         first, last = curves.starts[curve], curves.starts[curve + 1] - 1
-        complete = curves.walk["tn"][last] <= ROUNDING * self.track.neg[curve]
+        complete = curves.columns["tn"][last] <= ROUNDING * self.track.neg[curve]
         end = np.where(complete, self.at[last], np.inf)
         return np.clip(value, self.at[first][:, None], end[:, None])
 
@@ -404,7 +404,7 @@ class Path:
 def places_near(track: Track, curve: NDArray[np.int64], thresholds: NDArray[np.float64]) -> Places:
     """Find the row on each curve (down) whose threshold is nearest to each threshold (across)."""
     curve, thresholds = curve[:, None], np.atleast_2d(thresholds)
-    walk, starts = track.curves.walk, track.curves.starts
+    walk, starts = track.curves.columns, track.curves.starts
     first, last = starts[curve], starts[curve + 1] - 1
     threshold = walk[THRESHOLD]
 
@@ -475,7 +475,7 @@ class Between:
         value: NDArray[np.float64],
     ) -> Between:
         """Read the counts of the rows."""
-        walk = track.curves.walk
+        walk = track.curves.columns
         curve = np.searchsorted(track.curves.starts, above, "right") - 1
         start = {name: walk[name][above].astype(np.float64) for name in CONFUSION}
         return cls(

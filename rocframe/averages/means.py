@@ -124,7 +124,7 @@ class Plan:
             test_per_train=as_test_per_train(test_per_train, over, interval if limits else None),
             weights=prior if prior is not None else usual if classes else weights,
             n_boot=parse_n_boot("n_boot", n_boot),
-            seed=Seed.of(seed),
+            seed=Seed.parse(seed),
             over=over,
             ranked=ranks is not None,
             weighted_by="weights" if prior is None else "prior",

@@ -21,7 +21,7 @@ from rocframe.averages.curve_groups import (
 from rocframe.averages.locate import Measure, Path, Track, places_above, places_near
 from rocframe.averages.means import MONOTONE, OF_CLASSES, Cell, as_grid, limits
 from rocframe.averages.pooled import pooled
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import private_names
 from rocframe.kernel.resample import stream_keys
@@ -275,8 +275,8 @@ def held_pooled(curves: Curves, kind: Kind, held: Held, plan: Plan) -> pl.DataFr
     """Return the metrics of the one curve of all rows of each group."""
     table = pooled(curves, kind, plan.over, ranked=plan.ranked)
     by = table.columns[: table.columns.index(THRESHOLD)]
-    known = layout(table.schema, by, ())
-    whole = opened(table.select(known.walk), known)
+    known = curve_layout(table.schema, by, ())
+    whole = read_curves(table.select(known.walk), known)
     first = table[whole.firsts]
     groups = len(whole.firsts)
     members = Members(

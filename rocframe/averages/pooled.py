@@ -12,7 +12,7 @@ import polars as pl
 from rocframe.areas.area import auc_of
 from rocframe.averages.curve_groups import coarse, members_of, short
 from rocframe.averages.means import Cell
-from rocframe.curves.table import Rows
+from rocframe.curves.table import CurveColumns
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.rates import CONFUSION, Settings
@@ -33,7 +33,10 @@ def pooled(
 ) -> pl.DataFrame:
     """Return the curve of all rows of each group, whichever curve they came from."""
     members = members_of(curves, over, "equal")
-    merged = _merged(replace(curves, walk=Rows.of(_ranked(curves))) if ranked else curves, members)
+    merged = _merged(
+        replace(curves, columns=CurveColumns.from_arrays(_ranked(curves))) if ranked else curves,
+        members,
+    )
     own = _areas(curves)[members.curve]
     own[~members.usable] = np.nan
     cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
@@ -46,7 +49,7 @@ def pooled(
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
     table = take_rows(members.keys, group).with_columns(
-        pl.Series(name, values) for name, values in merged.walk.items()
+        pl.Series(name, values) for name, values in merged.columns.items()
     )
     return table.with_columns(kind.exprs(Settings())).with_columns(
         values.fill_nan(None).gather(group).alias(name)
@@ -70,9 +73,9 @@ def _merged(curves: Curves, members: Members) -> Curves:
     rows = np.repeat(curves.firsts[members.curve] - _before(lengths), lengths)
     rows += np.arange(len(rows))
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    first = np.zeros(len(curves.walk["tp"]), bool)
+    first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True
-    walk = {name: values[rows] for name, values in curves.walk.items()}
+    walk = {name: values[rows] for name, values in curves.columns.items()}
     edges = np.append(_before(lengths), len(rows))[members.starts]
     order = np.concatenate(
         [
@@ -104,7 +107,7 @@ def _merged(curves: Curves, members: Members) -> Curves:
         if counts[rest].dtype.kind == "f":
             counts[rest] = np.maximum(counts[rest], 0)
     named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
-    return replace(curves, walk=Rows.of(named), starts=starts)
+    return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
 
 
 def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -158,7 +161,7 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
             "curves: ranks are known only where all scores are, and a curve ends before its lowest",
             "Make the curves without thresholds=.",
         )
-    tp, fp = curves.walk["tp"], curves.walk["fp"]
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
     called = tp + fp
     before = np.append(called[:1] * 0, called[:-1])
     sizes = np.diff(curves.starts)
@@ -166,4 +169,4 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
     twice = 2 * whole - called - before
     rank = np.divide(twice, 2 * whole, out=np.zeros(len(tp)), where=whole > 0)
     rank[curves.firsts] = np.inf
-    return {**curves.walk, THRESHOLD: rank}
+    return {**curves.columns, THRESHOLD: rank}

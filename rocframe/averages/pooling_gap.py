@@ -12,10 +12,10 @@ from rocframe.averages.fold_auc import Folds, normalized, nothing_of, without
 from rocframe.frames import build_table, like
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.codec import Tail
-from rocframe.kernel.groups import Groups, arrange
-from rocframe.kernel.scan import BLOCK, Walk
-from rocframe.kernel.threads import spread
+from rocframe.kernel.codec import ReservedCode
+from rocframe.kernel.groups import RowGroups, sort_rows
+from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.schemas import POOLING_GAP
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.groups import Arranged
+    from rocframe.kernel.groups import SortedRows
 
 
 def pooling_gap(
@@ -180,8 +180,8 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     folds = Folds.of(cases, over)
     if not folds.notes():
         return nothing_of(folds.keys, schema)
-    rows = arrange(without(cases, over), follow=True)
-    every = Groups.of(cases.keys, len(cases.negative))
+    rows = sort_rows(without(cases, over), follow=True)
+    every = RowGroups.from_keys(cases.keys, len(cases.negative))
     fold_of = np.empty(len(every.order), np.int64)
     fold_of[every.order] = np.repeat(np.arange(len(every.starts) - 1), np.diff(every.starts))
     # Numbers of folds within their group.
@@ -192,10 +192,10 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     assert rows.row is not None
     member = place[fold_of[rows.row]]
     groups = range(len(folds.starts) - 1)
-    tables = spread(
+    tables = run_parallel(
         lambda group: _table(rows, member, group, int(np.diff(folds.starts)[group])), groups
     )
-    pooled = count_pairs(Walk.of(rows)).areas[0]
+    pooled = count_pairs(Scan.from_rows(rows)).areas[0]
     mean = folds.cell.mean[:, 0]
     split = [
         _split(table, folds.told[folds.starts[group] : folds.starts[group + 1]])
@@ -205,7 +205,7 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     columns: dict[str, Any] = {
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.walk.rows.tails.n_missing),
+        "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
         "n_curves": folds.cell.count[:, 0],
         "pooled_auc": pooled,
         "mean_auc": mean,
@@ -219,15 +219,15 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     return build_table(folds.keys, columns, schema)
 
 
-def _table(rows: Arranged, member: NDArray[np.int64], group: int, size: int) -> Table:
+def _table(rows: SortedRows, member: NDArray[np.int64], group: int, size: int) -> Table:
     """Count the pairs of each two folds of a group, and those won, a tie counting half."""
     start, end = rows.starts[group], rows.ends[group]
     whole = slice(start, rows.starts[group + 1])
-    mass = np.ones(whole.stop - start) if rows.masses is None else rows.masses.mass[whole]
+    mass = np.ones(whole.stop - start) if rows.weights is None else rows.weights.mass[whole]
     negative = (rows.codes[whole] & 1).astype(bool)
     kind = rows.codes[whole] >> 1
     counted = np.arange(len(kind)) < end - start
-    counted |= kind == rows.codec.tail(Tail.UNSCORED)
+    counted |= kind == rows.codec.reserved(ReservedCode.UNSCORED)
 
     def by_fold(rows_: NDArray[np.bool_]) -> NDArray[np.float64]:
         sums = np.bincount(member[whole][rows_], mass[rows_], minlength=size)
@@ -238,7 +238,7 @@ def _table(rows: Arranged, member: NDArray[np.int64], group: int, size: int) -> 
     below = by_fold(negative & (np.arange(len(kind)) < scored))
     won = np.zeros((size, size))
     first, last = 0, int(step[-1]) + 1 if scored else 0
-    most = max(1, 2 * BLOCK // size)
+    most = max(1, 2 * BLOCK_ROWS // size)
     while first < last:
         edge = min(first + most, last)
         a, b = np.searchsorted(step, [first, edge])
@@ -266,7 +266,7 @@ def _add_up(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float
         won += pos.T @ lower
         return
     fold, step = np.nonzero(pos.T)
-    most = max(1, 2 * BLOCK // len(won))
+    most = max(1, 2 * BLOCK_ROWS // len(won))
     for start in range(0, len(fold), most):
         down, along = fold[start : start + most], step[start : start + most]
         starts = np.flatnonzero(np.diff(down, prepend=-1))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from rocframe.bands.closed_form import binomial, kolmogorov_smirnov, threshold, working_hotelling
 from rocframe.bands.grid import Curves, as_grid, at_rates, at_steps
 from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
-from rocframe.curves.curve import traced_rows
+from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import build_table, like
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.resample import Draws, Seed, stream_keys
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
+from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import BAND
 from rocframe.text import listed
@@ -165,7 +165,7 @@ def band(
     # numpy loads with the first band, not with the package.
     level = parse_level(level)
     wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
-    draws = partial(Draws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.of(seed))
+    draws = partial(BootstrapDraws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))
     roles = Roles(
         label=label,
         score=score,
@@ -197,11 +197,11 @@ DRAWN: dict[str, Callable[[Curves, Asked, float, Redrawn], Limits]] = {
 }
 
 
-def banded(cases: Cases, wanted: Wanted, draws: Callable[..., Draws]) -> pl.DataFrame:
+def banded(cases: Cases, wanted: Wanted, draws: Callable[..., BootstrapDraws]) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
     method, level = wanted.method, wanted.level
-    walk = Walk.of(arrange(cases))
-    curves = Curves.of(traced_rows(walk))
+    walk = Scan.from_rows(sort_rows(cases))
+    curves = Curves.of(trace_curves(walk))
     asked = (at_steps if method.name == "threshold" else at_rates)(curves, wanted.grid)
     if method.drawn:
         keys = stream_keys(walk.rows.keys, cases.model)

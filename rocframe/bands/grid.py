@@ -15,7 +15,7 @@ from rocframe.options import as_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.curves.curve import Trace
+    from rocframe.curves.curve import CurveArrays
 
 
 Grid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
@@ -112,7 +112,7 @@ class Curves:
     slack: float = 0.0
 
     @classmethod
-    def of(cls, trace: Trace) -> Curves:
+    def of(cls, trace: CurveArrays) -> Curves:
         """Work out the rates."""
         tp, fp, fn, tn = trace.counts.values()
         with np.errstate(invalid="ignore"):

@@ -10,9 +10,9 @@ import numpy as np
 from rocframe.bands.closed_form import displaced
 from rocframe.bands.grid import Curves, Limits, slack_of, within
 from rocframe.inference.confidence import notes
-from rocframe.kernel.resample import HELD, Population, Urns
-from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
+from rocframe.kernel.resample import MAX_STORED_NUMBERS, GroupRows, GroupSampler
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.bands.grid import Asked
-    from rocframe.kernel.resample import Draws, Sample
-    from rocframe.kernel.scan import Walk
+    from rocframe.kernel.resample import BootstrapDraws, ReplicateScan
+    from rocframe.kernel.scan import Scan
 
 
 NUMBERS = 1 << 24  # heights of replicates that are held at a time, of one group
@@ -97,11 +97,11 @@ def envelope(curves: Curves, asked: Asked, level: float, redrawn: Redrawn) -> Li
 
     scales: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for group, parts in redrawn.each(varied, squares):
-        spread = np.sqrt(np.sum(parts, axis=0) / redrawn.draws.n_boot)
-        spread = np.maximum(spread, LEAST * spread.max())
+        run_parallel = np.sqrt(np.sum(parts, axis=0) / redrawn.draws.n_boot)
+        run_parallel = np.maximum(run_parallel, LEAST * run_parallel.max())
         places = _places(bases[group])
         ways = np.union1d(places, bases[group].along)
-        scales[group] = ways, np.interp(ways, places, spread)
+        scales[group] = ways, np.interp(ways, places, run_parallel)
 
     def apart(group: int, replicates: Curves) -> NDArray[np.float64]:
         return bases[group].apart(_all_turned(curves, group, replicates), *scales[group])
@@ -166,8 +166,8 @@ class Redrawn:
     Classes keep their sizes: the curves depend on rates of the classes only.
     """
 
-    walk: Walk
-    draws: Draws
+    walk: Scan
+    draws: BootstrapDraws
 
     def each(
         self, groups: NDArray[np.int64], function: Callable[[int, Curves], Made], *, held: int = 1
@@ -177,8 +177,8 @@ class Redrawn:
         `held` says how many numbers `function` makes of a replicate: so many groups are worked
         on side by side as memory allows.
         """
-        most = max(1, HELD // (self.draws.n_boot * held))
-        rows = np.cumsum(np.diff(self.walk.rows.starts)[groups]) // (4 * BLOCK)
+        most = max(1, MAX_STORED_NUMBERS // (self.draws.n_boot * held))
+        rows = np.cumsum(np.diff(self.walk.rows.starts)[groups]) // (4 * BLOCK_ROWS)
         places = np.arange(len(groups)) // most
         fresh = np.flatnonzero((np.diff(rows, prepend=-1) > 0) | (np.diff(places, prepend=-1) > 0))
         for share in np.split(groups, fresh[1:]):
@@ -188,21 +188,24 @@ class Redrawn:
         self, groups: NDArray[np.int64], function: Callable[[int, Curves], Made]
     ) -> Iterator[tuple[int, list[Made]]]:
         n_boot = self.draws.n_boot
-        urns = spread(lambda group: Urns.of(Population.of(self.walk, group)), groups.tolist())
+        urns = run_parallel(
+            lambda group: GroupSampler.from_group(GroupRows.from_scan(self.walk, group)),
+            groups.tolist(),
+        )
         tasks = [
             (urn, batch, min(urn.batch, n_boot - first))
             for urn in urns
             for batch, first in enumerate(range(0, n_boot, urn.batch))
         ]
 
-        def run(task: tuple[Urns, int, int]) -> Made:
+        def run(task: tuple[GroupSampler, int, int]) -> Made:
             urn, batch, size = task
             group = urn.population.group
             stream = self.draws.seed.stream(self.draws.keys[group], batch)
-            sample = urn.draw(stream, size, mixed=False).walk(corners=True)
+            sample = urn.draw(stream, size, mixed=False).scan(corners=True)
             return function(group, curves(sample))
 
-        done = iter(spread(run, tasks))
+        done = iter(run_parallel(run, tasks))
         for urn in urns:
             yield (
                 urn.population.group,
@@ -210,7 +213,7 @@ class Redrawn:
             )
 
 
-def curves(sample: Sample) -> Curves:
+def curves(sample: ReplicateScan) -> Curves:
     """Return the curves of replicates, as if they were groups."""
     totals, block = sample.totals, sample.block
     size = len(totals.pos)

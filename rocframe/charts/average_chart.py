@@ -27,7 +27,7 @@ from rocframe.charts.curve_layers import (
 )
 from rocframe.charts.groups import Group, assigned, by_group, mean_area, telling
 from rocframe.charts.labels import field, keys_told, legible
-from rocframe.curves.thinning import corners
+from rocframe.curves.thinning import corner_points
 from rocframe.frames import collected, column
 from rocframe.kinds import Kind, scale_of
 from rocframe.options import NOT_GIVEN, parse_names
@@ -349,7 +349,7 @@ def thinned(
     kept = np.zeros(len(points["x"]), bool)
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
         placed = plane.x.place(points[across]), plane.y.place(points[up])
-        kept |= corners(*placed, starts, TOLERANCE)
+        kept |= corner_points(*placed, starts, TOLERANCE)
     bars = 0 - points.pop("between", np.zeros(len(kept)))
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)

@@ -50,7 +50,7 @@ from rocframe.charts.overlays import (
     parts_of,
 )
 from rocframe.charts.style import NOTE, PAPER, QUIET
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import kind_of
 from rocframe.schemas import CURVE_COLUMNS
@@ -166,7 +166,7 @@ class Picture:
 
 def pictured(table: pl.DataFrame, asked: Asked) -> Picture:
     """Read a curve table, and choose what of it is drawn, and where."""
-    names = layout(table.schema, asked.by, ()).by
+    names = curve_layout(table.schema, asked.by, ()).by
     shape = kind_of(table.columns, asked.kind)
     channels = assigned(
         names, table.columns, color=asked.color, facet=asked.facet, detail=asked.detail
@@ -257,8 +257,8 @@ def _level(records: list[dict[str, Any]], plane: Plane) -> None:
 def read(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the columns that make a curve, and no other."""
     narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS))
-    columns = layout(narrow.schema, by, ())
-    return opened(narrow.select(columns.inputs), columns)
+    columns = curve_layout(narrow.schema, by, ())
+    return read_curves(narrow.select(columns.inputs), columns)
 
 
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.charts.axes import measured, rates
-from rocframe.curves.thinning import Display, corners, distance, landmarks, outlines
-from rocframe.kernel.threads import spread
+from rocframe.curves.thinning import (
+    DisplayAxes,
+    column_extremes,
+    corner_points,
+    rows_at_levels,
+    segment_distance,
+)
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,10 +83,10 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     drawn = np.isfinite(x) & np.isfinite(y)
     if areas is not None:
         drawn &= np.isfinite(areas)
-    tp, fp = curves.walk["tp"], curves.walk["fp"]
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
     low = np.full(len(drawn), LOW)
     shown = [
-        Display(
+        DisplayAxes(
             kind=kind, scale=scale, pos=whole.pos, neg=whole.neg, low=low, top=np.ones(len(low))
         )
         for scale in SCALES.get(kind.name, ("linear", "log"))
@@ -91,13 +97,13 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
         if not drawn[curve]:
             return np.zeros(0, np.int64)
         here = tp[start:end], fp[start:end]
-        found = landmarks(
+        found = rows_at_levels(
             int(end - start),
             lambda: [one for way in shown for one in way.levels(curve, *here, STEP)],
         )
         return np.asarray(start + found, np.int64)
 
-    return _at(curves, spread(rows, range(len(drawn))))
+    return _at(curves, run_parallel(rows, range(len(drawn))))
 
 
 def _at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
@@ -106,8 +112,8 @@ def _at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
     return Path(
         curve=np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
         row=row,
-        tp=curves.walk["tp"][row].astype(np.float64),
-        fp=curves.walk["fp"][row].astype(np.float64),
+        tp=curves.columns["tp"][row].astype(np.float64),
+        fp=curves.columns["fp"][row].astype(np.float64),
         pos=curves.total("tp", "fn").astype(np.float64),
         neg=curves.total("fp", "tn").astype(np.float64),
     )
@@ -127,7 +133,7 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     walk = {
         name: [
             _exact(value) if known else None
-            for value, known in zip(curves.walk[name][path.row].tolist(), real, strict=True)
+            for value, known in zip(curves.columns[name][path.row].tolist(), real, strict=True)
         ]
         for name in ("threshold", "tp", "fp")
     }
@@ -237,18 +243,18 @@ def drawn_on(plane: Plane, path: Path) -> Lines:
     if plane.bends:
         path = bent(plane, path)
     x, y = rates(plane.kind, path)
-    kept = outlines(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
+    kept = column_extremes(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
     path, x, y = path.only(kept), x[kept], y[kept]
     across, up = plane.x.place(x), plane.y.place(y)
     tolerance = _tolerance(across, up, path)
-    needed = corners(across, up, path.starts, tolerance)
+    needed = corner_points(across, up, path.starts, tolerance)
     # Where a rate has no value, the line starts at that of the next point: it shows no row.
     rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
     kept = needed | rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=needed)
     # A line through one more point may pass another one at a greater distance.
-    kept = corners(across, up, path.starts, tolerance, wanted=kept)
+    kept = corner_points(across, up, path.starts, tolerance, wanted=kept)
     kept = np.where((_count(kept, path) > MOST + LEAST)[path.curve], needed, kept)
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
     return Lines(path=path.only(kept), x=x[kept], y=y[kept])
@@ -265,7 +271,7 @@ def _tolerance(
     """Return how near each line comes to its curve, more where it would have too many corners."""
     tolerance = np.full(len(path.pos), CORNER)
     while True:
-        many = _count(corners(across, up, path.starts, tolerance), path) > MOST
+        many = _count(corner_points(across, up, path.starts, tolerance), path) > MOST
         if not many.any():
             return tolerance
         tolerance[many] *= COARSER
@@ -298,7 +304,7 @@ def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_
     off = np.zeros(len(long))
     ends = (x[long], y[long]), (x[long + 1], y[long + 1])
     for share in (0.25, 0.5, 0.75):
-        off = np.maximum(off, distance(plane.place(_between(path, long, share)), *ends))
+        off = np.maximum(off, segment_distance(plane.place(_between(path, long, share)), *ends))
     bend[bend] = off > BEND
     return bend
 

@@ -15,7 +15,7 @@ from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import measured, rates
 from rocframe.charts.curve_data import BETWEEN, POINTS, bent, drawn_on, numbers, records_of
 from rocframe.curves.at import nearest
-from rocframe.curves.hull import cheapest, vertices
+from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import as_numbers
@@ -155,14 +155,14 @@ class Scene:
         curve = self.curve[chosen]
         seen = self.drawn[curve]
         row = chosen[seen]
-        tp, fp = (self.curves.walk[name][row].astype(np.float64) for name in ("tp", "fp"))
+        tp, fp = (self.curves.columns[name][row].astype(np.float64) for name in ("tp", "fp"))
         return replace(self.path, curve=curve[seen], row=row, tp=tp, fp=fp)
 
 
 def hulls(scene: Scene) -> list[dict[str, Any]]:
     """Return the upper convex hull of each curve."""
-    walk = scene.curves.walk
-    kept = vertices(walk["tp"], walk["fp"], scene.curves.starts)
+    walk = scene.curves.columns
+    kept = hull_vertices(walk["tp"], walk["fp"], scene.curves.starts)
     return scene.traced(HULL, scene.through(np.flatnonzero(kept)))
 
 
@@ -177,7 +177,7 @@ ROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 def ties(scene: Scene) -> list[dict[str, Any]]:
     """Return a shape for each step of each curve that is tied and wide enough to be seen."""
     curves, plane = scene.curves, scene.plane
-    tp, fp = (curves.walk[name].astype(np.float64) for name in ("tp", "fp"))
+    tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))
     curve = scene.curve
     at = np.flatnonzero(
         (curve[1:] == curve[:-1]) & (tp[1:] > tp[:-1]) & (fp[1:] > fp[:-1]) & scene.drawn[curve[1:]]
@@ -230,8 +230,8 @@ def equal_costs(
     scene: Scene, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
     """Return the line of each curve, as far as one sees it, and the row that it touches."""
-    best = cheapest(scene.curves, costs, prevalence)
-    walk, path = scene.curves.walk, scene.path
+    best = lowest_cost(scene.curves, costs, prevalence)
+    walk, path = scene.curves.columns, scene.path
     curves: list[int] = []
     ends: list[tuple[float, float]] = []
     touched = []

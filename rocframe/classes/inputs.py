@@ -14,8 +14,8 @@ from rocframe.errors import ColumnTypeError, LabelError, OptionValueError, Repea
 from rocframe.frames import build_table, column, like, planned, private_names, through_node
 from rocframe.inputs.cases import State, read
 from rocframe.inputs.roles import TYPE_CHECKS, Column, bind, columns_made, resolved
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import Groups
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import RowGroups
 from rocframe.text import listed, shown
 
 if TYPE_CHECKING:
@@ -474,7 +474,7 @@ def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) 
     absent, left_out, unscored = map(any_state, (State.ABSENT, State.LEFT_OUT, State.UNSCORED))
     used = ~(left_out | absent)
     count = np.ones(n, np.int64) if first.count is None else first.count
-    groups = Groups.of(first.keys, n)
+    groups = RowGroups.from_keys(first.keys, n)
     group = np.empty(n, np.int64)
     group[groups.order] = np.repeat(np.arange(groups.keys.height), np.diff(groups.starts))
     n_missing = np.zeros(groups.keys.height, np.int64)
@@ -485,7 +485,7 @@ def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) 
         scores=[one.score for one in cases],
         scored=[None if one.state is None else one.state != State.UNSCORED for one in cases],
         count=count,
-        weight=None if first.weight is None else scaled(first.weight)[0],
+        weight=None if first.weight is None else scale_to_unit(first.weight)[0],
         cluster=first.cluster,
     )
     if not used.all():

@@ -22,8 +22,8 @@ from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.inference.bootstrap import bootstrap_interval, replicates
 from rocframe.inference.confidence import Confidence
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import Urn, draw_valid, stream_keys
-from rocframe.kernel.scan import BLOCK
+from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
+from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MULTICLASS_AUC
 
@@ -350,10 +350,10 @@ def _replicates(
     rows: ClassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
     """Return the averages of resamples, a row each, and how many resamples were drawn again."""
-    urn, unit = Urn.of(rows.count), None
+    urn, unit = RowSampler.from_counts(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)
-        urn = Urn.of(np.ones(len(clusters), np.int64))
+        urn = RowSampler.from_counts(np.ones(len(clusters), np.int64))
     starts, classes = class_starts(rows.code), list(class_placements(rows, averages))
 
     def draw_counts(stream: np.random.Generator, size: int) -> NDArray[np.int64]:
@@ -373,7 +373,7 @@ def _replicates(
     return replicates(
         draw,
         n_boot=confidence.n_boot,
-        batch_size=max(1, BLOCK // max(urn.size, len(rows.code))),
+        batch_size=max(1, BLOCK_ROWS // max(urn.size, len(rows.code))),
         seed=confidence.seed,
         key=key,
     )

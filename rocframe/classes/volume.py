@@ -194,7 +194,7 @@ def _measure(grouped: GroupedRows, confidence: Confidence) -> dict[str, Any]:
         else _sum_triples(rows, group, n_groups, grouped.names)
     )
     n = [sizes[:, k] for k in range(3)]
-    volume = exact.quotient(triples.total, triples.unit * exact.product(*n))
+    volume = exact.exact_quotient(triples.total, triples.unit * exact.exact_product(*n))
     variance = _variance(triples, volume, n)
     notes = np.full(n_groups, None, object)
     columns: dict[str, Any] = {}
@@ -307,7 +307,7 @@ def _ordered_triples(rows: ClassRows, group: NDArray[np.int64], n_groups: int) -
         6 * below * above + 3 * (low * above + below * high) + low * high,
         sum_before(low_pairs) + middle * (3 * below + low),
     ]
-    total[group[starts]] = exact.sums(middle, value[1], starts)
+    total[group[starts]] = exact.exact_sums(middle, value[1], starts)
     return Triples(group=[group] * 3, mass=mass, value=value, total=total, unit=ORDER_UNIT)
 
 

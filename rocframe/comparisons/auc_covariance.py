@@ -16,8 +16,8 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import Groups
-from rocframe.kernel.threads import spread
+from rocframe.kernel.groups import RowGroups
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas import CONTRAST, MODEL, covariance_columns
 from rocframe.text import listed
@@ -191,7 +191,7 @@ def auc_covariance(
 def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -> pl.DataFrame:
     """Return a row for each two models of each group, in both orders and with themselves."""
     instances = read_instances(frame, pairs)
-    groups = Groups.of(instances.keys, len(instances.negative))
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     schema = covariance_columns(instances.models.dtype, measure.name)
     parts: list[pl.DataFrame] = []
     for batch in batches(instances, groups, pairs.pairing, together=True):
@@ -242,7 +242,7 @@ def contrast_table(
     from scipy.special import chdtrc
 
     instances = read_instances(frame, pairs)
-    groups = Groups.of(instances.keys, len(instances.negative))
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     length = len(groups.starts) - 1
     models, rows = np.zeros(length, np.int64), np.zeros(length, np.int64)
     statistic, df = np.full(length, np.nan), np.full(length, np.nan)
@@ -308,10 +308,12 @@ def spreads(areas: Areas) -> NDArray[np.float64]:
     """
     models = len(areas.area)
     found = np.empty((len(areas.n_pos), models, models))
-    for model, variance in enumerate(spread(areas.variance, range(models))):
+    for model, variance in enumerate(run_parallel(areas.variance, range(models))):
         found[:, model, model] = variance
     pairs = list(combinations(range(models), 2))
-    for (a, b), apart in zip(pairs, spread(lambda pair: areas.variance(*pair), pairs), strict=True):
+    for (a, b), apart in zip(
+        pairs, run_parallel(lambda pair: areas.variance(*pair), pairs), strict=True
+    ):
         found[:, a, b] = found[:, b, a] = apart
     return found
 

@@ -15,8 +15,8 @@ from rocframe.comparisons.resampling import permuted, resampled
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import Groups
-from rocframe.kernel.resample import Draws, Seed, stream_keys
+from rocframe.kernel.groups import RowGroups
+from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, whole
 from rocframe.schemas import MODEL, comparison_columns
 
@@ -310,7 +310,7 @@ class Plan:
             question=Question.of(margin, alternative, level, falling=measure.name == "fpr"),
             family=Family.of(baseline, adjust, family),
             n_drawn=whole("n_perm", n_perm) if method in EXCHANGING else resamples,
-            seed=Seed.of(seed),
+            seed=Seed.parse(seed),
         )
 
     def check(self, roles: Roles) -> None:
@@ -392,7 +392,7 @@ def _paired(
 ) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
     instances = read_instances(frame, pairs)
     plan.family.check(instances.models)
-    groups = Groups.of(instances.keys, len(instances.negative))
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     found: list[Comparison] = []
     for batch in batches(instances, groups, pairs.pairing):
         some = plan.family.pairs(batch.models, instances.models)
@@ -411,7 +411,7 @@ def _by_method(
 ) -> list[Comparison]:
     if plan.method == "delong":
         return paired(instances, batch, pairs, plan.question, plan.measure)
-    draws = Draws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
+    draws = BootstrapDraws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
     if plan.method == "bootstrap":
         return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
     curves = plan.method == "venkatraman"

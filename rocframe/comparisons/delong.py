@@ -20,10 +20,10 @@ from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.model_areas import areas_of
 from rocframe.comparisons.model_pairs import Comparison, pair_notes, welch
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.scan import Walk
-from rocframe.kernel.threads import spread
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.scan import Scan
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ def paired(
             },
         )
 
-    return spread(one, pairs)
+    return run_parallel(one, pairs)
 
 
 def unpaired(
@@ -110,8 +110,8 @@ class Apart:
     def of(cls, cases: Cases, keys: pl.DataFrame, part: Part | None) -> Apart:
         """Measure a model's areas; `keys` are those of all groups, in order."""
         if cases.weight is not None:
-            cases = replace(cases, weight=scaled(cases.weight)[0])
-        walk = Walk.of(arrange(cases))
+            cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
+        walk = Scan.from_rows(sort_rows(cases))
         if part is None:
             pairs = count_pairs(walk)
             area, variance = pairs.areas[0], delong_variance(walk, pairs)

@@ -11,17 +11,12 @@ import polars as pl
 
 from rocframe.areas.pairs import doubled_placements, doubled_ranks
 from rocframe.areas.partial import partial_areas, partial_placements
-from rocframe.areas.variance import (
-    ZERO_VARIANCE,
-    Clusters,
-    obuchowski_variance,
-    placement_variance,
-)
+from rocframe.areas.variance import ZERO_VARIANCE, Clusters, obuchowski_variance, placement_variance
 from rocframe.errors import PairingError
 from rocframe.inputs.cases import Cases, State
-from rocframe.kernel.exact import product, quotient, scaled, sums
-from rocframe.kernel.groups import Groups, arrange_grouped
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums, scale_to_unit
+from rocframe.kernel.groups import RowGroups, sort_grouped_rows
+from rocframe.kernel.scan import Scan
 from rocframe.text import counted
 
 if TYPE_CHECKING:
@@ -72,7 +67,7 @@ class Areas:
     def _exact_variance(self, values: NDArray[Any], total: NDArray[Any]) -> NDArray[np.float64]:
         """Return the variance from sums of whole numbers, which no order of rows changes."""
         size = np.abs(values)
-        heavy = size if self.count is None else product(size, self.count)
+        heavy = size if self.count is None else exact_product(size, self.count)
         squares = _summed(heavy, size, self.segment)
         m, n = self.n_pos, self.n_neg
         return placement_variance(m, n, squares[0::2], total) + placement_variance(
@@ -105,7 +100,7 @@ def areas_of(instances: Instances, batch: Batch, part: Part | None) -> Areas:
     if part is not None and instances.weight is None:
         batch = settled(instances, batch)  # sums of fractions depend on the order of rows
     rows, segment = batch.rows, batch.segment
-    weight = None if instances.weight is None else scaled(instances.weight[rows])[0]
+    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
     count = None if instances.count is None else instances.count[rows]
     mass = _mass(count, weight, len(rows))
     area, values, total, walk = [], [], [], None
@@ -141,11 +136,11 @@ def areas_of(instances: Instances, batch: Batch, part: Part | None) -> Areas:
     )
 
 
-def walks(instances: Instances, batch: Batch) -> Iterator[Walk]:
+def walks(instances: Instances, batch: Batch) -> Iterator[Scan]:
     """Yield the walk of each model of a batch; their rows are those of the batch."""
     rows = batch.rows
-    groups = Groups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
-    weight = None if instances.weight is None else scaled(instances.weight[rows])[0]
+    groups = RowGroups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
+    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
     for model in batch.models:
         state = instances.state[model][rows]
         cases = Cases(
@@ -157,7 +152,7 @@ def walks(instances: Instances, batch: Batch) -> Iterator[Walk]:
             count=None if instances.count is None else instances.count[rows],
             weight=weight,
         )
-        yield Walk.of(arrange_grouped(cases, groups))
+        yield Scan.from_rows(sort_grouped_rows(cases, groups))
 
 
 def settled(instances: Instances, batch: Batch) -> Batch:
@@ -219,10 +214,10 @@ def _mass(
     return counts if weight is None else counts * weight
 
 
-def _area(walk: Walk, total: NDArray[Any]) -> NDArray[np.float64]:
+def _area(walk: Scan, total: NDArray[Any]) -> NDArray[np.float64]:
     """Return the areas whose positives have these doubled placements in all."""
-    whole = product(walk.totals.pos, walk.totals.neg, np.array([2]))
-    area: NDArray[np.float64] = quotient(total.astype(whole.dtype), whole)
+    whole = exact_product(walk.totals.pos, walk.totals.neg, np.array([2]))
+    area: NDArray[np.float64] = exact_quotient(total.astype(whole.dtype), whole)
     if whole.dtype.kind == "f":  # sums of weights may round across the ends
         np.clip(area, 0, 1, out=area)
     return area
@@ -239,7 +234,7 @@ def _summed(weight: NDArray[Any], value: NDArray[Any], segment: NDArray[np.int64
         return gained
     if not some.any():
         return np.zeros(len(segment), np.result_type(weight, value))
-    found = sums(weight, value, segment[some])
+    found = exact_sums(weight, value, segment[some])
     result = np.zeros(len(segment), found.dtype)
     result[some] = found
     return result
@@ -272,7 +267,7 @@ class Batch:
 
 
 def batches(
-    instances: Instances, groups: Groups, pairing: Pairing, *, together: bool = False
+    instances: Instances, groups: RowGroups, pairing: Pairing, *, together: bool = False
 ) -> Iterator[Batch]:
     """Cut instances into batches; each pair of models in each group is in exactly one.
 

@@ -14,10 +14,10 @@ from rocframe.comparisons.model_areas import kinds, walks
 from rocframe.comparisons.model_pairs import Comparison, pair_notes
 from rocframe.inference.bootstrap import bootstrap_interval, replicates
 from rocframe.inference.p_values import is_as_extreme
-from rocframe.kernel.resample import Batch as Replicates
-from rocframe.kernel.resample import Population, Urn, whole_clusters
-from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
+from rocframe.kernel.resample import GroupRows, RowSampler, draw_clusters
+from rocframe.kernel.resample import ReplicateCounts as Replicates
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel
 from rocframe.metrics.points import Where
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import Instances
     from rocframe.inference.p_values import Alternative
     from rocframe.kernel.codec import Codec
-    from rocframe.kernel.resample import Draws
-    from rocframe.kernel.scan import Walk, Walked
+    from rocframe.kernel.resample import BootstrapDraws
+    from rocframe.kernel.scan import Scan, Scannable
 
 
 def resampled(
@@ -41,7 +41,7 @@ def resampled(
     question: Question,
     measure: Measure,
     *,
-    draws: Draws,
+    draws: BootstrapDraws,
 ) -> list[Comparison]:
     """Compare the models of a batch by the spread of their difference over resamples.
 
@@ -67,7 +67,7 @@ def _compared(
     question: Question,
     measure: Measure,
     *,
-    draws: Draws,
+    draws: BootstrapDraws,
 ) -> Comparison:
     """Compare the two models of a batch, whichever of them is a."""
     instances, batch = kinds(instances, batch)
@@ -110,7 +110,7 @@ class _Group:
 
     group: int
     name: int
-    populations: list[Population]
+    populations: list[GroupRows]
     codecs: list[Codec]
     n_pos: int
     rows: NDArray[np.int64]
@@ -127,7 +127,7 @@ class _Group:
         return pos, neg
 
 
-def _groups(instances: Instances, batch: Batch, every: list[Walk]) -> Iterator[_Group]:
+def _groups(instances: Instances, batch: Batch, every: list[Scan]) -> Iterator[_Group]:
     place = np.arange(len(batch.rows))
     ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
     for group, (start, middle, end) in enumerate(ends):
@@ -139,7 +139,7 @@ def _groups(instances: Instances, batch: Batch, every: list[Walk]) -> Iterator[_
             group=group,
             name=int(batch.groups[group]),
             # Each row is a cluster of its own here, so that models share what is drawn.
-            populations=[Population.of(walk, group, place) for walk in every],
+            populations=[GroupRows.from_scan(walk, group, place) for walk in every],
             codecs=[walk.rows.codec for walk in every],
             n_pos=int(middle - start),
             rows=np.ones(len(rows), np.int64) if count is None else count[rows],
@@ -147,7 +147,9 @@ def _groups(instances: Instances, batch: Batch, every: list[Walk]) -> Iterator[_
         )
 
 
-def _replicates(own: _Group, measure: Measure, draws: Draws) -> tuple[NDArray[np.float64], int]:
+def _replicates(
+    own: _Group, measure: Measure, draws: BootstrapDraws
+) -> tuple[NDArray[np.float64], int]:
     """Return the compared values, a row per replicate and a column per model; and the redraws."""
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
@@ -155,14 +157,14 @@ def _replicates(own: _Group, measure: Measure, draws: Draws) -> tuple[NDArray[np
         values = []
         for population, codec in zip(own.populations, own.codecs, strict=True):
             pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
-            sample = Replicates(population=population, pos=pos, neg=neg).walk(corners=True)
+            sample = Replicates(population=population, pos=pos, neg=neg).scan(corners=True)
             values.append(value_of(sample, measure, codec))
         return np.stack(values, axis=1), redrawn
 
     return replicates(
         draw,
         n_boot=draws.n_boot,
-        batch_size=max(1, BLOCK // len(own.rows)),
+        batch_size=max(1, BLOCK_ROWS // len(own.rows)),
         seed=draws.seed,
         key=draws.keys[own.name],
     )
@@ -172,14 +174,16 @@ def _times(own: _Group, stream: np.random.Generator, size: int) -> tuple[NDArray
     """Draw how often each row is in each replicate; and how many replicates lost a class."""
     if own.cluster is None:
         sides = own.rows[: own.n_pos], own.rows[own.n_pos :]
-        parts = [Urn.of(side).draw(stream, np.full(size, side.sum())) for side in sides]
+        parts = [
+            RowSampler.from_counts(side).draw(stream, np.full(size, side.sum())) for side in sides
+        ]
         return np.concatenate(parts, axis=1), 0
     sides = own.cluster[: own.n_pos], own.cluster[own.n_pos :]
-    times, redrawn = whole_clusters(stream, size, int(own.cluster.max()) + 1, sides)
+    times, redrawn = draw_clusters(stream, size, int(own.cluster.max()) + 1, sides)
     return times[:, own.cluster], redrawn
 
 
-def value_of(sample: Walked, measure: Measure, codec: Codec) -> NDArray[np.float64]:
+def value_of(sample: Scannable, measure: Measure, codec: Codec) -> NDArray[np.float64]:
     """Return what is compared, in each group or replicate."""
     if measure.part is not None:
         return partial_areas(sample, measure.part)[0]
@@ -202,7 +206,7 @@ def permuted(
     batch: Batch,
     pairs: Sequence[tuple[int, int]],
     question: Question,
-    draws: Draws,
+    draws: BootstrapDraws,
     *,
     curves: bool,
 ) -> list[Comparison]:
@@ -235,7 +239,7 @@ def permuted(
             )
             for group, start, middle, end in ends
         ]
-        rows = np.array(spread(lambda test: test.run(draws), tests)).reshape(-1, 4)
+        rows = np.array(run_parallel(lambda test: test.run(draws), tests)).reshape(-1, 4)
         exact = [f"{name}_exact" if test.every(draws) else name for test in tests]
         made.append(
             Comparison(
@@ -280,12 +284,12 @@ class _Test:
     key: tuple[int, ...]
     curves: bool
 
-    def every(self, draws: Draws) -> bool:
+    def every(self, draws: BootstrapDraws) -> bool:
         """Say whether there are no more exchanges than are wanted, so that all are looked at."""
         units = int(self.unit.max(initial=-1)) + 1
         return 0 < self.n_pos < len(self.a) and units < 31 and 1 << units <= draws.n_boot
 
-    def run(self, draws: Draws) -> tuple[float, float, float, float]:
+    def run(self, draws: BootstrapDraws) -> tuple[float, float, float, float]:
         """Return both areas, the statistic and its p-value; NaN without one of the classes."""
         rows, units = len(self.a), int(self.unit.max(initial=-1)) + 1
         pairs = self.n_pos * (rows - self.n_pos)
@@ -297,7 +301,7 @@ class _Test:
         hits = tried = 0
         every = self.every(draws)
         wanted = 1 << units if every else draws.n_boot
-        size = max(1, BLOCK // rows)
+        size = max(1, BLOCK_ROWS // rows)
         for batch, first in enumerate(range(0, wanted, size)):
             some = min(size, wanted - first)
             if every:

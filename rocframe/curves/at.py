@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, take_rows, through_node
 from rocframe.options import as_numbers
@@ -129,7 +129,7 @@ def at(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         made = (*POINT_NAMES, *(MIX if interpolate else ()))
-        table = layout(schema, by, made)
+        table = curve_layout(schema, by, made)
         for name in made:
             if name in table.row:
                 raise BrokenCurveError.of(
@@ -141,7 +141,7 @@ def at(
             row |= curve_columns(pl.Float64()) | MIX
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            whole = opened(frame, table)
+            whole = read_curves(frame, table)
             return (interpolated if interpolate else nearest)(whole, axis, values)
 
         return through_node(
@@ -211,13 +211,13 @@ def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.Data
             mix = np.where(rise > 0, (value - amount[above]) / rise, 0.0)
         mix = np.clip(mix, 0, 1)
         point = {
-            name: curves.walk[name][above]
-            + mix * (curves.walk[name][below] - curves.walk[name][above])
+            name: curves.columns[name][above]
+            + mix * (curves.columns[name][below] - curves.columns[name][above])
             for name in CONFUSION
         }
         point |= {
-            "threshold_above": curves.walk[THRESHOLD][above],
-            "threshold_below": curves.walk[THRESHOLD][below],
+            "threshold_above": curves.columns[THRESHOLD][above],
+            "threshold_below": curves.columns[THRESHOLD][below],
             "mix": mix,
         }
         made.append({name: np.where(row < 0, np.nan, part) for name, part in point.items()})
@@ -250,7 +250,7 @@ def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
 
 def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
     """Return what the values are compared with; NaN where it is undefined."""
-    threshold, tp, fp, fn, tn = (curves.walk[name] for name in CURVE_COLUMNS)
+    threshold, tp, fp, fn, tn = (curves.columns[name] for name in CURVE_COLUMNS)
     if axis == "threshold":
         return threshold
     part, whole = {

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-BINS = 20  # about
+TARGET_BINS = 20  # about
 
-NICE = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
+NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
-COLUMNS = {
+BIN_COLUMNS = {
     "curve": pl.Int64,
     "bin": pl.Int64,
     "left": pl.Float64,
@@ -43,11 +43,11 @@ def score_bins(curves: Curves) -> pl.DataFrame:
     holds all lower scores and the last one all that are higher, infinite ones too: `below` and
     `above` say where there are any. Without a finite score there is one bin, from 0 to 1.
     """
-    threshold, tp, fp = (curves.walk[name] for name in ("threshold", "tp", "fp"))
+    threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     parts = []
     for curve, (start, end) in enumerate(zip(curves.starts[:-1], curves.starts[1:], strict=True)):
         falling = threshold[start:end]
-        inner = edges(falling, tp[start:end], fp[start:end])
+        inner = bin_edges(falling, tp[start:end], fp[start:end])
         # What lies beyond the outer edges is in the outer bins: up to the row above all, which
         # may have unscored negatives already, and down to the last one.
         rows = np.searchsorted(-falling, -inner, side="right") - 1
@@ -71,14 +71,14 @@ def score_bins(curves: Curves) -> pl.DataFrame:
         name: pl.Float64 if counts.dtype.kind == "f" else pl.Int64
         for name, counts in (("pos", tp), ("neg", fp))
     }
-    schema = COLUMNS | kinds
+    schema = BIN_COLUMNS | kinds
     return pl.concat(
         [pl.DataFrame(schema=schema)]
         + [part.select(pl.col(name).cast(kind) for name, kind in schema.items()) for part in parts]
     )
 
 
-def edges(
+def bin_edges(
     threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return round edges of about 20 bins: from 0 to 1 where all scores are.
@@ -89,19 +89,21 @@ def edges(
     finite = np.isfinite(threshold)
     scores = threshold[finite]
     if not len(scores) or (scores[-1] >= 0 and scores[0] <= 1):
-        bins = BINS if len(scores) else 1
+        bins = TARGET_BINS if len(scores) else 1
         return np.arange(bins + 1) / bins
     low, high = float(scores[-1]), float(scores[0])
     before = int(np.argmax(finite)) - 1
-    fences = [_fences(scores, counts[finite] - counts[before]) for counts in (tp, fp)]
+    fences = [_outer_fences(scores, counts[finite] - counts[before]) for counts in (tp, fp)]
     known = [fence for fence in fences if fence is not None]
     if known:
         lows, highs = zip(*known, strict=True)
         low, high = max(low, min(lows)), min(high, max(highs))
-    return _round(low, high)
+    return _round_edges(low, high)
 
 
-def _fences(scores: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[float, float] | None:
+def _outer_fences(
+    scores: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[float, float] | None:
     """Return Tukey's outer fences of the scores of a class; None without quartiles apart."""
     if not counts[-1] > 0:
         return None
@@ -112,12 +114,12 @@ def _fences(scores: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[f
     return lower - reach, upper + reach
 
 
-def _round(low: float, high: float) -> NDArray[np.float64]:
+def _round_edges(low: float, high: float) -> NDArray[np.float64]:
     """Return multiples of a round number around two values."""
-    width = high / BINS - low / BINS
+    width = high / TARGET_BINS - low / TARGET_BINS
     if not width > 0:
         width = max(abs(low), 1.0) / 10
-    step = nice(width)
+    step = nice_step(width)
     first, last = (Decimal(repr(end)) / step for end in (low, high))
     start = floor(first)
     stop = max(ceil(last), start + 1)
@@ -135,9 +137,9 @@ def _round(low: float, high: float) -> NDArray[np.float64]:
     return np.array(sorted([low, near]))
 
 
-def nice(width: float) -> Decimal:
+def nice_step(width: float) -> Decimal:
     """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below a width."""
     power = Decimal(10) ** floor(log10(width))
     return next(
-        (times * power for times in NICE if times * power >= Decimal(repr(width))), 10 * power
+        (times * power for times in NICE_STEPS if times * power >= Decimal(repr(width))), 10 * power
     )

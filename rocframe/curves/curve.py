@@ -11,16 +11,16 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.simplify import area_change, as_error, kept_rows
-from rocframe.curves.thinning import Walks
+from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import build_table, like, take_rows
 from rocframe.inputs.cases import State
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.scan import Walk
-from rocframe.kernel.threads import slices, spread
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.scan import Scan
+from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
 from rocframe.options import NOT_GIVEN, as_number, as_numbers, parse_names
 from rocframe.rates import Settings, as_expressions, check_read
@@ -175,11 +175,11 @@ def curve(
     shape = kind_named(kind)
     named = as_expressions(metrics, settings)
     if max_error is not None:
-        max_error = as_error(max_error)
-        _check_alone(thresholds)
+        max_error = parse_max_error(max_error)
+        _check_no_thresholds(thresholds)
     told = {} if max_error is None else SIMPLIFICATION
     made = [*CURVE_COLUMNS, *shape.rates, *told]
-    _check_metrics(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], made, score)
+    _check_metric_columns(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], made, score)
     check_read(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -190,15 +190,15 @@ def curve(
         count=count,
         missing=missing,
     )
-    edges = None if thresholds is None else as_edges(thresholds)
+    edges = None if thresholds is None else parse_thresholds(thresholds)
 
     def make(cases: Cases) -> pl.DataFrame:
         # numpy loads with the first curve, not with the package.
         if max_error is not None:
-            return traced_few(cases, shape, scale_of(shape, None), max_error)
+            return simplified_curves(cases, shape, scale_of(shape, None), max_error)
         if edges is None:
-            return traced(cases)
-        return counted_at(cases, edges)
+            return full_curves(cases)
+        return counts_at_thresholds(cases, edges)
 
     walked = tabulated(
         predictions,
@@ -218,7 +218,7 @@ def curve(
     return like(predictions, rated)
 
 
-def _check_alone(thresholds: object) -> None:
+def _check_no_thresholds(thresholds: object) -> None:
     if thresholds is not None:
         raise OptionValueError.of(
             "thresholds",
@@ -228,7 +228,7 @@ def _check_alone(thresholds: object) -> None:
         )
 
 
-def _check_metrics(
+def _check_metric_columns(
     named: Mapping[str, pl.Expr], known: Sequence[str], made: Sequence[str], score: Scores
 ) -> None:
     """Check that metrics read columns that are there, and make columns that are not."""
@@ -241,7 +241,7 @@ def _check_metrics(
             raise RepeatedNameError.taken("metrics", name, made)
 
 
-def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:
+def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
     """Read given thresholds: rising, each once, without the `inf` that is always there."""
     values = None if as_number(thresholds) is not None else as_numbers(thresholds)
     if values is None:
@@ -257,26 +257,26 @@ def as_edges(thresholds: Sequence[float] | pl.Series) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trace:
+class CurveArrays:
     """The rows of a curve table, as arrays: group i has the rows `starts[i]` to `starts[i + 1]`."""
 
-    walk: Walk
+    walk: Scan
     starts: NDArray[np.int64]
     threshold: NDArray[np.float64]
     counts: dict[str, NDArray[Any]]
 
 
-def traced(cases: Cases) -> pl.DataFrame:
+def full_curves(cases: Cases) -> pl.DataFrame:
     """Return the confusion matrix at every distinct score of each group.
 
     The groups' columns come first, under the names they have in `cases`.
     """
-    trace = traced_rows(Walk.of(arrange(cases)))
+    trace = trace_curves(Scan.from_rows(sort_rows(cases)))
     keys = repeat_keys(trace.walk.rows.keys, np.diff(trace.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: trace.threshold, **trace.counts}))
 
 
-def traced_rows(walk: Walk) -> Trace:
+def trace_curves(walk: Scan) -> CurveArrays:
     """Return the same without the groups' columns."""
     rows = walk.rows
     kind = walk.totals.pos.dtype
@@ -284,8 +284,8 @@ def traced_rows(walk: Walk) -> Trace:
     def steps(block: Block) -> tuple[Block, NDArray[np.float64]]:
         return block, rows.codec.decode(block.codes)
 
-    parts = walk.each(steps)
-    starts, wheres = places([(block.groups, block.starts) for block, _ in parts], walk)
+    parts = walk.map(steps)
+    starts, wheres = row_positions([(block.groups, block.starts) for block, _ in parts], walk)
     firsts = starts[:-1]
     table = {name: np.empty(int(starts[-1]), kind) for name in ("tp", "fp", "fn", "tn")}
     threshold = np.empty(int(starts[-1]), np.float64)
@@ -303,19 +303,19 @@ def traced_rows(walk: Walk) -> Trace:
         table["fn"][where] = pos - block.tp
         table["tn"][where] = neg - (block.fp + more)
 
-    totals, unscored = walk.totals, rows.tails.neg_mass
+    totals, unscored = walk.totals, rows.unscored.neg_mass
     sides = (totals.pos, totals.neg, unscored.astype(kind))
-    spread(place, zip(parts, wheres, strict=True))
+    run_parallel(place, zip(parts, wheres, strict=True))
     threshold[firsts] = np.inf
     table["tp"][firsts] = 0
     table["fp"][firsts] = unscored
     table["fn"][firsts] = totals.pos
     table["tn"][firsts] = totals.neg - unscored
-    return Trace(walk=walk, starts=starts, threshold=threshold, counts=table)
+    return CurveArrays(walk=walk, starts=starts, threshold=threshold, counts=table)
 
 
-def places(
-    blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Walk
+def row_positions(
+    blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Scan
 ) -> tuple[NDArray[np.int64], list[Callable[[], Any]]]:
     """Return where each group's rows start, and for each block what finds its rows.
 
@@ -346,14 +346,14 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
-def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
+def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
     """Return the rows of each group's curve that keep it within the error, and what that costs.
 
     The groups' columns come first, under the names they have in `cases`.
     """
-    walk = Walk.of(arrange(cases))
-    walks, codes = _walked(walk)
-    rows, error = kept_rows(walks, kind, scale, max_error)
+    walk = Scan.from_rows(sort_rows(cases))
+    walks, codes = _trace_counts(walk)
+    rows, error = simplified_rows(walks, kind, scale, max_error)
     group = np.searchsorted(walks.starts, rows, "right") - 1
     pos, neg = walks.pos[group], walks.neg[group]
     tp, fp = walks.tp[rows], walks.fp[rows]
@@ -369,16 +369,16 @@ def traced_few(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.D
     return build_table(walk.rows.keys, columns, schema, rows=group)
 
 
-def _walked(walk: Walk) -> tuple[Walks, NDArray[Any]]:
+def _trace_counts(walk: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     """Return the counts of all rows of all curves, and the codes of their scores."""
-    totals, unscored = walk.totals, walk.rows.tails.neg_mass
+    totals, unscored = walk.totals, walk.rows.unscored.neg_mass
     kind = totals.pos.dtype
 
     def steps(block: Block) -> tuple[NDArray[Any], ...]:
         return block.groups, block.starts, block.tp, block.fp, block.codes
 
-    parts = walk.each(steps)
-    starts, wheres = places([(part[0], part[1]) for part in parts], walk)
+    parts = walk.map(steps)
+    starts, wheres = row_positions([(part[0], part[1]) for part in parts], walk)
     tp, fp = (np.zeros(int(starts[-1]), kind) for _ in range(2))
     codes = np.zeros(int(starts[-1]), walk.rows.codes.dtype)
 
@@ -387,16 +387,16 @@ def _walked(walk: Walk) -> tuple[Walks, NDArray[Any]]:
         where = find()
         tp[where], fp[where], codes[where] = called, false, scores
 
-    spread(place, zip(parts, wheres, strict=True))
+    run_parallel(place, zip(parts, wheres, strict=True))
     if unscored.any():
         fp += np.repeat(unscored.astype(kind), np.diff(starts))
-    return Walks(tp=tp, fp=fp, starts=starts, pos=totals.pos, neg=totals.neg), codes
+    return CurveCounts(tp=tp, fp=fp, starts=starts, pos=totals.pos, neg=totals.neg), codes
 
 
-CHUNK = 1 << 16
+COUNTED_ROWS = 1 << 16
 
 
-def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
+def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     """Return the confusion matrix of each group at each of some rising thresholds.
 
     The groups' columns come first, under the names they have in `cases`.
@@ -417,18 +417,18 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
             aside = (state > State.UNSCORED) | ((state == State.UNSCORED) & negative)
             cell[part][aside] = 2 * cells
 
-    spread(find, slices(len(cell), CHUNK))
+    run_parallel(find, split_rows(len(cell), COUNTED_ROWS))
     mass = (
         cases.count
         if cases.weight is None
         else cases.weight * (1 if cases.count is None else cases.count)
     )
-    keys, sums = _summed(cases.keys, cell, mass, 2 * cells + 1)
+    keys, sums = _sum_cells(cases.keys, cell, mass, 2 * cells + 1)
     unscored = np.zeros(len(sums), sums.dtype)
     if cases.state is not None:
         lost = (cases.state == State.UNSCORED) & cases.negative
         where = np.where(lost, 0, 1).astype(np.uint32)
-        unscored = _summed(cases.keys, where, mass, 2)[1][:, 0]
+        unscored = _sum_cells(cases.keys, where, mass, 2)[1][:, 0]
     # From the top down: scores that reach the highest threshold first.
     walked = []
     for side in (sums[:, :cells], sums[:, cells : 2 * cells]):
@@ -446,7 +446,7 @@ def counted_at(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     return repeat_keys(keys, lengths).hstack(pl.DataFrame(flat))
 
 
-def _summed(
+def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, mass: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
     """Add up the mass of each group and cell; groups sorted, a row each."""

@@ -22,30 +22,34 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-SPARSE = 64  # rows between those that are tried first; and as many curves have on average
+SAMPLED_EVERY = 64  # rows between those that are tried first; and as many curves have on average
 
-LARGEST_COUNT = 2**61  # products of whole numbers below it, and their differences, fit Int64
+MAX_EXACT_PRODUCT = 2**61  # products of whole numbers below it, and their differences, fit Int64
 
 
-def vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def hull_vertices(
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Mark the vertices of the upper hull of each curve in the plane of `fp` and `tp`.
 
     Curve i has the rows `starts[i]` to `starts[i + 1]`, at least one; its ends are marked. What
     lies on a side of the hull is no vertex. Whole numbers are compared exactly.
     """
-    if len(tp) <= SPARSE * len(starts):
-        return _vertices(tp, fp, starts)
-    near = _near(tp, fp, starts)
+    if len(tp) <= SAMPLED_EVERY * len(starts):
+        return _hull_vertices(tp, fp, starts)
+    near = _hull_candidates(tp, fp, starts)
     kept = np.zeros(len(tp), bool)
-    kept[near] = _vertices(tp[near], fp[near], np.searchsorted(near, starts))
+    kept[near] = _hull_vertices(tp[near], fp[near], np.searchsorted(near, starts))
     return kept
 
 
-def _vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _hull_vertices(
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     kept = np.zeros(len(tp), bool)
     if not len(tp):
         return kept
-    if tp.dtype.kind == "i" and int(tp.max()) * int(fp.max()) > LARGEST_COUNT:
+    if tp.dtype.kind == "i" and int(tp.max()) * int(fp.max()) > MAX_EXACT_PRODUCT:
         tp, fp = tp.astype(object), fp.astype(object)
     left, right = starts[:-1], starts[1:] - 1
     kept[left] = kept[right] = True
@@ -75,13 +79,15 @@ def _vertices(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> 
     return kept
 
 
-def _near(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _hull_candidates(
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the rows above the hulls of some rows, and the vertices of these: few beside ours."""
-    some = np.union1d(np.arange(0, len(tp), SPARSE), np.append(starts[:-1], starts[1:] - 1))
-    found = some[_vertices(tp[some], fp[some], np.searchsorted(some, starts))]
+    some = np.union1d(np.arange(0, len(tp), SAMPLED_EVERY), np.append(starts[:-1], starts[1:] - 1))
+    found = some[_hull_vertices(tp[some], fp[some], np.searchsorted(some, starts))]
     tp1, fp1 = tp[found], fp[found]
     piece = np.diff(found, append=len(tp))
-    if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > LARGEST_COUNT:
+    if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp, fp, tp1, fp1 = (part.astype(object) for part in (tp, fp, tp1, fp1))
     # From the last row of one curve to the first of the next there are no others.
     high, wide = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
@@ -92,13 +98,13 @@ def _near(tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]) -> NDAr
     return np.flatnonzero(marked)
 
 
-ERRORS = {"fp": 1.0, "fn": 1.0}  # then the cost is the share of rows that are called wrongly
+ERROR_COSTS = {"fp": 1.0, "fn": 1.0}  # then the cost is the share of rows that are called wrongly
 
-LARGEST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cheapest:
+class LowestCost:
     """The row of each curve that costs least, what it costs, and the slope of equal cost.
 
     The slope is `rise` over `run`, which are not negative and may be 0. Where a class is absent
@@ -111,16 +117,16 @@ class Cheapest:
     run: NDArray[np.float64]
 
 
-def cheapest(
+def lowest_cost(
     curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
-) -> Cheapest:
+) -> LowestCost:
     """Find the row of the lowest expected cost; of several, that of the highest threshold.
 
     Whole numbers are compared as whole numbers: costs and prevalence are what their decimals say.
     """
-    costs = ERRORS if costs is None else costs
+    costs = ERROR_COSTS if costs is None else costs
     settings = Settings(costs=costs, prevalence=prevalence)
-    price = {name: _exact(costs.get(name, 0)) for name in CONFUSION}
+    price = {name: _exact_fraction(costs.get(name, 0)) for name in CONFUSION}
     false_alarm, miss = price["fp"] - price["tn"], price["fn"] - price["tp"]
     if false_alarm < 0 or miss < 0 or false_alarm == miss == 0:
         raise OptionValueError.of(
@@ -134,25 +140,27 @@ def cheapest(
     rise, run = np.full(len(pos), np.nan), np.full(len(pos), np.nan)
     for i in np.flatnonzero((pos > 0) & (neg > 0)):
         m, n = Fraction(pos[i].item()), Fraction(neg[i].item())
-        share = m / (m + n) if prevalence is None else _exact(prevalence)
+        share = m / (m + n) if prevalence is None else _exact_fraction(prevalence)
         up, across = (1 - share) * false_alarm, share * miss
         rise[i], run[i] = up, across
         start, end = curves.starts[i], curves.starts[i + 1]
-        fp, tp = (curves.walk[name][start:end] for name in ("fp", "tp"))
-        paid = _paid(fp, tp, up / n, across / m)
+        fp, tp = (curves.columns[name][start:end] for name in ("fp", "tp"))
+        paid = _relative_costs(fp, tp, up / n, across / m)
         row[i] = start + int(np.argmin(paid))
     known = row >= 0
-    picked = pl.DataFrame({name: curves.walk[name][row[known]] for name in CONFUSION})
+    picked = pl.DataFrame({name: curves.columns[name][row[known]] for name in CONFUSION})
     cost = np.full(len(pos), np.nan)
     cost[known] = picked.select(RATES["expected_cost"].expr(settings)).to_series().to_numpy()
-    return Cheapest(row=row, cost=cost, rise=rise, run=run)
+    return LowestCost(row=row, cost=cost, rise=rise, run=run)
 
 
-def _exact(number: float) -> Fraction:
+def _exact_fraction(number: float) -> Fraction:
     return Fraction(str(as_number(number)))
 
 
-def _paid(fp: NDArray[Any], tp: NDArray[Any], dear: Fraction, good: Fraction) -> NDArray[Any]:
+def _relative_costs(
+    fp: NDArray[Any], tp: NDArray[Any], dear: Fraction, good: Fraction
+) -> NDArray[Any]:
     """Return what rows cost, but for a factor and a summand that all of them share."""
     if fp.dtype.kind == "f" or tp.dtype.kind == "f":
         floats: NDArray[np.float64] = float(dear) * fp - float(good) * tp
@@ -160,7 +168,7 @@ def _paid(fp: NDArray[Any], tp: NDArray[Any], dear: Fraction, good: Fraction) ->
     whole = lcm(dear.denominator, good.denominator)
     a, b = int(dear * whole), int(good * whole)
     a, b = a // gcd(a, b), b // gcd(a, b)
-    if a * int(fp.max()) + b * int(tp.max()) > LARGEST:
+    if a * int(fp.max()) + b * int(tp.max()) > MAX_INT64:
         fp, tp = fp.astype(object), tp.astype(object)
     whole_numbers: NDArray[Any] = a * fp - b * tp
     return whole_numbers

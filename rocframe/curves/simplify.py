@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import row_at
-from rocframe.curves.hull import vertices
-from rocframe.curves.table import layout, opened
-from rocframe.curves.thinning import Walks, displayed, landmarks, split
+from rocframe.curves.hull import hull_vertices
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.thinning import CurveCounts, display_axes, douglas_peucker, rows_at_levels
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column, like, planned, through_node
-from rocframe.kernel.threads import spread
+from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import SCALED_AXES, hyperbola, kind_of, scale_of
 from rocframe.options import as_numbers, share
 from rocframe.schemas import SIMPLIFICATION, THRESHOLD
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
-    from rocframe.curves.thinning import Display
+    from rocframe.curves.thinning import DisplayAxes
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kinds import Kind, KindName, Scale
@@ -127,11 +127,11 @@ def simplify(
     │ 1.0       ┆ 3   ┆ 4   ┆ 0.333333 ┆ 0.083333    │
     └───────────┴─────┴─────┴──────────┴─────────────┘
     """
-    limit = as_error(max_error)
-    thresholds, points = _as_keep(keep)
+    limit = parse_max_error(max_error)
+    thresholds, points = _parse_keep(keep)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = layout(schema, by, tuple(SIMPLIFICATION))
+        table = curve_layout(schema, by, tuple(SIMPLIFICATION))
         for name in SIMPLIFICATION:
             if name in table.row:
                 raise BrokenCurveError.of(
@@ -146,19 +146,19 @@ def simplify(
             todo = "Leave it out: the bound is then that of the kind's own axes."
             raise OptionValueError.of("scale", scale, wrong, todo)
         if points is not None:
-            _check_points(points, table.keys)
+            _check_keep_table(points, table.keys)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            whole = opened(frame, table)
-            walks = Walks(
-                tp=whole.walk["tp"],
-                fp=whole.walk["fp"],
+            whole = read_curves(frame, table)
+            walks = CurveCounts(
+                tp=whole.columns["tp"],
+                fp=whole.columns["fp"],
                 starts=whole.starts,
                 pos=whole.total("tp", "fn"),
                 neg=whole.total("fp", "tn"),
-                wanted=_wanted(whole, thresholds, points),
+                wanted=_mark_keep(whole, thresholds, points),
             )
-            rows, error = kept_rows(walks, shape, shown, limit)
+            rows, error = simplified_rows(walks, shape, shown, limit)
             told = dict(zip(SIMPLIFICATION, (error, area_change(walks, rows, shape)), strict=True))
             line = np.searchsorted(whole.starts, rows, "right") - 1
             places = pl.Series(rows.astype(np.uint32))
@@ -182,13 +182,13 @@ def simplify(
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
-def as_error(max_error: float) -> float:
+def parse_max_error(max_error: float) -> float:
     """Read how far off a simplified curve may be."""
     wrong = "it is no share of the axes between 0 and 1"
     return share("max_error", max_error, wrong, "Give, say, max_error=1 / 500.")
 
 
-def _as_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
+def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
     """Read what to keep: thresholds, or a table of operating points."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
@@ -203,7 +203,7 @@ def _as_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
     return values, None
 
 
-def _check_points(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
+def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
     """Check that operating points have the group columns of the curves, and thresholds."""
     for name, dtype in {**keys, THRESHOLD: None}.items():
         if name not in points.columns:
@@ -213,13 +213,13 @@ def _check_points(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
             raise ColumnTypeError.of("keep", name, points.schema[name], todo)
 
 
-def _wanted(
+def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
 ) -> NDArray[np.bool_] | None:
     """Mark the rows of the operating points; None where nobody named any."""
     wanted = np.zeros(curves.starts[-1], bool)
     for value in thresholds:
-        wanted[row_at(curves, "threshold", curves.walk[THRESHOLD], value)] = True
+        wanted[row_at(curves, "threshold", curves.columns[THRESHOLD], value)] = True
     if points is not None:
         keys = list(map(column, curves.layout.by))
         falling = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
@@ -230,72 +230,74 @@ def _wanted(
     return wanted if thresholds or points is not None else None
 
 
-BATCH = 1 << 18  # rows of curves that are thinned together
+SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are thinned together
 
-STEP = 1 / 8  # of the error, that rows are left unseen for
+ROW_STEP = 1 / 8  # of the error, that rows are left unseen for
 
-BEND = 1 / 4  # of the error, that a bent line may do between two points
+CURVED_STEP = 1 / 4  # of the error, that a bent line may do between two points
 
-FINEST = 1e-5  # of an axis, closer than which bent lines have no points
+MIN_CURVED_STEP = 1e-5  # of an axis, closer than which bent lines have no points
 
-BETWEEN = -1  # no row of the table
+NO_ROW = -1  # no row of the table
 
-SHORT = 32  # rows of a curve whose bent lines are all kept
+SHORT_CURVE_ROWS = 32  # rows of a curve whose bent lines are all kept
 
 
-def kept_rows(
-    walks: Walks, kind: Kind, scale: Scale, max_error: float
+def simplified_rows(
+    walks: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rows to keep, and how far off each curve is then; NaN where it has no axes."""
     curves = len(walks.starts) - 1
     sizes = np.diff(walks.starts)
     if scale == "normal_deviate" or kind.joined != "line":  # with points between its rows
-        sizes = sizes + np.where(sizes < SHORT, 0, int(4 / max(BEND * max_error, FINEST)))
-    batch = np.cumsum(sizes) // BATCH
+        sizes = sizes + np.where(
+            sizes < SHORT_CURVE_ROWS, 0, int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
+        )
+    batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
     edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), curves)
     parts = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     def find(part: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        rows, error = _kept(walks.some(*part), kind, scale, max_error)
+        rows, error = _simplify_batch(walks.some(*part), kind, scale, max_error)
         return rows + walks.starts[part[0]], error
 
-    found = spread(find, parts)
+    found = run_parallel(find, parts)
     rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in found)])
     return rows, np.concatenate([np.zeros(0), *(error for _, error in found)])
 
 
-def _kept(
-    walks: Walks, kind: Kind, scale: Scale, max_error: float
+def _simplify_batch(
+    walks: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    display = displayed(kind, scale, walks)
+    display = display_axes(kind, scale, walks)
     drawn = (display.pos > 0) & (display.whole > 0)
-    must = vertices(walks.tp, walks.fp, walks.starts)
+    must = hull_vertices(walks.tp, walks.fp, walks.starts)
     if walks.wanted is not None:
         must |= walks.wanted
-    must |= _brinks(display, walks)
+    must |= _mark_jumps(display, walks)
     if display.bends:
-        must |= np.repeat(np.diff(walks.starts) < SHORT, np.diff(walks.starts))
+        must |= np.repeat(np.diff(walks.starts) < SHORT_CURVE_ROWS, np.diff(walks.starts))
     seen = np.concatenate(
         [
             np.flatnonzero(must),
             *(
-                walks.starts[i] + _seen(display, walks, i, STEP * max_error)
+                walks.starts[i] + _rows_to_examine(display, walks, i, ROW_STEP * max_error)
                 for i in np.flatnonzero(drawn).tolist()
             ),
         ]
     )
-    points = Points.of(display, walks, np.unique(seen))
-    hidden = points.hidden(STEP * max_error)
+    points = PathPoints.of(display, walks, np.unique(seen))
+    hidden = points.hidden(ROW_STEP * max_error)
     if len(hidden):
-        points = Points.of(display, walks, np.union1d(points.row, hidden))
+        points = PathPoints.of(display, walks, np.union1d(points.row, hidden))
     if display.bends:
-        points = points.bent(display, max(BEND * max_error, FINEST))
+        points = points.bent(display, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
     kept, error = points.kept(display, must, max_error)
     error[~drawn] = np.nan
     return points.row[kept], error
 
 
-def _brinks(display: Display, walks: Walks) -> NDArray[np.bool_]:
+def _mark_jumps(display: DisplayAxes, walks: CurveCounts) -> NDArray[np.bool_]:
     """Mark the rows between which a line has no place, or one that it jumps to."""
     marked = np.zeros(len(walks.tp), bool)
     if not display.rises:  # the first point that has a precision or a lift
@@ -314,14 +316,16 @@ def _brinks(display: Display, walks: Walks) -> NDArray[np.bool_]:
     return marked
 
 
-def _seen(display: Display, walks: Walks, curve: int, step: float) -> NDArray[np.int64]:
+def _rows_to_examine(
+    display: DisplayAxes, walks: CurveCounts, curve: int, step: float
+) -> NDArray[np.int64]:
     a, b = walks.starts[curve], walks.starts[curve + 1]
     tp, fp = walks.tp[a:b], walks.fp[a:b]
-    return landmarks(int(b - a), lambda: display.levels(curve, tp, fp, step))
+    return rows_at_levels(int(b - a), lambda: display.levels(curve, tp, fp, step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Points:
+class PathPoints:
     """Points of curves that are looked at, curve after curve: rows, and points between two rows.
 
     `along` and `other` are the two counts that the curves are followed by; `x` and `y` the place
@@ -340,14 +344,14 @@ class Points:
     dy: NDArray[np.float64]
 
     @classmethod
-    def of(cls, display: Display, walks: Walks, rows: NDArray[np.int64]) -> Points:
+    def of(cls, display: DisplayAxes, walks: CurveCounts, rows: NDArray[np.int64]) -> PathPoints:
         """Look at some rows; all ends of curves are among them."""
         starts = np.searchsorted(rows, walks.starts)
         line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = walks.tp[rows].astype(np.float64), walks.fp[rows].astype(np.float64)
         along, other = display.followed(tp, fp)
         with np.errstate(divide="ignore", invalid="ignore"):
-            x, y = display.across(along, line), _known(display.up(along, other, line))
+            x, y = display.across(along, line), _fill_first_y(display.up(along, other, line))
             dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
             gap = np.flatnonzero(
                 (np.diff(rows) > 1) & (np.diff(along) > 0) & (np.diff(other) > 0)
@@ -374,7 +378,7 @@ class Points:
         )
         return rows
 
-    def bent(self, display: Display, step: float) -> Points:
+    def bent(self, display: DisplayAxes, step: float) -> PathPoints:
         """Add points between neighbouring rows that a bent line joins, as close as a step."""
         points = self
         left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
@@ -403,19 +407,19 @@ class Points:
             # The first point of all has no precision: what lies before the second has its own.
             flat = points.along[left] + points.other[left] <= 0
             middle["y"][flat] = points.y[left][flat]
-            middle |= {"line": line, "row": np.full(len(left), BETWEEN)}
+            middle |= {"line": line, "row": np.full(len(left), NO_ROW)}
             middle |= dict.fromkeys(("dx", "dy"), np.zeros(len(left)))
             added = {
                 name: np.insert(getattr(points, name), left + 1, part)
                 for name, part in middle.items()
             }
             starts = np.searchsorted(added["line"], np.arange(len(points.starts)))
-            points = Points(starts=starts, **added)
+            points = PathPoints(starts=starts, **added)
             left = left + np.arange(len(left))
             left = np.sort(np.append(left, left + 1))
 
     def kept(
-        self, display: Display, wanted: NDArray[np.bool_], max_error: float
+        self, display: DisplayAxes, wanted: NDArray[np.bool_], max_error: float
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Mark the rows that keep each curve within the error, and return how far off each is."""
         along, other, line = self.along, self.other, self.line
@@ -440,30 +444,30 @@ class Points:
             far[level] = 0
             return far
 
-        able = self.row != BETWEEN
+        able = self.row != NO_ROW
         must = np.zeros(len(able), bool)
         must[able] = wanted[self.row[able]]
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept, error = split(self.starts, off, max_error, wanted=must, able=able)
+            kept, error = douglas_peucker(self.starts, off, max_error, wanted=must, able=able)
         # Rows that nobody looked at, between two that are kept.
         unseen = np.flatnonzero(kept[1:] & kept[:-1] & (np.diff(self.row) > 1))
         np.maximum.at(error, line[unseen], np.maximum(self.dx, self.dy)[unseen])
         return kept, error
 
 
-def _known(y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the first point of a curve that has no y yet that of its second."""
     unknown = np.flatnonzero(np.isnan(y[:-1]))
     y[unknown] = y[unknown + 1]
     return y
 
 
-LARGEST = 2**61
+MAX_EXACT_PRODUCT = 2**61
 
-AREA_BATCH = 1 << 17
+AREA_BATCH_ROWS = 1 << 17
 
 
-def area_change(walks: Walks, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
+def area_change(walks: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
     """Return the area of each curve through some rows, less that through all; NaN without one.
 
     The area is `pr_auc` for precision-recall, and `auc` for every other kind. The ends of all
@@ -475,12 +479,14 @@ def area_change(walks: Walks, rows: NDArray[np.int64], kind: Kind) -> NDArray[np
     if not len(firsts):
         return change
     line = np.searchsorted(walks.starts, rows, "right") - 1
-    measure = _precision if kind.name == "precision_recall" else _triangles
+    measure = _precision_area_change if kind.name == "precision_recall" else _roc_area_change
     # Pieces of about one batch of rows together.
-    batch = rows[:-1] // AREA_BATCH
+    batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
-    less = np.concatenate([np.zeros(0), *spread(lambda part: measure(walks, rows[part]), parts)])
+    less = np.concatenate(
+        [np.zeros(0), *run_parallel(lambda part: measure(walks, rows[part]), parts)]
+    )
     within = line[1:] == line[:-1]
     np.add.at(change, line[1:][within], less[within])
     short = walks.fp[walks.starts[1:] - 1] < (1 - 1e-9) * neg
@@ -490,7 +496,7 @@ def area_change(walks: Walks, rows: NDArray[np.int64], kind: Kind) -> NDArray[np
         return np.where((pos > 0) & (neg > 0) & ~short, change / (2 * pos * neg), np.nan)
 
 
-def _steps(
+def _interval_counts(
     counts: NDArray[Any], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the counts after and before each row, and at both ends of each piece."""
@@ -499,11 +505,13 @@ def _steps(
     return counts[first + 1 : last + 1], counts[first:last], ends[1:], ends[:-1]
 
 
-def _triangles(walks: Walks, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _roc_area_change(walks: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return twice the area between the straight line from row to row and the curve."""
-    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (_steps(part, rows) for part in (walks.tp, walks.fp))
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _interval_counts(part, rows) for part in (walks.tp, walks.fp)
+    )
     high, wide = tp2 - tp1, fp2 - fp1
-    if tp.dtype.kind == "i" and int(abs(high).max()) * int(abs(wide).max()) > LARGEST:
+    if tp.dtype.kind == "i" and int(abs(high).max()) * int(abs(wide).max()) > MAX_EXACT_PRODUCT:
         tp, tp0, fp, fp0, high, wide, tp1 = (
             part.astype(np.float64) for part in (tp, tp0, fp, fp0, high, wide, tp1)
         )
@@ -514,17 +522,17 @@ def _triangles(walks: Walks, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     return change
 
 
-def _precision(walks: Walks, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _precision_area_change(walks: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the integral of precision from row to row, less that through all rows between."""
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
-        _steps(part.astype(np.float64), rows) for part in (walks.tp, walks.fp)
+        _interval_counts(part.astype(np.float64), rows) for part in (walks.tp, walks.fp)
     )
-    steps = np.add.reduceat(_risen(tp, fp, tp0, fp0), rows[:-1] - rows[0])
-    change: NDArray[np.float64] = _risen(tp2, fp2, tp1, fp1) - steps
+    steps = np.add.reduceat(_precision_steps(tp, fp, tp0, fp0), rows[:-1] - rows[0])
+    change: NDArray[np.float64] = _precision_steps(tp2, fp2, tp1, fp1) - steps
     return np.where(np.diff(rows) > 1, change, 0.0)
 
 
-def _risen(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the integral of each step, nothing for those from one curve to the next."""
     tp, fp, tp0, fp0 = counts
     back = (tp < tp0) | (fp < fp0)

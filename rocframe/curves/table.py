@@ -14,8 +14,8 @@ import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column
-from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_group_columns, group_dtypes, parse_names
 from rocframe.rates import CONFUSION
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
 
 
-MAKE = "Make one with .roc.curve(label, score, by=…)."
+MAKE_CURVES = "Make one with .roc.curve(label, score, by=…)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class CurveLayout:
     """Which columns of a curve table are keys, and which stand right of them."""
 
     by: tuple[str, ...]
@@ -59,12 +59,12 @@ class Layout:
         return hidden
 
 
-def layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> Layout:
+def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> CurveLayout:
     """Find the keys of a curve table, and check that it is one."""
     lacking = [name for name in CURVE_COLUMNS if name not in schema]
     if lacking:
         raise BrokenCurveError.of(
-            f"this is no curve table: it has no column {', '.join(map(repr, lacking))}", MAKE
+            f"this is no curve table: it has no column {', '.join(map(repr, lacking))}", MAKE_CURVES
         )
     names = list(schema)
     at = names.index(THRESHOLD)
@@ -72,9 +72,11 @@ def layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> 
     check_group_columns(keys, schema, (*CURVE_COLUMNS, *made))
     for name in CURVE_COLUMNS:
         if not schema[name].is_numeric():
-            raise ColumnTypeError.of("curves", name, schema[name], f"It holds numbers. {MAKE}")
+            raise ColumnTypeError.of(
+                "curves", name, schema[name], f"It holds numbers. {MAKE_CURVES}"
+            )
     row = {name: schema[name] for name in names[at:]}
-    return Layout(by=keys, keys=group_dtypes(keys, schema), row=row)
+    return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,11 +87,11 @@ class Curves:
     `starts[i]` to `starts[i + 1]`. Without group columns `keys` has a row per group all the same.
     """
 
-    layout: Layout
+    layout: CurveLayout
     table: pl.DataFrame
     keys: pl.DataFrame
     starts: NDArray[np.int64]
-    walk: Rows
+    columns: CurveColumns
 
     @property
     def firsts(self) -> NDArray[np.int64]:
@@ -103,17 +105,17 @@ class Curves:
 
     def total(self, *names: str) -> NDArray[Any]:
         """Return a sum of counts that all rows of a group share."""
-        first, second = (self.walk.at(name, self.firsts) for name in names)
+        first, second = (self.columns.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total
 
 
-def opened(frame: pl.DataFrame, table: Layout) -> Curves:
+def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     """Sort a curve table by key and falling threshold, and check that each group is whole."""
     if not table.by and frame.is_empty():
         raise BrokenCurveError.of(
             "curves: the table has no rows, and without group columns even no predictions make one",
-            f"Leave its rows in, or name its group columns in by=. {MAKE}",
+            f"Leave its rows in, or name its group columns in by=. {MAKE_CURVES}",
         )
     threshold = frame.get_column(table.private(THRESHOLD))
     if threshold.null_count() or any(
@@ -121,36 +123,38 @@ def opened(frame: pl.DataFrame, table: Layout) -> Curves:
     ):
         raise BrokenCurveError.of(
             "curves: a threshold or a count is null, so these are no rows of a curve",
-            f"Leave out the rows that at() found nothing for. {MAKE}",
+            f"Leave out the rows that at() found nothing for. {MAKE_CURVES}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
-    walk = _walk(frame, table)
-    starts = sound_starts(keys, walk)
+    walk = _read_columns(frame, table)
+    starts = find_starts_fast(keys, walk)
     if starts is not None:
-        return _curves(frame, table, starts, walk)
+        return _build_curves(frame, table, starts, walk)
     ordered = frame
-    if not _in_order(keys, threshold):
-        order = _order(frame, table, keys)
+    if not _is_sorted(keys, threshold):
+        order = _sort_order(frame, table, keys)
         ordered = frame[order]
         keys = keys[order] if keys.width else keys
-        walk = _walk(ordered, table)
-    curves = _curves(ordered, table, _starts(keys, frame.height), walk)
-    _check_whole(curves)
+        walk = _read_columns(ordered, table)
+    curves = _build_curves(ordered, table, _group_starts(keys, frame.height), walk)
+    _check_complete(curves)
     return curves
 
 
-def _walk(frame: pl.DataFrame, table: Layout) -> Rows:
+def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
     """Read thresholds and counts: floats, or whole numbers."""
     wanted = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in CURVE_COLUMNS
     }
-    return Rows(
+    return CurveColumns(
         {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in wanted.items()}
     )
 
 
-def _curves(frame: pl.DataFrame, table: Layout, starts: NDArray[np.int64], walk: Rows) -> Curves:
+def _build_curves(
+    frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], walk: CurveColumns
+) -> Curves:
     """Put sorted rows and the first ones of their groups together."""
     keys = pl.DataFrame(height=len(starts))
     if table.by:
@@ -160,11 +164,11 @@ def _curves(frame: pl.DataFrame, table: Layout, starts: NDArray[np.int64], walk:
         table=frame,
         keys=keys,
         starts=np.append(starts, frame.height),
-        walk=walk,
+        columns=walk,
     )
 
 
-def _order(frame: pl.DataFrame, table: Layout, keys: pl.DataFrame) -> pl.Series:
+def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
     """Return the rows by key and falling threshold, an infinite score after the row above all."""
     hidden = [table.private(name) for name in CURVE_COLUMNS]
     return (
@@ -182,7 +186,7 @@ def _order(frame: pl.DataFrame, table: Layout, keys: pl.DataFrame) -> pl.Series:
     )
 
 
-def _starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
+def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
     """Return where each run of equal keys starts."""
     if not height:
         return np.zeros(0, np.int64)
@@ -194,9 +198,9 @@ def _starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
     return np.flatnonzero((fresh | (pl.int_range(height, eager=True) == 0)).to_numpy())
 
 
-def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
+def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     """Say whether the rows are sorted already, as our verbs return them."""
-    starts = _starts(keys, len(threshold))
+    starts = _group_starts(keys, len(threshold))
     if keys.width:
         firsts = keys[starts]
         if not firsts.equals(firsts.unique().sort(keys.columns)):
@@ -207,8 +211,8 @@ def _in_order(keys: pl.DataFrame, threshold: pl.Series) -> bool:
     return bool(np.all((falling[1:] < falling[:-1]) | fresh[1:]))
 
 
-def _check_whole(curves: Curves) -> None:
-    threshold, tp, fp, fn, tn = (curves.walk[name] for name in CURVE_COLUMNS)
+def _check_complete(curves: Curves) -> None:
+    threshold, tp, fp, fn, tn = (curves.columns[name] for name in CURVE_COLUMNS)
     fresh = np.zeros(len(tp), bool)
     fresh[curves.firsts] = True
     lengths = np.diff(curves.starts)
@@ -243,7 +247,7 @@ def _check_whole(curves: Curves) -> None:
                 f"curves: {name} is not the same in all rows of {first_group(off)}",
                 "Two curves lie in one group: name all group columns in by=, or undo the join.",
             )
-    _check_signs(curves, first_group)
+    _check_not_negative(curves, first_group)
     for name, part in (("tp", tp), ("fp", fp)):
         back = ~fresh & (part < np.append(0, part[:-1]))
         if back.any():
@@ -253,36 +257,36 @@ def _check_whole(curves: Curves) -> None:
             )
 
 
-def _check_signs(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]) -> None:
+def _check_not_negative(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]) -> None:
     """Check that no count is negative: those of rows called rise, and all others fall."""
     for name, rest, ends in (
         ("fp", "tn", curves.firsts),
         ("fn", "tp", curves.lasts),
         ("tn", "fp", curves.lasts),
     ):
-        part, other = (curves.walk.at(one, ends) for one in (name, rest))
+        part, other = (curves.columns.at(one, ends) for one in (name, rest))
         # Weights add up to a total to rounding only.
         slack = 1e-9 * abs(part + other) if part.dtype.kind == "f" else 0
-        negative = np.zeros(curves.walk.height, bool)
+        negative = np.zeros(curves.columns.height, bool)
         negative[ends] = part < -slack
         if negative.any():
             raise BrokenCurveError.of(
                 f"curves: {name} is below 0 in {first_group(negative)}",
-                f"It is a number of rows, or their weight. {MAKE}",
+                f"It is a number of rows, or their weight. {MAKE_CURVES}",
             )
 
 
-def sound_starts(keys: pl.DataFrame, walk: Rows) -> NDArray[np.int64] | None:
+def find_starts_fast(keys: pl.DataFrame, walk: CurveColumns) -> NDArray[np.int64] | None:
     """Return the first row of each curve; None unless these are sorted whole curves of counts.
 
     A curve starts where thresholds do not fall, and nowhere else: keys change there and only there.
     """
     if any(walk.is_float(name) for name in CONFUSION):
         return None
-    blocks = walk.blocks(BLOCK)
+    blocks = walk.blocks(BLOCK_ROWS)
     if not blocks:
         return np.zeros(0, np.int64)
-    found = spread(lambda block: _starts_within(keys, walk, *block), blocks)
+    found = run_parallel(lambda block: _starts_within(keys, walk, *block), blocks)
     found.append(
         _starts_between(keys, walk, np.array([start for start, _ in blocks[1:]], np.int64))
     )
@@ -294,7 +298,7 @@ def sound_starts(keys: pl.DataFrame, walk: Rows) -> NDArray[np.int64] | None:
 
 
 def _starts_within(
-    keys: pl.DataFrame, walk: Rows, start: int, end: int
+    keys: pl.DataFrame, walk: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
     """Return the rows after `start` and before `end` at which curves start; None if unsound."""
     rows = _known([walk.between(name, start, end) for name in CURVE_COLUMNS])
@@ -306,7 +310,7 @@ def _starts_within(
 
 
 def _starts_between(
-    keys: pl.DataFrame, walk: Rows, seams: NDArray[np.int64]
+    keys: pl.DataFrame, walk: CurveColumns, seams: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Return those of the first rows of blocks at which curves start; None if unsound."""
     steps = _steps(
@@ -350,7 +354,7 @@ def _change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]
     return not len(steps) or bool(changed.to_numpy()[steps].all())
 
 
-def _is_whole(keys: pl.DataFrame, walk: Rows, starts: NDArray[np.int64]) -> bool:
+def _is_whole(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray[np.int64]) -> bool:
     """Say whether curves start above all scores, and their keys rise; no counts are negative."""
     lasts = np.append(starts[1:], walk.height) - 1
     top = np.isposinf(walk.at(THRESHOLD, starts)) & (walk.at("tp", starts) == 0)
@@ -363,10 +367,10 @@ def _is_whole(keys: pl.DataFrame, walk: Rows, starts: NDArray[np.int64]) -> bool
     return firsts.equals(firsts.unique().sort(keys.columns))
 
 
-SHORT = 1 << 14  # rows: pieces that are shorter in the mean are put together by blocks
+SHORT_CHUNK_ROWS = 1 << 14  # rows: pieces that are shorter in the mean are put together by blocks
 
 
-class Rows(Mapping[str, Any]):
+class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls; looked up as in a dict, each is one array."""
 
     __slots__ = ("_series", "_whole")
@@ -376,7 +380,7 @@ class Rows(Mapping[str, Any]):
         self._whole: dict[str, NDArray[Any]] = {}
 
     @classmethod
-    def of(cls, columns: Mapping[str, NDArray[Any]]) -> Rows:
+    def from_arrays(cls, columns: Mapping[str, NDArray[Any]]) -> CurveColumns:
         """Hold columns that are arrays already."""
         return cls({name: pl.Series(name, values) for name, values in columns.items()})
 
@@ -415,7 +419,7 @@ class Rows(Mapping[str, Any]):
     def blocks(self, most: int) -> list[tuple[int, int]]:
         """Cut the rows into runs of at most so many that cross no piece, unless it is short."""
         lengths = next(iter(self._series.values())).chunk_lengths()
-        if self.height < SHORT * len(lengths):
+        if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]
         edges = np.append(0, np.cumsum(lengths)).tolist()
         return [

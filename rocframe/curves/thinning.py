@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     ]
 
 
-FEWEST = 2000  # rows that are not worth a search
+MIN_SEARCHED_ROWS = 2000  # rows that are not worth a search
 
 
-def landmarks(
+def rows_at_levels(
     rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
 ) -> NDArray[np.int64]:
     """Return rows such that no counts between two of them pass a level.
@@ -31,24 +31,24 @@ def landmarks(
     `levels` returns rising counts, one per row, and some of their values, rising; several times.
     A row that is left out lies between the same two levels as its neighbours.
     """
-    if rows <= FEWEST:
+    if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
     asked = levels()
     if rows <= 2 * sum(len(values) for _, values in asked):
         return np.arange(rows)
-    found = [_crossings(counts, values) for counts, values in asked]
+    found = [_first_rows_at(counts, values) for counts, values in asked]
     kept = np.concatenate([*found, *(part - 1 for part in found), [0, rows - 1]])
     return np.unique(np.clip(kept, 0, rows - 1))
 
 
-def _crossings(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return where rising counts first reach some levels."""
     if counts.dtype.kind == "i":  # whole numbers are compared with whole numbers, uncopied
         levels = np.unique(np.ceil(levels).astype(counts.dtype))
     return np.searchsorted(counts, levels)
 
 
-def outlines(
+def column_extremes(
     x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
 ) -> NDArray[np.bool_]:
     """Mark the first, last, lowest and highest point that each line has in each narrow column.
@@ -68,7 +68,7 @@ def outlines(
     return marked
 
 
-def corners(
+def corner_points(
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -83,12 +83,12 @@ def corners(
     """
 
     def off(*points: NDArray[np.int64]) -> NDArray[np.float64]:
-        return distance(*((x[at], y[at]) for at in points))
+        return segment_distance(*((x[at], y[at]) for at in points))
 
-    return split(starts, off, tolerance, wanted=wanted)[0]
+    return douglas_peucker(starts, off, tolerance, wanted=wanted)[0]
 
 
-def split(
+def douglas_peucker(
     starts: NDArray[np.int64],
     off: Off,
     tolerance: float | NDArray[np.float64],
@@ -140,7 +140,7 @@ def split(
         line = np.append(line[cut], line[cut])
 
 
-def distance(point: Places, start: Places, end: Places) -> NDArray[np.float64]:
+def segment_distance(point: Places, start: Places, end: Places) -> NDArray[np.float64]:
     """Return how far points are from the straight pieces between two others."""
     across, up = end[0] - start[0], end[1] - start[1]
     dx, dy = point[0] - start[0], point[1] - start[1]
@@ -151,11 +151,11 @@ def distance(point: Places, start: Places, end: Places) -> NDArray[np.float64]:
     return far
 
 
-SMALLEST = 1e-9  # of a total, below which weights are not told apart
+MIN_WEIGHT_SHARE = 1e-9  # of a total, below which weights are not told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Display:
+class DisplayAxes:
     """How curves are displayed: each has its own totals, and its own ends of the axes.
 
     `along` and `other` are the two counts that a curve is followed by: the one that x is a share
@@ -252,7 +252,10 @@ class Display:
             return [
                 (
                     counts,
-                    total * geometric(1 / total if counts.dtype.kind == "i" else SMALLEST, ratio),
+                    total
+                    * geometric_shares(
+                        1 / total if counts.dtype.kind == "i" else MIN_WEIGHT_SHARE, ratio
+                    ),
                 )
                 for counts, total in ((tp, pos), (fp, neg))
                 if total > 0
@@ -269,21 +272,21 @@ class Display:
         return [(along, across * self.whole[curve]), (other, up * pos)]
 
 
-def geometric(low: float, ratio: float) -> NDArray[np.float64]:
+def geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
     """Return rising shares from a low one to 1, each so much larger than the one before."""
     shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
     return shares
 
 
-def displayed(
+def display_axes(
     kind: Kind,
     scale: Scale,
-    walks: Walks,
-) -> Display:
+    walks: CurveCounts,
+) -> DisplayAxes:
     """Find where the axes of some curves start and end."""
     pos, neg = walks.pos.astype(np.float64), walks.neg.astype(np.float64)
     ones = np.ones(len(pos))
-    plain = Display(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
+    plain = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
     low, top = ones, ones
     along, other = plain.followed(walks.tp, walks.fp)
     firsts, lengths = walks.starts[:-1], np.diff(walks.starts)
@@ -301,11 +304,11 @@ def displayed(
                 least = np.minimum.reduceat(np.where(share > 0, share, 1.0), firsts)
                 low = np.minimum(low, least)
             low = np.minimum(low, 0.5) if scale == "normal_deviate" else low
-    return Display(kind=kind, scale=scale, pos=pos, neg=neg, low=low, top=top)
+    return DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=low, top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Walks:
+class CurveCounts:
     """The counts of whole curves, from the highest threshold down.
 
     Curve i has the rows `starts[i]` to `starts[i + 1]`. `wanted` rows are kept in any case.
@@ -318,10 +321,10 @@ class Walks:
     neg: NDArray[Any]
     wanted: NDArray[np.bool_] | None = None
 
-    def some(self, first: int, last: int) -> Walks:
+    def some(self, first: int, last: int) -> CurveCounts:
         """Return some of the curves."""
         a, b = self.starts[first], self.starts[last]
-        return Walks(
+        return CurveCounts(
             tp=self.tp[a:b],
             fp=self.fp[a:b],
             starts=self.starts[first : last + 1] - a,

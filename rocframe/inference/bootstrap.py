@@ -22,16 +22,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.kernel.resample import Batch, resampled
-from rocframe.kernel.threads import spread
+from rocframe.kernel.resample import ReplicateCounts, resample_groups
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.resample import Asked, Draws, Population, Sample, Seed, Side
-    from rocframe.kernel.scan import Walk
+    from rocframe.kernel.resample import (
+        BootstrapDraws,
+        ClassRows,
+        GroupRows,
+        ReplicateScan,
+        ReplicateStatistic,
+        Seed,
+    )
+    from rocframe.kernel.scan import Scan
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
@@ -51,8 +58,8 @@ class Statistic:
     to the mass of positives and of negatives at each step, and last to that of unscored rows.
     """
 
-    asked: Asked
-    influence: Callable[[Sample], Influences]
+    asked: ReplicateStatistic
+    influence: Callable[[ReplicateScan], Influences]
     bounds: tuple[float, float] = (0.0, 1.0)
 
 
@@ -84,10 +91,10 @@ class BootstrapIntervals(NamedTuple):
 
 
 def bootstrap_intervals(
-    walk: Walk,
+    walk: Scan,
     statistic: Statistic,
     estimates: NDArray[np.float64],
-    draws: Draws,
+    draws: BootstrapDraws,
     *,
     ci: str,
     level: float,
@@ -97,7 +104,7 @@ def bootstrap_intervals(
     size = len(estimates)
     se, lower, upper = (np.full(size, nan) for _ in range(3))
     constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
-    for result in resampled(walk, [statistic.asked], draws, groups):
+    for result in resample_groups(walk, [statistic.asked], draws, groups):
         group = result.population.group
         interval = bootstrap_interval(
             result.values[0],
@@ -130,7 +137,7 @@ def replicates(
         size = min(batch_size, n_boot - number * batch_size)
         return draw(seed.stream(key, number), size)
 
-    parts = spread(batch, range(-(-n_boot // batch_size)))
+    parts = run_parallel(batch, range(-(-n_boot // batch_size)))
     return np.concatenate([values for values, _ in parts]), sum(redrawn for _, redrawn in parts)
 
 
@@ -251,10 +258,12 @@ def acceleration(
     return float((rows * shares**3).sum() / (6 * (rows * shares**2).sum() ** 1.5))
 
 
-def sample_acceleration(population: Population, influence: Callable[[Sample], Influences]) -> float:
+def sample_acceleration(
+    population: GroupRows, influence: Callable[[ReplicateScan], Influences]
+) -> float:
     """Return the acceleration of a statistic of one group."""
     sides = (population.pos, population.neg)
-    influences = influence(Batch.data(population).walk(corners=False))
+    influences = influence(ReplicateCounts.observed(population).scan(corners=False))
     clusters = [side.cluster for side in sides if side.cluster is not None]
     return acceleration(
         np.concatenate(
@@ -265,7 +274,7 @@ def sample_acceleration(population: Population, influence: Callable[[Sample], In
     )
 
 
-def _row_influence(side: Side, influence: NDArray[Any]) -> NDArray[np.float64]:
+def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
     """Return the influence of a row of each kind: that of a unit of mass, times its weight."""
     steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]

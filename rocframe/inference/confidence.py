@@ -62,7 +62,7 @@ class Confidence:
         """Check the options that every interval has."""
         check_choice("ci", ci, (*methods, None))
         level = parse_level(level)
-        return cls(ci=ci, level=level, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.of(seed))
+        return cls(ci=ci, level=level, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))
 
 
 def parse_level(level: float) -> float:

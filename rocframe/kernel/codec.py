@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rocframe.inputs.cases import State
-from rocframe.kernel.threads import slices, spread
+from rocframe.kernel.threads import run_parallel, split_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,10 +29,10 @@ Floats: TypeAlias = Any  # NDArray of float64 or float32
 
 Codes: TypeAlias = Any  # NDArray of uint64 or uint32
 
-CHUNK = 1 << 16
+ENCODED_ROWS = 1 << 16
 
 
-class Tail(IntEnum):
+class ReservedCode(IntEnum):
     """Codes behind all scores, counted from the largest: rows that have no threshold."""
 
     LEFT_OUT = 0
@@ -65,14 +65,14 @@ class Codec:
         """The unsigned integer that holds a code."""
         return np.dtype(f"u{self.floats.itemsize}")
 
-    def tail(self, kind: Tail) -> int:
+    def reserved(self, kind: ReservedCode) -> int:
         """Return the code, without its label bit, of rows that have no threshold."""
         return int(np.iinfo(self.codes).max >> 1) - int(kind)
 
     @property
-    def first_tail(self) -> Any:
+    def first_reserved(self) -> Any:
         """The smallest code of a row that has no threshold."""
-        return self.codes.type(self.tail(max(Tail)) << 1)
+        return self.codes.type(self.reserved(max(ReservedCode)) << 1)
 
     def encode(self, scores: Floats, negative: NDArray[np.bool_]) -> Codes:
         """Return the codes of a chunk of scores and labels."""
@@ -100,7 +100,7 @@ class Codec:
             size = (rank ^ below) - below
             bits = size + (self.least - 1)
             bits[size == 0] = 0
-            bits[size == self.infinity] = _bits(np.inf, self.floats)
+            bits[size == self.infinity] = _float_bits(np.inf, self.floats)
             scores = np.copysign(bits.view(self.floats), rank)
         as_float64: NDArray[np.float64] = scores.astype(np.float64, copy=False)
         return as_float64
@@ -116,15 +116,17 @@ class Codec:
         return size
 
 
-def fit(scores: Floats) -> Codec:
+def fit_codec(scores: Floats) -> Codec:
     """Find the codec that fits a column of scores: no null, no NaN."""
     floats = scores.dtype
-    room = int(np.iinfo(f"i{floats.itemsize}").max) - len(Tail)
+    room = int(np.iinfo(f"i{floats.itemsize}").max) - len(ReservedCode)
     low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
     if low >= 0:
-        top = _bits(high + 0, floats)
+        top = _float_bits(high + 0, floats)
         return Codec(floats=floats, signed=False, top=top, least=0, infinity=0)
-    parts = spread(lambda part: _magnitudes(scores[part]), slices(len(scores), CHUNK))
+    parts = run_parallel(
+        lambda part: _magnitude_range(scores[part]), split_rows(len(scores), ENCODED_ROWS)
+    )
     least = min((small for small, _ in parts if small), default=1)
     infinity = max(max(large for _, large in parts) - least + 2, 1)
     if 2 * infinity < room:
@@ -132,15 +134,15 @@ def fit(scores: Floats) -> Codec:
         top = int(codec._signed_rank(np.array([high], floats))[0])
         return Codec(floats=floats, signed=True, top=top, least=least, infinity=infinity)
     if floats == np.float32:
-        return fit(scores.astype(np.float64))
+        return fit_codec(scores.astype(np.float64))
     # Magnitudes that span more than 2 to the power 1,024: number the scores instead.
     table = np.unique(scores + 0)
     return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
 
 
-def encode(cases: Cases) -> tuple[Codec, Codes]:
+def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
     """Return the codes of all cases, those without a threshold behind all scores."""
-    codec = fit(cases.score)
+    codec = fit_codec(cases.score)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
 
@@ -149,18 +151,18 @@ def encode(cases: Cases) -> tuple[Codec, Codes]:
         if cases.state is not None:
             for state in (State.UNSCORED, State.ABSENT, State.LEFT_OUT):
                 where = cases.state[part] == state
-                tail = codec.codes.type(codec.tail(Tail[state.name]) << 1)
+                tail = codec.codes.type(codec.reserved(ReservedCode[state.name]) << 1)
                 codes[part][where] = tail | cases.negative[part][where]
 
-    spread(fill, slices(len(scores), CHUNK))
+    run_parallel(fill, split_rows(len(scores), ENCODED_ROWS))
     return codec, codes
 
 
-def _bits(value: Any, floats: np.dtype[Any]) -> int:
+def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
     return int(np.array([value], floats).view(f"i{floats.itemsize}")[0])
 
 
-def _magnitudes(scores: Floats) -> tuple[int, int]:
+def _magnitude_range(scores: Floats) -> tuple[int, int]:
     """Return the bits of the smallest magnitude but 0, and of the largest but infinity."""
     bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
     small = int(bits.min())
@@ -168,7 +170,7 @@ def _magnitudes(scores: Floats) -> tuple[int, int]:
     if small == 0:
         nonzero = bits[bits > 0]
         small = int(nonzero.min()) if len(nonzero) else 0
-    if large >= _bits(np.inf, scores.dtype):
+    if large >= _float_bits(np.inf, scores.dtype):
         finite = bits[bits < large]
         large = int(finite.max()) if len(finite) else 0
     return small, large

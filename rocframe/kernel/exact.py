@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-LARGEST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
-EXACT = 2**53
+MAX_EXACT_FLOAT = 2**53
 
 
-def sums(
+def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
     """Add up `weight * value ** power` between starts; Python integers where Int64 is too small.
@@ -26,11 +26,11 @@ def sums(
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
     total, top = int(weight.sum()), int(value.max())
-    if total * top**power <= LARGEST:
+    if total * top**power <= MAX_INT64:
         return np.add.reduceat(weight * value**power, starts)
     # Cut values into limbs that are short enough for their products to add up.
     bits = max(1, (62 - total.bit_length()) // power)
-    if total << (bits * power) > LARGEST:
+    if total << (bits * power) > MAX_INT64:
         return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
     limbs = [(value >> place) & ((1 << bits) - 1) for place in range(0, top.bit_length(), bits)]
     if power == 1:
@@ -43,24 +43,24 @@ def sums(
     return total_of
 
 
-def quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+def exact_quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     """Divide whole numbers, correctly rounded; NaN where the whole is 0."""
     result = np.full(len(whole), np.nan)
     if whole.dtype.kind == "f":
         np.divide(part, whole, out=result, where=whole > 0)
         return result
-    plain = np.array((whole > 0) & (whole < EXACT) & (abs(part) < EXACT), bool)
+    plain = np.array((whole > 0) & (whole < MAX_EXACT_FLOAT) & (abs(part) < MAX_EXACT_FLOAT), bool)
     result[plain] = part[plain].astype(np.float64) / whole[plain].astype(np.float64)
     for i in np.flatnonzero(~plain & np.array(whole > 0, bool)):
         result[i] = int(part[i]) / int(whole[i])
     return result
 
 
-def product(*factors: NDArray[Any]) -> NDArray[Any]:
+def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
     """Multiply whole numbers, in Python's integers where Int64 is too small; or floats."""
     if not any(factor.dtype.kind == "f" for factor in factors):
         bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
-        if bound > LARGEST:
+        if bound > MAX_INT64:
             factors = tuple(factor.astype(object) for factor in factors)
     result = factors[0]
     for factor in factors[1:]:
@@ -68,7 +68,7 @@ def product(*factors: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def scaled(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Bring floats to at most 1 by one power of two, which changes no ratio and rounds nothing.
 
     Products of two such sums of weights neither overflow nor vanish. Whole numbers stay.

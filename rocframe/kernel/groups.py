@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.kernel.codec import Codec, Codes, Tail, encode
-from rocframe.kernel.sort import matrices, not_small, sort_groups, sort_order
-from rocframe.kernel.threads import spread
+from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
+from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Arranged:
+class SortedRows:
     """Sorted cases of all groups, end to end.
 
     Group i has the rows `starts[i]` to `ends[i]`; from there to `starts[i + 1]` stand rows
-    that have no threshold. `masses` says how much each row counts, unless it is 1. `row` says
+    that have no threshold. `weights` says how much each row counts, unless it is 1. `row` says
     where each row stands in the frame, where that is asked for.
     """
 
     codec: Codec
     keys: pl.DataFrame
     codes: Codes
-    masses: Masses | None
+    weights: RowWeights | None
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    tails: Tails
+    unscored: UnscoredTotals
     row: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Groups:
+class RowGroups:
     """Rows of a frame, group by group: their keys, where each starts, and the order of rows."""
 
     keys: pl.DataFrame
@@ -48,47 +48,47 @@ class Groups:
     order: NDArray[np.int64]
 
     @classmethod
-    def of(cls, keys: pl.DataFrame, length: int) -> Groups:
+    def from_keys(cls, keys: pl.DataFrame, length: int) -> RowGroups:
         """Find the groups of `length` rows with these keys."""
-        found, starts, columns = _grouped(keys, {"codes": np.arange(length)})
+        found, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
         return cls(keys=found, starts=starts, order=columns["codes"])
 
 
-def arrange(cases: Cases, *, follow: bool = False) -> Arranged:
+def sort_rows(cases: Cases, *, follow: bool = False) -> SortedRows:
     """Bring the rows of each group together and sort them by falling score."""
-    codec, codes = encode(cases)
+    codec, codes = encode_rows(cases)
     riders = {"count": cases.count, "weight": cases.weight}
     if follow:
         riders["row"] = np.arange(len(codes))
-    keys, starts, columns = _grouped(
+    keys, starts, columns = _group_rows(
         cases.keys, {"codes": codes} | {k: v for k, v in riders.items() if v is not None}
     )
-    return _sorted(cases, codec, keys, starts, columns)
+    return _sort_within_groups(cases, codec, keys, starts, columns)
 
 
-def arrange_grouped(cases: Cases, groups: Groups) -> Arranged:
+def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
     """Sort cases whose rows stand group by group already, and follow them."""
-    codec, codes = encode(cases)
+    codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
         "codes": codes,
         "count": cases.count,
         "weight": cases.weight,
         "row": np.arange(len(codes)),
     }
-    return _sorted(cases, codec, groups.keys, groups.starts, columns)
+    return _sort_within_groups(cases, codec, groups.keys, groups.starts, columns)
 
 
-def _sorted(
+def _sort_within_groups(
     cases: Cases,
     codec: Codec,
     keys: pl.DataFrame,
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
-) -> Arranged:
+) -> SortedRows:
     """Sort the rows of each group by falling score, and what rides along with them."""
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
-    masses = None
+    weights = None
     if count is None and weight is None and row is None:
         sort_groups(codes, starts)
     else:
@@ -96,23 +96,23 @@ def _sorted(
         codes = codes[order]
         row = None if row is None else row[order]
         if count is not None or weight is not None:
-            masses = Masses.of(codes, count, weight, order, starts)
-    tails = Tails.none(len(starts) - 1)
+            weights = RowWeights.of(codes, count, weight, order, starts)
+    unscored = UnscoredTotals.none(len(starts) - 1)
     if cases.state is not None:
-        tails = Tails.find(codec, codes, masses, starts)
-    return Arranged(
+        unscored = UnscoredTotals.find(codec, codes, weights, starts)
+    return SortedRows(
         codec=codec,
         keys=keys,
         codes=codes,
-        masses=masses,
+        weights=weights,
         starts=starts,
-        ends=starts[1:] - tails.length,
-        tails=tails,
+        ends=starts[1:] - unscored.length,
+        unscored=unscored,
         row=row,
     )
 
 
-def _grouped(
+def _group_rows(
     keys: pl.DataFrame, columns: dict[str, NDArray[Any]]
 ) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[Any]]]:
     """Return the sorted distinct keys, where each group starts, and the rows in that order."""
@@ -134,7 +134,7 @@ def _grouped(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tails:
+class UnscoredTotals:
     """What stands behind the scores of each group.
 
     `length` counts the places it takes. `n_missing` counts rows left out or unscored. The
@@ -152,8 +152,8 @@ class Tails:
     neg_squares: NDArray[Any]
 
     @classmethod
-    def none(cls, groups: int) -> Tails:
-        """Return the tails of groups whose rows all have a threshold."""
+    def none(cls, groups: int) -> UnscoredTotals:
+        """Return the unscored of groups whose rows all have a threshold."""
         nothing = np.zeros(groups, np.int64)
         return cls(
             length=nothing,
@@ -171,24 +171,24 @@ class Tails:
         cls,
         codec: Codec,
         codes: Codes,
-        masses: Masses | None,
+        weights: RowWeights | None,
         starts: NDArray[np.int64],
-    ) -> Tails:
+    ) -> UnscoredTotals:
         """Find them among the sorted codes of all groups."""
-        at = np.flatnonzero(codes >= codec.first_tail)
+        at = np.flatnonzero(codes >= codec.first_reserved)
         group = np.searchsorted(starts, at, "right") - 1
         kind, negative = codes[at] >> 1, (codes[at] & 1).astype(bool)
-        rows = np.ones(len(at), np.int64) if masses is None else masses.count[at]
-        mass = rows if masses is None else masses.mass[at]
-        squares = mass if masses is None or masses.weight is None else mass * masses.weight[at]
+        rows = np.ones(len(at), np.int64) if weights is None else weights.count[at]
+        mass = rows if weights is None else weights.mass[at]
+        squares = mass if weights is None or weights.weight is None else mass * weights.weight[at]
 
         def total(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
             sums = np.zeros(len(starts) - 1, values.dtype)
             np.add.at(sums, group[where], values[where])
             return sums
 
-        unscored = kind == codec.tail(Tail.UNSCORED)
-        left_out = kind == codec.tail(Tail.LEFT_OUT)
+        unscored = kind == codec.reserved(ReservedCode.UNSCORED)
+        left_out = kind == codec.reserved(ReservedCode.LEFT_OUT)
         return cls(
             length=total(np.ones(len(at), np.int64), np.ones(len(at), bool)),
             n_missing=total(rows, unscored | left_out),
@@ -202,7 +202,7 @@ class Tails:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Masses:
+class RowWeights:
     """Counts, weights and running sums of rows in sorted order.
 
     `mass` is count times weight; `tp` and `fp` are its running sums over the positives and the
@@ -223,23 +223,24 @@ class Masses:
         weight: NDArray[np.float64] | None,
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
-    ) -> Masses:
+    ) -> RowWeights:
         """Bring counts and weights into the order of the sorted codes, and add them up."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         mass = counts if weights is None else counts * weights
         negative = (codes & 1).astype(bool)
-        tp, fp = spread(
-            lambda side: _running(np.where(negative == side, mass, 0), starts), [False, True]
+        tp, fp = run_parallel(
+            lambda side: _cumulative_sums(np.where(negative == side, mass, 0), starts),
+            [False, True],
         )
         return cls(count=counts, weight=weights, mass=mass, tp=tp, fp=fp)
 
 
-def _running(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Replace values by their running sums within each group."""
-    for places in matrices(starts):
+    for places in equal_size_groups(starts):
         values[places] = np.cumsum(values[places], axis=1)
-    for i in not_small(starts):
+    for i in large_groups(starts):
         whole = slice(starts[i], starts[i + 1])
         np.cumsum(values[whole], out=values[whole])
     return values

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rocframe.errors import OptionValueError
-from rocframe.kernel.codec import Tail
-from rocframe.kernel.scan import BLOCK, Block, Piece, Totals
-from rocframe.kernel.threads import spread, workers
+from rocframe.kernel.codec import ReservedCode
+from rocframe.kernel.scan import BLOCK_ROWS, Block, BlockRange, GroupTotals
+from rocframe.kernel.threads import count_workers, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.kernel.scan import Result, Walk
+    from rocframe.kernel.scan import Result, Scan
 
 
-MANY = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
+MULTINOMIAL_RATIO = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
 
-KEPT = 1 << 24  # bytes of memory that a thread may keep for its next batch
+REUSED_BYTES = 1 << 24  # bytes of memory that a thread may keep for its next batch
 
-HELD = 1 << 19  # numbers of replicates that are held at a time, of all groups
+MAX_STORED_NUMBERS = 1 << 19  # numbers of replicates that are held at a time, of all groups
 
 Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sample:
+class ReplicateScan:
     """Replicates of one group as a walk: its groups are the replicates."""
 
-    totals: Totals
-    pieces: Sequence[Piece]
+    totals: GroupTotals
+    ranges: Sequence[BlockRange]
     block: Block
 
-    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+    def map(self, function: Callable[[Block], Result], /) -> list[Result]:
         """Run `function` on the block of all replicates, if the group has any score."""
-        return [function(self.block)] if self.pieces else []
+        return [function(self.block)] if self.ranges else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Batch:
+class ReplicateCounts:
     """How often each kind of row is in each of some replicates."""
 
-    population: Population
+    population: GroupRows
     pos: Counts
     neg: Counts
     redrawn: int = 0
 
     @classmethod
-    def data(cls, population: Population) -> Batch:
+    def observed(cls, population: GroupRows) -> ReplicateCounts:
         """Return the group itself, as its only replicate."""
         return cls(
             population=population,
@@ -62,12 +62,12 @@ class Batch:
             neg=population.neg.rows[None, :],
         )
 
-    def walk(self, *, corners: bool) -> Sample:
+    def scan(self, *, corners: bool) -> ReplicateScan:
         """Return the replicates at all steps, or only where their ROC curves can turn."""
         population = self.population
         steps = population.corners if corners else None
-        tp0, tp, pos = _running(population.pos, self.pos, steps)
-        fp0, fp, neg = _running(population.neg, self.neg, steps)
+        tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps)
+        fp0, fp, neg = _cumulative_counts(population.neg, self.neg, steps)
         size, length = tp.shape
         groups = np.arange(size)
         codes = population.codes if steps is None else population.codes[steps]
@@ -80,7 +80,7 @@ class Batch:
             tp=tp.ravel(),
             fp=fp.ravel(),
         )
-        totals = Totals(
+        totals = GroupTotals(
             pos_rows=pos if population.pos.weight is None else self.pos.sum(axis=1),
             neg_rows=neg if population.neg.weight is None else self.neg.sum(axis=1),
             pos=pos,
@@ -88,12 +88,12 @@ class Batch:
             unscored_pos=pos - tp[:, -1] if length else pos,
             unscored_neg=neg - fp[:, -1] if length else neg,
         )
-        pieces = [Piece(groups=groups, a=0, b=0)] if length else []
-        return Sample(totals=totals, pieces=pieces, block=block)
+        ranges = [BlockRange(groups=groups, a=0, b=0)] if length else []
+        return ReplicateScan(totals=totals, ranges=ranges, block=block)
 
 
-def _running(
-    side: Side, counts: Counts, steps: NDArray[np.int64] | None
+def _cumulative_counts(
+    side: ClassRows, counts: Counts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the mass of a class before and after each step of each replicate, and all of it."""
     mass = counts if side.weight is None else counts * side.weight
@@ -106,7 +106,7 @@ def _running(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Urn:
+class RowSampler:
     """Draws with replacement from kinds of which there are so many rows each."""
 
     rows: NDArray[np.int64]
@@ -115,10 +115,10 @@ class Urn:
     chances: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, rows: NDArray[np.int64]) -> Urn:
+    def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
         """Choose the quicker way: by row, or for each kind its number of rows."""
         total, kinds = int(rows.sum()), len(rows)
-        if total > MANY * kinds:
+        if total > MULTINOMIAL_RATIO * kinds:
             return cls(rows=rows, total=total, kind=None, chances=rows / total)
         kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
         return cls(rows=rows, total=total, kind=kind, chances=None)
@@ -133,12 +133,12 @@ class Urn:
         if self.chances is not None:
             return stream.multinomial(sizes, self.chances)
         kinds, drawn = len(self.rows), int(sizes.sum())
-        if drawn <= 2 * BLOCK:
+        if drawn <= 2 * BLOCK_ROWS:
             return self._pick(stream, drawn, sizes).reshape(-1, kinds)
         counts = np.zeros((len(sizes), kinds), np.int64)
         for i, size in enumerate(sizes.tolist()):
-            for first in range(0, size, BLOCK):
-                counts[i] += self._pick(stream, min(BLOCK, size - first))
+            for first in range(0, size, BLOCK_ROWS):
+                counts[i] += self._pick(stream, min(BLOCK_ROWS, size - first))
         return counts
 
     def _pick(
@@ -154,17 +154,17 @@ class Urn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Urns:
+class GroupSampler:
     """What the replicates of one group are drawn from."""
 
-    population: Population
-    pos: Urn
-    neg: Urn
+    population: GroupRows
+    pos: RowSampler
+    neg: RowSampler
 
     @classmethod
-    def of(cls, population: Population) -> Urns:
+    def from_group(cls, population: GroupRows) -> GroupSampler:
         """Fill the urns of both classes."""
-        pos, neg = (Urn.of(side.rows) for side in (population.pos, population.neg))
+        pos, neg = (RowSampler.from_counts(side.rows) for side in (population.pos, population.neg))
         return cls(population=population, pos=pos, neg=neg)
 
     @property
@@ -174,9 +174,9 @@ class Urns:
         size = max(self.pos.size + self.neg.size, len(population.codes))
         if population.clusters is not None:
             size = max(len(population.pos.rows) + len(population.neg.rows), population.clusters)
-        return max(1, BLOCK // size)
+        return max(1, BLOCK_ROWS // size)
 
-    def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> Batch:
+    def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
         The classes keep their sizes, unless rows are drawn whatever their class (`mixed`) or come
@@ -187,24 +187,24 @@ class Urns:
         n_pos, n_neg = self.pos.total, self.neg.total
         drawn, redrawn = np.full(size, n_pos), 0
         if mixed:
-            drawn, redrawn = _sizes(stream, n_pos, n_pos + n_neg, size)
-        return Batch(
+            drawn, redrawn = _draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+        return ReplicateCounts(
             population=self.population,
             pos=self.pos.draw(stream, drawn),
             neg=self.neg.draw(stream, n_pos + n_neg - drawn),
             redrawn=redrawn,
         )
 
-    def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> Batch:
+    def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> ReplicateCounts:
         """Draw whole clusters, as many as there are."""
         sides = self.population.pos, self.population.neg
         members = [side.cluster for side in sides if side.cluster is not None]
-        times, redrawn = whole_clusters(stream, size, clusters, members)
+        times, redrawn = draw_clusters(stream, size, clusters, members)
         pos, neg = (times[:, own] * side.rows for own, side in zip(members, sides, strict=True))
-        return Batch(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
+        return ReplicateCounts(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
 
 
-def whole_clusters(
+def draw_clusters(
     stream: np.random.Generator,
     size: int,
     clusters: int,
@@ -215,7 +215,7 @@ def whole_clusters(
     `sides` are the clusters of the rows of each class. Returns how often each cluster is drawn, and
     how many replicates were drawn again.
     """
-    urn = Urn.of(np.ones(clusters, np.int64))
+    urn = RowSampler.from_counts(np.ones(clusters, np.int64))
     return draw_valid(
         lambda size: urn.draw(stream, np.full(size, clusters)),
         lambda times: np.logical_and.reduce([times[:, own].any(axis=1) for own in sides]),
@@ -223,7 +223,7 @@ def whole_clusters(
     )
 
 
-def _sizes(
+def _draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return how many of `n` drawn rows are positive in each replicate, neither 0 nor n."""
@@ -250,7 +250,7 @@ def draw_valid(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class ReplicateStatistic:
     """A statistic: an array that has a row for each group of a walk, or replicate of a sample.
 
     `mixed` says whether it depends on how many positives there are per negative, `corners` whether
@@ -264,7 +264,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Draws:
+class BootstrapDraws:
     """How many replicates, from which seed; the keys of all groups, and the clusters of rows."""
 
     n_boot: int
@@ -274,85 +274,97 @@ class Draws:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Resampled:
+class GroupReplicates:
     """Statistics of the replicates of one group, and how many replicates were drawn again.
 
     There is one array, and one number, for each statistic asked for.
     """
 
-    population: Population
+    population: GroupRows
     values: list[NDArray[Any]] = field(default_factory=list)
     redrawn: list[int] = field(default_factory=list)
 
 
-def resampled(
-    walk: Walk,
-    asked: Sequence[Asked],
-    draws: Draws,
+def resample_groups(
+    walk: Scan,
+    asked: Sequence[ReplicateStatistic],
+    draws: BootstrapDraws,
     wanted: NDArray[np.bool_] | None = None,
-) -> Iterator[Resampled]:
+) -> Iterator[GroupReplicates]:
     """Yield the replicates of each group that is wanted and has both classes."""
     # The C library gives freed memory back to the system at once, until something large was freed:
     # then it keeps it, and a quarter of the time is saved. This block is never touched.
-    np.empty(KEPT, np.uint8)
+    np.empty(REUSED_BYTES, np.uint8)
     both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
     groups = np.flatnonzero(both if wanted is None else both & wanted)
     held = draws.n_boot * sum(one.width for one in asked)
-    for chunk in _chunks(walk, groups, held):
+    for chunk in _split_groups(walk, groups, held):
         # By itself, so that nothing of one share is left when the next is drawn.
-        yield from _together(walk, asked, draws, chunk)
+        yield from _resample_chunk(walk, asked, draws, chunk)
 
 
-def _together(
-    walk: Walk, asked: Sequence[Asked], draws: Draws, groups: NDArray[np.int64]
-) -> Iterator[Resampled]:
+def _resample_chunk(
+    walk: Scan,
+    asked: Sequence[ReplicateStatistic],
+    draws: BootstrapDraws,
+    groups: NDArray[np.int64],
+) -> Iterator[GroupReplicates]:
     """Yield the replicates of groups that are held at a time."""
-    urns = spread(lambda group: Urns.of(Population.of(walk, group, draws.cluster)), groups.tolist())
+    urns = run_parallel(
+        lambda group: GroupSampler.from_group(GroupRows.from_scan(walk, group, draws.cluster)),
+        groups.tolist(),
+    )
     tasks = [
         (urn, batch, min(urn.batch, draws.n_boot - first))
         for urn in urns
         for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
     ]
-    done = iter(spread(lambda task: _batch(asked, draws, *task), tasks))
+    done = iter(run_parallel(lambda task: _resample_batch(asked, draws, *task), tasks))
     for urn in urns:
         parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
-        yield Resampled(
+        yield GroupReplicates(
             population=urn.population,
             values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
             redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
         )
 
 
-def _chunks(walk: Walk, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
+def _split_groups(walk: Scan, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
     """Cut groups into shares that are held at a time; of each, so many numbers are held."""
-    most = max(workers(), HELD // max(held, 1))  # a group for each thread, however many numbers
-    rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK)
+    most = max(
+        count_workers(), MAX_STORED_NUMBERS // max(held, 1)
+    )  # a group for each thread, however many numbers
+    rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK_ROWS)
     fresh = np.flatnonzero(np.diff(rows, prepend=-1))
     for share in np.split(groups, fresh[1:]):
         for first in range(0, len(share), most):
             yield share[first : first + most]
 
 
-def _batch(
-    asked: Sequence[Asked], draws: Draws, urns: Urns, batch: int, size: int
+def _resample_batch(
+    asked: Sequence[ReplicateStatistic],
+    draws: BootstrapDraws,
+    urns: GroupSampler,
+    batch: int,
+    size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
     """Work out all statistics of one batch, drawn from the batch's own stream."""
     key = draws.keys[urns.population.group]
-    drawn: dict[bool, Batch] = {}
-    walks: dict[tuple[bool, bool], Sample] = {}
+    drawn: dict[bool, ReplicateCounts] = {}
+    walks: dict[tuple[bool, bool], ReplicateScan] = {}
     for one in asked:
         mixed = one.mixed and draws.cluster is None
         if mixed not in drawn:
             drawn[mixed] = urns.draw(draws.seed.stream(key, batch), size, mixed=mixed)
         if (mixed, one.corners) not in walks:
-            walks[mixed, one.corners] = drawn[mixed].walk(corners=one.corners)
+            walks[mixed, one.corners] = drawn[mixed].scan(corners=one.corners)
     found = [(one.mixed and draws.cluster is None, one) for one in asked]
     values = [one.function(walks[mixed, one.corners]) for mixed, one in found]
     return values, [drawn[mixed].redrawn for mixed, _ in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Side:
+class ClassRows:
     """The kinds of rows of one class, by falling score; unscored ones stand last.
 
     `rows` says how many rows a kind has, `weight` what each weighs unless that is 1, `cluster`
@@ -371,7 +383,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Population:
+class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
     `corners` are the steps at which the ROC curve can turn: a step is none if it and the next are
@@ -380,17 +392,17 @@ class Population:
 
     group: int
     codes: Any
-    pos: Side
-    neg: Side
+    pos: ClassRows
+    neg: ClassRows
     corners: NDArray[np.int64]
     clusters: int | None
 
     @classmethod
-    def of(cls, walk: Walk, group: int, cluster: NDArray[Any] | None = None) -> Population:
+    def from_scan(cls, walk: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
         """Read one group of a walk; `cluster` numbers the clusters for the rows of the frame."""
         rows = walk.rows
         a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
-        unscored = rows.codes[end:b] >> 1 == rows.codec.tail(Tail.UNSCORED)
+        unscored = rows.codes[end:b] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
         places = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
         negative = (rows.codes[places] & 1).astype(bool)
         scores = rows.codes[a:end] >> 1
@@ -405,12 +417,12 @@ class Population:
             assert rows.row is not None
             names, members = np.unique(cluster[rows.row[places]], return_inverse=True)
             clusters = len(names)
-        masses = rows.masses
-        count = np.ones(len(places), np.int64) if masses is None else masses.count[places]
-        weight = None if masses is None or masses.weight is None else masses.weight[places]
+        weights = rows.weights
+        count = np.ones(len(places), np.int64) if weights is None else weights.count[places]
+        weight = None if weights is None or weights.weight is None else weights.weight[places]
 
-        def side(own: NDArray[np.bool_]) -> Side:
-            return _side(
+        def side(own: NDArray[np.bool_]) -> ClassRows:
+            return _merge_rows(
                 step[own],
                 count[own],
                 None if weight is None else weight[own],
@@ -424,19 +436,19 @@ class Population:
             codes=codes,
             pos=pos,
             neg=neg,
-            corners=_corners(pos, neg),
+            corners=_roc_turns(pos, neg),
             clusters=clusters,
         )
 
 
-def _side(
+def _merge_rows(
     step: NDArray[np.int64],
     count: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     cluster: NDArray[np.int64] | None,
     *,
     steps: int,
-) -> Side:
+) -> ClassRows:
     """Put rows of a class that are alike together."""
     told: list[NDArray[Any]] = [values for values in (weight, cluster) if values is not None]
     order = np.lexsort([*told, step]) if told else np.arange(len(step))
@@ -446,7 +458,7 @@ def _side(
         fresh[1:] |= np.diff(values[order]) != 0
     starts = np.flatnonzero(fresh)
     first = order[starts]
-    return Side(
+    return ClassRows(
         rows=np.add.reduceat(count[order], starts) if len(starts) else count,
         upto=np.searchsorted(step[first], np.arange(steps), "right"),
         weight=None if weight is None else weight[first],
@@ -454,7 +466,7 @@ def _side(
     )
 
 
-def _corners(pos: Side, neg: Side) -> NDArray[np.int64]:
+def _roc_turns(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
     some_pos, some_neg = (np.diff(side.upto, prepend=0) > 0 for side in (pos, neg))
     mixed = some_pos & some_neg
     turns = mixed.copy()
@@ -470,7 +482,7 @@ class Seed:
     entropy: int
 
     @classmethod
-    def of(cls, seed: object) -> Seed:
+    def parse(cls, seed: object) -> Seed:
         """Read the option `seed`; None draws anew each time."""
         if seed is None:
             return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
@@ -494,10 +506,10 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
     columns = [column.to_list() for column in keys]
     if model is not None:
         columns.append([model] * keys.height)
-    return [_words(key) for key in zip(*columns, strict=True)] if columns else [_words(())]
+    return [_key_words(key) for key in zip(*columns, strict=True)] if columns else [_key_words(())]
 
 
-def _words(key: tuple[object, ...]) -> tuple[int, ...]:
+def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
     # Python's own hash of text differs from run to run.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from rocframe.kernel.threads import spread
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.groups import Arranged
+    from rocframe.kernel.groups import SortedRows
 
 
-BLOCK = 1 << 17  # rows of a block: its arrays stay in the cache
+BLOCK_ROWS = 1 << 17  # rows of a block: its arrays stay in the cache
 
 Result = TypeVar("Result")
 
@@ -65,7 +65,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Piece:
+class BlockRange:
     """Rows `a` to `b` of the sorted cases: the groups from `first`, or a part of one.
 
     `tp` and `fp` cases of that one group came before row `a`.
@@ -79,7 +79,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Totals:
+class GroupTotals:
     """Positives and negatives of each group, with the unscored: as rows, and as mass.
 
     `unscored_pos` and `unscored_neg` are the mass of the unscored among them.
@@ -93,129 +93,134 @@ class Totals:
     unscored_neg: NDArray[Any]
 
 
-class Walked(Protocol):
+class Scannable(Protocol):
     """What statistics ask of a walk: of the data, or of resamples of one group of it."""
 
     @property
-    def pieces(self) -> Sequence[Piece]:
+    def ranges(self) -> Sequence[BlockRange]:
         """Which groups each block is of."""
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> GroupTotals:
         """What all steps of a group add up to."""
 
-    def each(self, function: Callable[[Block], Result], /) -> list[Result]:
+    def map(self, function: Callable[[Block], Result], /) -> list[Result]:
         """Run `function` on every block; results in the order of the pieces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Walk:
+class Scan:
     """The walk of all groups: their rows, how they are cut, and what they add up to."""
 
-    rows: Arranged
-    pieces: list[Piece]
-    totals: Totals
+    rows: SortedRows
+    ranges: list[BlockRange]
+    totals: GroupTotals
 
     @classmethod
-    def of(cls, rows: Arranged) -> Walk:
+    def from_rows(cls, rows: SortedRows) -> Scan:
         """Cut the sorted rows into pieces, and count each group."""
-        pieces = _cut(rows)
-        counted = spread(lambda piece: _count(rows, piece), pieces)
-        pos_rows, neg_rows = rows.tails.pos_rows.copy(), rows.tails.neg_rows.copy()
+        pieces = _split_rows(rows)
+        counted = run_parallel(lambda piece: _count_range(rows, piece), pieces)
+        pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
         placed = []
         at, tp, fp = -1, 0, 0
         for piece, (pos, neg) in zip(pieces, counted, strict=True):
             if piece.groups[0] != at:
                 at, tp, fp = piece.groups[0], 0, 0
-            placed.append(Piece(groups=piece.groups, a=piece.a, b=piece.b, tp=tp, fp=fp))
+            placed.append(BlockRange(groups=piece.groups, a=piece.a, b=piece.b, tp=tp, fp=fp))
             pos_rows[piece.groups] += pos
             neg_rows[piece.groups] += neg
             tp, fp = tp + int(pos[0]), fp + int(neg[0])
         pos_mass, neg_mass = pos_rows, neg_rows
-        if rows.masses is not None:
+        if rows.weights is not None:
             some = rows.ends > rows.starts[:-1]
-            kind = rows.masses.mass.dtype
-            pos_mass, neg_mass = rows.tails.pos_mass.astype(kind), rows.tails.neg_mass.astype(kind)
-            pos_mass[some] += rows.masses.tp[rows.ends[some] - 1]
-            neg_mass[some] += rows.masses.fp[rows.ends[some] - 1]
-        totals = Totals(
+            kind = rows.weights.mass.dtype
+            pos_mass, neg_mass = (
+                rows.unscored.pos_mass.astype(kind),
+                rows.unscored.neg_mass.astype(kind),
+            )
+            pos_mass[some] += rows.weights.tp[rows.ends[some] - 1]
+            neg_mass[some] += rows.weights.fp[rows.ends[some] - 1]
+        totals = GroupTotals(
             pos_rows=pos_rows,
             neg_rows=neg_rows,
             pos=pos_mass,
             neg=neg_mass,
-            unscored_pos=rows.tails.pos_mass,
-            unscored_neg=rows.tails.neg_mass,
+            unscored_pos=rows.unscored.pos_mass,
+            unscored_neg=rows.unscored.neg_mass,
         )
-        return cls(rows=rows, pieces=placed, totals=totals)
+        return cls(rows=rows, ranges=placed, totals=totals)
 
-    def each(
-        self, function: Callable[[Block], Result], /, *, squares: bool = False
-    ) -> list[Result]:
+    def map(self, function: Callable[[Block], Result], /, *, squares: bool = False) -> list[Result]:
         """Run `function` on every block; results in the order of the walk."""
-        return spread(lambda piece: function(_block(self.rows, piece, squares)), self.pieces)
+        return run_parallel(
+            lambda piece: function(_scan_range(self.rows, piece, squares)), self.ranges
+        )
 
 
-def _cut(rows: Arranged) -> list[Piece]:
+def _split_rows(rows: SortedRows) -> list[BlockRange]:
     """Cut the rows into pieces of about one block, at the ends of groups or of ties."""
-    pieces: list[Piece] = []
+    pieces: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]
-    large = sizes > 2 * BLOCK
+    large = sizes > 2 * BLOCK_ROWS
     # Small groups fill a block together; a large one is cut into blocks of its own.
-    fresh = np.diff(rows.starts[:-1] // BLOCK, prepend=-1) > 0
+    fresh = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
     fresh |= large
     fresh[1:] |= large[:-1]
     runs = np.append(np.flatnonzero(fresh), len(sizes))
     for first, last in pairwise(runs):
         if large[first]:
-            pieces += _cut_group(rows, int(first))
+            pieces += _split_group(rows, int(first))
             continue
         groups = first + np.flatnonzero(sizes[first:last])
         if len(groups):
             a, b = rows.starts[groups[0]], rows.ends[groups[-1]]
-            pieces.append(Piece(groups=groups, a=int(a), b=int(b)))
+            pieces.append(BlockRange(groups=groups, a=int(a), b=int(b)))
     return pieces
 
 
-def _cut_group(rows: Arranged, group: int) -> list[Piece]:
+def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
     a, end = int(rows.starts[group]), int(rows.ends[group])
     codes = rows.codes[:end]
     pieces = []
     while a < end:
-        b = min(a + BLOCK, end)
+        b = min(a + BLOCK_ROWS, end)
         # Both labels of the last score belong to one step.
         b += int(np.searchsorted(codes[b:], codes[b - 1] | 1, "right")) if b < end else 0
-        pieces.append(Piece(groups=np.array([group]), a=a, b=b))
+        pieces.append(BlockRange(groups=np.array([group]), a=a, b=b))
         a = b
     return pieces
 
 
-def _rows(rows: Arranged, piece: Piece) -> tuple[Any, NDArray[np.int64]]:
+def _range_rows(rows: SortedRows, piece: BlockRange) -> tuple[Any, NDArray[np.int64]]:
     """Return the places of a piece's rows that have a threshold, and where its groups end."""
     if len(piece.groups) == 1:
         return slice(piece.a, piece.b), np.array([piece.b - piece.a])
     ends = np.cumsum(rows.ends[piece.groups] - rows.starts[piece.groups])
     if ends[-1] == piece.b - piece.a:
         return slice(piece.a, piece.b), ends
-    scored = rows.codes[piece.a : piece.b] < rows.codec.first_tail
+    scored = rows.codes[piece.a : piece.b] < rows.codec.first_reserved
     return piece.a + np.flatnonzero(scored), ends
 
 
-def _count(rows: Arranged, piece: Piece) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count_range(
+    rows: SortedRows, piece: BlockRange
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count positive and negative rows of each group of a piece."""
-    places, ends = _rows(rows, piece)
+    places, ends = _range_rows(rows, piece)
     negative = (rows.codes[places] & 1).astype(np.int64)
     starts = np.append(0, ends[:-1])
-    if rows.masses is None:
+    if rows.weights is None:
         neg = np.add.reduceat(negative, starts)
         return ends - starts - neg, neg
-    count = rows.masses.count[places]
+    count = rows.weights.count[places]
     neg = np.add.reduceat(count * negative, starts)
     return np.add.reduceat(count, starts) - neg, neg
 
 
-def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
+def _scan_range(rows: SortedRows, piece: BlockRange, squares: bool) -> Block:
     """Work out the steps of a piece."""
-    places, ends = _rows(rows, piece)
+    places, ends = _range_rows(rows, piece)
     codes = rows.codes[places]
     scores = codes >> 1
     last = np.empty(len(codes), bool)
@@ -224,7 +229,7 @@ def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
     steps = np.flatnonzero(last)
     starts = np.append(0, np.searchsorted(steps, ends - 1) + 1)
 
-    if rows.masses is None:
+    if rows.weights is None:
         running = np.cumsum(codes & 1, dtype=np.int64)
         fp = running[steps]
         tp = steps + 1 - fp
@@ -237,13 +242,13 @@ def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
         fp += piece.fp
         first_tp, first_fp = piece.tp, piece.fp
     else:
-        tp, fp = rows.masses.tp[places][steps], rows.masses.fp[places][steps]
+        tp, fp = rows.weights.tp[places][steps], rows.weights.fp[places][steps]
         first_tp = first_fp = 0
         if piece.a > rows.starts[piece.groups[0]]:
-            first_tp, first_fp = rows.masses.tp[piece.a - 1], rows.masses.fp[piece.a - 1]
+            first_tp, first_fp = rows.weights.tp[piece.a - 1], rows.weights.fp[piece.a - 1]
     pos_squares = neg_squares = None
-    if squares and rows.masses is not None and rows.masses.weight is not None:
-        squared = rows.masses.mass[places] * rows.masses.weight[places]
+    if squares and rows.weights is not None and rows.weights.weight is not None:
+        squared = rows.weights.mass[places] * rows.weights.weight[places]
         negative = (codes & 1).astype(bool)
         begins = np.append(0, steps[:-1] + 1)
         pos_squares = np.add.reduceat(np.where(negative, 0, squared), begins)
@@ -252,8 +257,8 @@ def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
         groups=piece.groups,
         starts=starts,
         codes=scores[steps],
-        tp0=_shifted(tp, starts, first_tp),
-        fp0=_shifted(fp, starts, first_fp),
+        tp0=_previous(tp, starts, first_tp),
+        fp0=_previous(fp, starts, first_fp),
         tp=tp,
         fp=fp,
         pos_squares=pos_squares,
@@ -263,7 +268,7 @@ def _block(rows: Arranged, piece: Piece, squares: bool) -> Block:
     )
 
 
-def _shifted(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
+def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
     """Return each step's value before it: the step above's, or `first` in a new group."""
     before = np.empty_like(values)
     before[1:] = values[:-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.kernel.threads import spread, workers
+from rocframe.kernel.threads import count_workers, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from rocframe.kernel.codec import Codes
 
 
-LARGE = 1 << 18  # rows from which one group is worth cutting among threads
+PARALLEL_SORT_ROWS = 1 << 18  # rows from which one group is worth cutting among threads
 
-SMALL = 64  # rows up to which groups of one size are sorted as the rows of a matrix
+MATRIX_SORT_ROWS = 64  # rows up to which groups of one size are sorted as the rows of a matrix
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
     """Sort each group; small ones together, by size, and large ones cut among the threads."""
     sizes = np.diff(starts)
-    for places in matrices(starts):
+    for places in equal_size_groups(starts):
         codes[places] = np.sort(codes[places], axis=1)
-    rest = not_small(starts)
-    for i in rest[sizes[rest] >= LARGE]:
+    rest = large_groups(starts)
+    for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
         whole = slice(starts[i], starts[i + 1])
         _sort_large(codes[whole])
 
@@ -36,17 +36,17 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
         for i in groups:
             codes[starts[i] : starts[i + 1]].sort()
 
-    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+    run_parallel(sort_some, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the order of rows that sorts each group."""
     order = np.empty(len(codes), np.int64)
     sizes = np.diff(starts)
-    for places in matrices(starts):
+    for places in equal_size_groups(starts):
         order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
-    rest = not_small(starts)
-    for i in rest[sizes[rest] >= LARGE]:
+    rest = large_groups(starts)
+    for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
         whole = slice(starts[i], starts[i + 1])
         _order_large(codes[whole], order[whole])
         order[whole] += starts[i]
@@ -56,25 +56,25 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
             whole = slice(starts[i], starts[i + 1])
             order[whole] = starts[i] + np.argsort(codes[whole])
 
-    spread(sort_some, shares(rest[sizes[rest] < LARGE]))
+    run_parallel(sort_some, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
     return order
 
 
-def matrices(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Yield the places of small groups, those of one size as the rows of a matrix."""
     sizes = np.diff(starts)
-    for size in np.unique(sizes[(sizes > 0) & (sizes <= SMALL)]):
+    for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
 
 
-def not_small(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+def large_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the groups that are in none of the matrices."""
-    return np.flatnonzero(np.diff(starts) > SMALL)
+    return np.flatnonzero(np.diff(starts) > MATRIX_SORT_ROWS)
 
 
-def shares(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def split_evenly(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Deal groups out in a few shares per thread."""
-    return np.array_split(groups, max(1, min(len(groups), 4 * workers())))
+    return np.array_split(groups, max(1, min(len(groups), 4 * count_workers())))
 
 
 def _sort_large(codes: Codes) -> None:
@@ -86,7 +86,7 @@ def _sort_large(codes: Codes) -> None:
         own.sort()
         result[part[1]] = own
 
-    spread(sort_part, _cut_by_value(codes))
+    run_parallel(sort_part, _cut_by_value(codes))
     codes[:] = result
 
 
@@ -97,18 +97,18 @@ def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
         rows = np.flatnonzero(part[0])
         order[part[1]] = rows[np.argsort(codes[rows])]
 
-    spread(sort_part, _cut_by_value(codes))
+    run_parallel(sort_part, _cut_by_value(codes))
 
 
 def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
     """Cut codes into about equal parts, each below the next: which rows, and their places."""
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
-    edges = [sample[len(sample) * i // workers()] for i in range(1, workers())]
+    edges = [sample[len(sample) * i // count_workers()] for i in range(1, count_workers())]
     if len(edges) == 1:
         low = codes < edges[0]
         masks = [low, ~low]
     else:
         part = np.searchsorted(np.array(edges, codes.dtype), codes, "right")
-        masks = [part == i for i in range(workers())]
+        masks = [part == i for i in range(count_workers())]
     ends = np.cumsum([0, *map(np.count_nonzero, masks)])
     return [(mask, slice(a, b)) for mask, (a, b) in zip(masks, pairwise(ends), strict=True)]

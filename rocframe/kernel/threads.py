@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 @cache
-def workers() -> int:
+def count_workers() -> int:
     """Return how many threads polars uses, which is how many we use.
 
     On a thread that runs a plan polars says 1, so another one asks.
@@ -31,18 +31,18 @@ def workers() -> int:
 
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork leaves the threads behind
-    return ThreadPoolExecutor(workers(), thread_name_prefix="rocframe")
+    return ThreadPoolExecutor(count_workers(), thread_name_prefix="rocframe")
 
 
-def spread(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
+def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
     """Run `function` on every task, several at a time; results in the order of the tasks."""
     every = list(tasks)
-    if len(every) < 2 or workers() == 1:
+    if len(every) < 2 or count_workers() == 1:
         return [function(task) for task in every]
     return list(_pool(os.getpid()).map(function, every))
 
 
-def slices(length: int, most: int) -> list[slice]:
+def split_rows(length: int, most: int) -> list[slice]:
     """Cut `length` rows into even pieces of at most `most`, one per thread at least if long."""
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]

@@ -22,10 +22,15 @@ from rocframe.inference.confidence import (
 )
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.resample import Asked, Draws, resampled, stream_keys
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.resample import (
+    BootstrapDraws,
+    ReplicateStatistic,
+    resample_groups,
+    stream_keys,
+)
+from rocframe.kernel.scan import Scan
 from rocframe.metrics.metric import Found, Wanted, as_metrics, check_method, check_points
 from rocframe.metrics.points import Where, influence_at, rates_at, stacked
 from rocframe.options import NOT_GIVEN
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import Resampled, Sample
+    from rocframe.kernel.resample import GroupReplicates, ReplicateScan
     from rocframe.metrics.metric import Metric
     from rocframe.metrics.points import Points
 
@@ -246,10 +251,10 @@ def measured(cases: Cases, wanted: Wanted) -> pl.DataFrame:
     """Return one row per group, metric and point: its key, then the columns of the table."""
     unit = 1.0
     if cases.weight is not None and len(cases.weight):
-        (weight,) = scaled(cases.weight)
+        (weight,) = scale_to_unit(cases.weight)
         unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
         cases = replace(cases, weight=weight)
-    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
+    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
     units = walk.totals.pos_rows, walk.totals.neg_rows
     if cases.cluster is not None:
         units = Clusters.of(walk, cases.cluster).sizes[:2]
@@ -261,7 +266,7 @@ def measured(cases: Cases, wanted: Wanted) -> pl.DataFrame:
     _estimate(walk, wanted, where, points, found)
     ci = wanted.confidence.ci
     if ci in BOOTSTRAPS:
-        draws = Draws(
+        draws = BootstrapDraws(
             n_boot=wanted.confidence.n_boot,
             seed=wanted.confidence.seed,
             keys=stream_keys(walk.rows.keys, cases.model),
@@ -278,7 +283,7 @@ def measured(cases: Cases, wanted: Wanted) -> pl.DataFrame:
 
 
 def _estimate(
-    walk: Walk, wanted: Wanted, where: Where | None, points: Points | None, found: Found
+    walk: Scan, wanted: Wanted, where: Where | None, points: Points | None, found: Found
 ) -> None:
     """Fill in the estimates, and the thresholds that the points are at."""
     rates: dict[str, NDArray[np.float64]] = {}
@@ -341,7 +346,7 @@ def _limits_of_counts(
 
 
 def _table(
-    walk: Walk,
+    walk: Scan,
     wanted: Wanted,
     found: Found,
     units: tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -362,7 +367,7 @@ def _table(
         "threshold": found.threshold.T.ravel(),
         "n_pos": np.repeat(totals.pos_rows, len(rows)),
         "n_neg": np.repeat(totals.neg_rows, len(rows)),
-        "n_missing": np.repeat(walk.rows.tails.n_missing, len(rows)),
+        "n_missing": np.repeat(walk.rows.unscored.n_missing, len(rows)),
         "estimate": found.estimate.T.ravel(),
         "se": found.se.T.ravel(),
         "lower": found.lower.T.ravel(),
@@ -402,7 +407,7 @@ class Resampling:
                 sets.setdefault(mixed, []).append(metric)
         return sets
 
-    def run(self, walk: Walk, draws: Draws) -> None:
+    def run(self, walk: Scan, draws: BootstrapDraws) -> None:
         """Fill in what the resamples show."""
         asked = [metric.whole.asked for metric in self._whole if metric.whole is not None]
         where = self.where
@@ -410,19 +415,19 @@ class Resampling:
             # Resamples lack scores; which are left is looked up where a metric asks.
             scores = any(metric.reads_threshold for metric in self.wanted.metrics)
 
-            def points(sample: Sample) -> NDArray[np.float64]:
+            def points(sample: ReplicateScan) -> NDArray[np.float64]:
                 return stacked(where.at(sample, scores=scores))
 
             width = len(CURVE_COLUMNS) * len(where.values)
             asked += [
-                Asked(function=points, mixed=mixed, corners=False, width=width)
+                ReplicateStatistic(function=points, mixed=mixed, corners=False, width=width)
                 for mixed in self._at_points
             ]
         wanted = None if self.wanted.axis == "threshold" else self.enough
-        for one in resampled(walk, asked, draws, wanted):
+        for one in resample_groups(walk, asked, draws, wanted):
             self._fill(one)
 
-    def _fill(self, one: Resampled) -> None:
+    def _fill(self, one: GroupReplicates) -> None:
         """Fill in one group."""
         group, found, confidence = one.population.group, self.found, self.wanted.confidence
         replicates = self._replicates(one)
@@ -449,7 +454,7 @@ class Resampling:
             if not np.isnan(spread.lower):
                 found.method[i, group] = confidence.ci
 
-    def _replicates(self, one: Resampled) -> dict[str, tuple[NDArray[np.float64], int]]:
+    def _replicates(self, one: GroupReplicates) -> dict[str, tuple[NDArray[np.float64], int]]:
         """Return the replicates of each metric, a column per value, and those drawn again."""
         whole, sets = self._whole, self._at_points.values()
         made = {
@@ -463,7 +468,9 @@ class Resampling:
             made |= {name: (values, redrawn) for name, values in rates.items()}
         return made
 
-    def _influence(self, metric: Metric, place: int | None) -> Callable[[Sample], Influences]:
+    def _influence(
+        self, metric: Metric, place: int | None
+    ) -> Callable[[ReplicateScan], Influences]:
         if metric.whole is not None:
             return metric.whole.influence
         assert self.where is not None

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rocframe.curves.at import Axis
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.codec import Codec
-    from rocframe.kernel.resample import Sample
-    from rocframe.kernel.scan import Block, Walk, Walked
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.metrics.metric import Metric
 
 
@@ -54,7 +54,7 @@ class Where:
     unit: float
 
     @classmethod
-    def of(cls, walk: Walk, axis: Axis, values: Sequence[float], unit: float) -> Where:
+    def of(cls, walk: Scan, axis: Axis, values: Sequence[float], unit: float) -> Where:
         """Look the thresholds up among the scores of all groups."""
         codec = walk.rows.codec
         limits: list[Any] = [None] * len(values)
@@ -65,7 +65,7 @@ class Where:
                 codes = (block.codes[scores >= value] for value in values)
                 return [code.max() if len(code) else None for code in codes]
 
-            found = zip(*walk.each(reaching), strict=True)
+            found = zip(*walk.map(reaching), strict=True)
             known = ([code for code in codes if code is not None] for codes in found)
             limits = [max(codes, default=None) for codes in known] or limits
         return cls(axis=axis, values=values, codec=codec, limits=limits, unit=unit)
@@ -79,15 +79,15 @@ class Where:
         limit = self.limits[place]
         return np.zeros(len(codes), bool) if limit is None else codes <= limit
 
-    def at(self, walk: Walked, *, scores: bool = True) -> Points:
+    def at(self, walk: Scannable, *, scores: bool = True) -> Points:
         """Find the points of each group of a walk; `scores` says whether thresholds matter."""
         size, kind = len(walk.totals.pos), walk.totals.pos.dtype
         first = self.axis == "tpr"
         tp, fp = (np.zeros((len(self.values), size), kind) for _ in range(2))
         code = np.zeros(tp.shape, self.codec.codes)
         found = np.zeros(tp.shape, bool)
-        parts = walk.each(lambda block: self._of(walk, block, scores=scores))
-        for piece, every in zip(walk.pieces, parts, strict=True):
+        parts = walk.map(lambda block: self._of(walk, block, scores=scores))
+        for piece, every in zip(walk.ranges, parts, strict=True):
             groups = piece.groups
             for i, part in enumerate(every):
                 # The last of the rows on one side of the value, or the first on the other.
@@ -98,7 +98,7 @@ class Where:
                 found[i][place] = True
         return self._points(walk, tp, fp, code, found)
 
-    def _of(self, walk: Walked, block: Block, *, scores: bool) -> list[_Found]:
+    def _of(self, walk: Scannable, block: Block, *, scores: bool) -> list[_Found]:
         """Find, among the steps of a block, the one that each group has for each value."""
         starts, ends = block.starts[:-1], block.starts[1:]
         made = []
@@ -118,7 +118,7 @@ class Where:
         return made
 
     def _before(
-        self, walk: Walked, block: Block, place: int
+        self, walk: Scannable, block: Block, place: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
         """Return what says of a step of each group whether it lies before the value."""
         value, totals = self.values[place], walk.totals
@@ -147,7 +147,7 @@ class Where:
 
     def _points(
         self,
-        walk: Walked,
+        walk: Scannable,
         tp: NDArray[Any],
         fp: NDArray[Any],
         code: NDArray[Any],
@@ -239,7 +239,7 @@ def rates_at(
     }
 
 
-def influence_at(metric: Metric, where: Where, place: int, sample: Sample) -> Influences:
+def influence_at(metric: Metric, where: Where, place: int, sample: ReplicateScan) -> Influences:
     """Return the influence on a metric at a given threshold, of which there are four kinds.
 
     One more positive is one more of those called positive, or of those that are not.

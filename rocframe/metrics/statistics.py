@@ -9,7 +9,7 @@ import numpy as np
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs
 from rocframe.inference.bootstrap import Statistic
-from rocframe.kernel.resample import Asked
+from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.kinds import hyperbola
 
 if TYPE_CHECKING:
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
-    from rocframe.kernel.resample import Sample
-    from rocframe.kernel.scan import Block, Walked
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Block, Scannable
 
 
-def gini(walk: Walked) -> NDArray[np.float64]:
+def gini(walk: Scannable) -> NDArray[np.float64]:
     """Return twice the area, less one: what the curve has over chance, as a share of the best."""
     return 2 * count_pairs(walk).areas[0] - 1
 
 
-def _gini_influence(sample: Sample) -> Influences:
+def _gini_influence(sample: ReplicateScan) -> Influences:
     pos, neg = auc_influence(sample)
     return 2 * pos, 2 * neg
 
 
-def ks(walk: Walked) -> NDArray[np.float64]:
+def ks(walk: Scannable) -> NDArray[np.float64]:
     """Return the largest TPR - FPR, at least 0; NaN where a class is absent."""
     largest = np.zeros(len(walk.totals.pos))
 
@@ -41,12 +41,12 @@ def ks(walk: Walked) -> NDArray[np.float64]:
         found: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
         return found
 
-    for piece, found in zip(walk.pieces, walk.each(one), strict=True):
+    for piece, found in zip(walk.ranges, walk.map(one), strict=True):
         largest[piece.groups] = np.maximum(largest[piece.groups], found)
     return _with_both(walk, largest)
 
 
-def eer(walk: Walked) -> NDArray[np.float64]:
+def eer(walk: Scannable) -> NDArray[np.float64]:
     """Return FPR where it equals 1 - TPR, linear between points; NaN where a class is absent."""
     rate = np.ones(len(walk.totals.pos))
 
@@ -59,17 +59,17 @@ def eer(walk: Walked) -> NDArray[np.float64]:
         owner = np.searchsorted(block.starts, crosses, "right") - 1
         return block.groups[owner], x0 + mix * (x1 - x0)
 
-    for groups, found in walk.each(one):
+    for groups, found in walk.map(one):
         rate[groups] = found
     return _with_both(walk, rate)
 
 
-def average_precision(walk: Walked) -> NDArray[np.float64]:
+def average_precision(walk: Scannable) -> NDArray[np.float64]:
     """Return precision added up over the steps of recall; NaN without positives."""
     return _over_positives(walk, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
-def pr_auc(walk: Walked) -> NDArray[np.float64]:
+def pr_auc(walk: Scannable) -> NDArray[np.float64]:
     """Return the integral of precision between the points, too; NaN without positives."""
 
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ def pr_auc(walk: Walked) -> NDArray[np.float64]:
 
 
 def _rates(
-    walk: Walked, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
+    walk: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     totals = walk.totals
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -88,12 +88,14 @@ def _rates(
     return x, y
 
 
-def _with_both(walk: Walked, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_both(walk: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
     absent = (walk.totals.pos == 0) | (walk.totals.neg == 0)
     return np.where(absent, np.nan, np.clip(values, 0, 1))
 
 
-def _over_positives(walk: Walked, steps: Callable[..., NDArray[np.float64]]) -> NDArray[np.float64]:
+def _over_positives(
+    walk: Scannable, steps: Callable[..., NDArray[np.float64]]
+) -> NDArray[np.float64]:
     totals = walk.totals
     area = np.zeros(len(totals.pos))
 
@@ -102,14 +104,14 @@ def _over_positives(walk: Walked, steps: Callable[..., NDArray[np.float64]]) -> 
         found = steps(block.tp, block.fp + more, block.tp0, block.fp0 + more)
         return np.add.reduceat(found, block.starts[:-1])
 
-    for piece, found in zip(walk.pieces, walk.each(one), strict=True):
+    for piece, found in zip(walk.ranges, walk.map(one), strict=True):
         area[piece.groups] += found
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: NDArray[np.float64] = np.clip(area / totals.pos, 0, 1)
     return shares
 
 
-def ks_influence(sample: Sample) -> Influences:
+def ks_influence(sample: ReplicateScan) -> Influences:
     """Return the influence on TPR - FPR at the threshold where it is largest."""
     steps = _Steps.of(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
@@ -123,7 +125,7 @@ def ks_influence(sample: Sample) -> Influences:
     return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
 
 
-def eer_influence(sample: Sample) -> Influences:
+def eer_influence(sample: ReplicateScan) -> Influences:
     """Return the influence on FPR where the curve crosses FPR = 1 - TPR."""
     steps = _Steps.of(sample)
     x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
@@ -143,7 +145,7 @@ def eer_influence(sample: Sample) -> Influences:
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
-def average_precision_influence(sample: Sample) -> Influences:
+def average_precision_influence(sample: ReplicateScan) -> Influences:
     """Return the influence on the step sum: through a step's precision, and that of all below."""
     steps = _Steps.of(sample)
     called = steps.tp + steps.fp
@@ -155,7 +157,7 @@ def average_precision_influence(sample: Sample) -> Influences:
     return (pos - area) / steps.pos, -np.append(fall, fall[:1]) / steps.pos
 
 
-def pr_auc_influence(sample: Sample) -> Influences:
+def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """Return the influence on the integral: within a step, and on where those below start."""
     steps = _Steps.of(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
@@ -183,17 +185,19 @@ def pr_auc_influence(sample: Sample) -> Influences:
 CURVE_STATISTICS = {
     "auc": AUC_STATISTIC,
     "gini": Statistic(
-        asked=Asked(function=gini),
+        asked=ReplicateStatistic(function=gini),
         influence=_gini_influence,
         bounds=(-1.0, 1.0),
     ),
-    "ks": Statistic(asked=Asked(function=ks), influence=ks_influence),
-    "eer": Statistic(asked=Asked(function=eer), influence=eer_influence),
+    "ks": Statistic(asked=ReplicateStatistic(function=ks), influence=ks_influence),
+    "eer": Statistic(asked=ReplicateStatistic(function=eer), influence=eer_influence),
     "average_precision": Statistic(
-        asked=Asked(function=average_precision, mixed=True, corners=False),
+        asked=ReplicateStatistic(function=average_precision, mixed=True, corners=False),
         influence=average_precision_influence,
     ),
-    "pr_auc": Statistic(asked=Asked(function=pr_auc, mixed=True), influence=pr_auc_influence),
+    "pr_auc": Statistic(
+        asked=ReplicateStatistic(function=pr_auc, mixed=True), influence=pr_auc_influence
+    ),
 }
 
 
@@ -208,7 +212,7 @@ class _Steps(NamedTuple):
     neg: float
 
     @classmethod
-    def of(cls, sample: Sample) -> _Steps:
+    def of(cls, sample: ReplicateScan) -> _Steps:
         block, totals = sample.block, sample.totals
         more = float(totals.unscored_neg[0])
         return cls(

@@ -21,10 +21,10 @@ from rocframe.inference.p_values import (
 )
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scaled
-from rocframe.kernel.groups import arrange
+from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import Seed, stream_keys
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, share, whole
 from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import Margins, Permutation
@@ -189,7 +189,7 @@ def auc_test(
         method=method,
         alternative=alternative,
         n_perm=whole("n_perm", n_perm, most=10**9),
-        seed=Seed.of(seed),
+        seed=Seed.parse(seed),
     )
     if method != "delong":
         _check_exchangeable(question.null, method, weight, cluster, missing)
@@ -256,9 +256,9 @@ class Question:
 def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of a table of tests."""
     if cases.weight is not None:
-        (weight,) = scaled(cases.weight)
+        (weight,) = scale_to_unit(cases.weight)
         cases = replace(cases, weight=weight)
-    walk = Walk.of(arrange(cases, follow=cases.cluster is not None))
+    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
     n_pos, n_neg = walk.totals.pos_rows, walk.totals.neg_rows
     pairs = count_pairs(walk)
     area = pairs.areas[0]
@@ -287,7 +287,7 @@ def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
     found: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_missing": walk.rows.tails.n_missing,
+        "n_missing": walk.rows.unscored.n_missing,
         "auc": area,
         "null": question.null,
         "se": se,

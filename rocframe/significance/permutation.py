@@ -11,9 +11,9 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import is_as_extreme
-from rocframe.kernel.exact import sums
-from rocframe.kernel.scan import BLOCK
-from rocframe.kernel.threads import spread
+from rocframe.kernel.exact import exact_sums
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocframe.areas.pairs import Pairs
     from rocframe.inference.p_values import Alternative
     from rocframe.kernel.resample import Seed
-    from rocframe.kernel.scan import Block, Walk
+    from rocframe.kernel.scan import Block, Scan
 
 
 LARGEST = 10**9  # numpy draws from fewer rows than this
@@ -93,11 +93,11 @@ class Permutation:
         for rows, drawn in np.unique(shapes, axis=0).tolist():
             alike = which[(shapes == (rows, drawn)).all(axis=1)]
             for places in _arrangements(rows, drawn):
-                size = max(1, BLOCK // max(places.size, rows))
+                size = max(1, BLOCK_ROWS // max(places.size, rows))
                 for some in np.split(alike, range(size, len(alike), size)):
                     margins = self.margins.of_rows(self.groups[some], rows)
-                    sums = margins[:, places].sum(axis=2) * self.sign[some, None]
-                    far = is_as_extreme(sums, self.observed[some, None], self.alternative)
+                    exact_sums = margins[:, places].sum(axis=2) * self.sign[some, None]
+                    far = is_as_extreme(exact_sums, self.observed[some, None], self.alternative)
                     hits[some] += np.count_nonzero(far, axis=1)
         return hits[which]
 
@@ -118,12 +118,12 @@ class Permutation:
             i, batch, start = task
             dealing, rng = dealings[i], seed.stream(keys[self.groups[i]], batch)
             times = min(dealing.times, n_perm - start)
-            sums = dealing.sums(rng, *self.margins.of_group(self.groups[i]), times)
-            far = is_as_extreme(sums * self.sign[i], self.observed[i], self.alternative)
+            exact_sums = dealing.sums(rng, *self.margins.of_group(self.groups[i]), times)
+            far = is_as_extreme(exact_sums * self.sign[i], self.observed[i], self.alternative)
             return int(np.count_nonzero(far))
 
         hits = np.zeros(len(self.rows), np.int64)
-        found = np.array(spread(one, tasks), np.int64)
+        found = np.array(run_parallel(one, tasks), np.int64)
         np.add.at(hits, np.array([task[0] for task in tasks], np.int64), found)
         return hits[which]
 
@@ -138,7 +138,7 @@ def _ways(rows: int, drawn: int, most: int) -> int:
 def _arrangements(rows: int, drawn: int) -> Iterator[NDArray[np.int64]]:
     """Yield, in blocks, the places that are drawn in each way."""
     ways = combinations(range(rows), drawn)
-    size = max(1, BLOCK // drawn)
+    size = max(1, BLOCK_ROWS // drawn)
     while block := list(chain.from_iterable(islice(ways, size))):
         yield np.array(block, np.int64).reshape(-1, drawn)
 
@@ -171,7 +171,7 @@ class Dealing:
         way = min(costs, key=costs.__getitem__)
         width = {"step": steps, "row": rows, "draw": drawn}[way]
         # Rows are flags of one byte, everything else takes eight.
-        block = 4 * BLOCK if way == "row" else BLOCK
+        block = 4 * BLOCK_ROWS if way == "row" else BLOCK_ROWS
         return cls(way=way, drawn=drawn, times=max(1, block // width))
 
     def sums(
@@ -197,8 +197,8 @@ class Dealing:
 
 
 def _dot(drawn: NDArray[Any], margin: NDArray[np.int64]) -> NDArray[np.int64]:
-    sums: NDArray[np.int64] = drawn @ margin
-    return sums
+    exact_sums: NDArray[np.int64] = drawn @ margin
+    return exact_sums
 
 
 def chosen(rng: np.random.Generator, times: int, rows: int, drawn: int) -> NDArray[np.bool_]:
@@ -234,7 +234,7 @@ class Margins:
     margin: NDArray[np.int64]
 
     @classmethod
-    def of(cls, walk: Walk) -> Margins:
+    def of(cls, walk: Scan) -> Margins:
         """Find the margins, where rows have no weights."""
         total = walk.totals.pos_rows + walk.totals.neg_rows
 
@@ -245,7 +245,7 @@ class Margins:
 
         starts = np.zeros(len(total) + 1, np.int64)
         rows, margins = [starts[:0]], [starts[:0]]
-        for groups, steps, row, margin in walk.each(one):
+        for groups, steps, row, margin in walk.map(one):
             starts[groups + 1] += steps
             rows.append(row)
             margins.append(margin)
@@ -275,7 +275,7 @@ class Margins:
         squares = np.zeros(len(n_pos))
         some = np.flatnonzero(np.diff(self.starts))
         if len(some):
-            found = sums(self.rows, np.abs(self.margin), self.starts[some], power=2)
+            found = exact_sums(self.rows, np.abs(self.margin), self.starts[some], power=2)
             squares[some] = found.astype(np.float64)
         m, n = n_pos.astype(np.float64), n_neg.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.kernel.exact import LARGEST, product, quotient, sums
+from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient, exact_sums
 from tests import oracles
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
@@ -148,7 +148,7 @@ wholes = st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**50)), min_s
 def test_sums_of_products_are_exact(power, rows, data):
     weight, value = (np.array(side, np.int64) for side in zip(*rows, strict=True))
     starts = np.array(sorted({0, *data.draw(st.lists(st.integers(0, len(rows) - 1)))}))
-    found = sums(weight, value, starts, power=power)
+    found = exact_sums(weight, value, starts, power=power)
     ends = [*starts[1:], len(rows)]
     expected = [sum(w * v**power for w, v in rows[a:b]) for a, b in zip(starts, ends, strict=True)]
     assert [int(one) for one in found] == expected
@@ -159,13 +159,13 @@ def test_sums_of_products_are_exact(power, rows, data):
 )
 def test_products_are_exact_whatever_their_size(pairs):
     one, two = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
-    assert [int(p) for p in product(one, two)] == [a * b for a, b in pairs]
-    assert product(one, two).dtype == (
-        np.int64 if int(one.max()) * int(two.max()) <= LARGEST else object
+    assert [int(p) for p in exact_product(one, two)] == [a * b for a, b in pairs]
+    assert exact_product(one, two).dtype == (
+        np.int64 if int(one.max()) * int(two.max()) <= MAX_INT64 else object
     )
 
 
 @given(part=st.integers(0, 2**80), whole=st.integers(0, 2**80))
 def test_quotients_of_whole_numbers_are_rounded_once(part, whole):
-    (found,) = quotient(np.array([part], object), np.array([whole], object))
+    (found,) = exact_quotient(np.array([part], object), np.array([whole], object))
     assert math.isnan(found) if whole == 0 else found == float(Fraction(part, whole))

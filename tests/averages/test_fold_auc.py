@@ -294,7 +294,7 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
         }
     )
     whole = rf.pooling_gap(table, "label", "score")
-    monkeypatch.setattr(gap, "BLOCK", 7)
+    monkeypatch.setattr(gap, "BLOCK_ROWS", 7)
     assert_frame_equal(rf.pooling_gap(table, "label", "score"), whole, check_exact=True)
 
 
@@ -302,7 +302,7 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
 def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
     from rocframe.averages import pooling_gap as gap
 
-    monkeypatch.setattr(gap, "BLOCK", 50)
+    monkeypatch.setattr(gap, "BLOCK_ROWS", 50)
     rng = np.random.default_rng(2)
     table = pl.DataFrame(
         {

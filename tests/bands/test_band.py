@@ -284,7 +284,7 @@ def test_side_by_side_scores_draw_like_rows_below_each_other(method):
 def test_the_number_of_threads_changes_no_bit(method, monkeypatch):
     rows = normal(200, groups=2)
     several = band(rows, method, by="g", n_boot=500)
-    monkeypatch.setattr("rocframe.kernel.threads.workers", lambda: 1)
+    monkeypatch.setattr("rocframe.kernel.threads.count_workers", lambda: 1)
     assert_same(band(rows, method, by="g", n_boot=500), several)
 
 

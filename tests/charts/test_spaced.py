@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rocframe.charts.curve_data import spaced
-from rocframe.curves.thinning import corners, outlines
+from rocframe.curves.thinning import column_extremes, corner_points
 
 
 def test_points_for_tooltips_are_spaced_along_the_line():
     x = np.sort(np.random.default_rng(2).random(100_000) ** 3)
     starts = np.array([0, len(x)])
-    marked = spaced(x, x, starts, np.array([100]), corners=corners(x, x, starts, 0.01))
+    marked = spaced(x, x, starts, np.array([100]), corners=corner_points(x, x, starts, 0.01))
     assert 100 <= marked.sum() <= 102
     assert np.diff(x[marked]).max() < 0.011
 
@@ -20,9 +20,9 @@ def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixe
     y = np.append(np.tile([0.0, 1.0], 500), np.ones(1000))
     x = np.append(np.linspace(0, 0.001, 1000), np.linspace(0.001, 1, 1000))
     starts = np.array([0, len(x)])
-    outline = outlines(x, y, starts, 0.002)
+    outline = column_extremes(x, y, starts, 0.002)
     x, y, starts = x[outline], y[outline], np.array([0, outline.sum()])
-    bare = corners(x, y, starts, 0.01)
+    bare = corner_points(x, y, starts, 0.01)
     assert bare.sum() <= 5
     marked = spaced(x, y, starts, np.array([100]), corners=bare)
     assert marked[x > 0.001].sum() >= 25

@@ -191,7 +191,7 @@ def test_all_exchanges_are_tried_if_they_are_no_more_than_asked_for(method, clus
 def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
     table = simulated(4, rows=8)
     whole = compared(table, method)
-    monkeypatch.setattr(permuted, "BLOCK", 50)
+    monkeypatch.setattr(permuted, "BLOCK_ROWS", 50)
     assert compared(table, method) == whole
     drawn = compared(table, method, n_perm=200, seed=1)
     p = whole["p_value"]

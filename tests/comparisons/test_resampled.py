@@ -186,7 +186,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     predictions = log(2, size=400)
     options = {"method": "bootstrap", "n_boot": 1000, "seed": 4}
     expected = rf.compare(predictions, "label", ["a", "b"], **options)
-    monkeypatch.setattr(threads, "workers", lambda: 1)
+    monkeypatch.setattr(threads, "count_workers", lambda: 1)
     assert_frame_equal(
         rf.compare(predictions, "label", ["a", "b"], **options), expected, check_exact=True
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.bins import edges, nice, score_bins
-from rocframe.curves.table import layout, opened
+from rocframe.curves.bins import bin_edges, nice_step, score_bins
+from rocframe.curves.table import curve_layout, read_curves
 
 INF = float("inf")
 
@@ -19,15 +19,15 @@ INF = float("inf")
 def bins_of(predictions, **options):
     """The bins of the curves of some predictions."""
     table = rf.curve(predictions, "label", "score", **options)
-    columns = layout(table.schema, None, ())
-    return score_bins(opened(table.select(columns.inputs), columns))
+    columns = curve_layout(table.schema, None, ())
+    return score_bins(read_curves(table.select(columns.inputs), columns))
 
 
 def edges_of(scores):
     """The edges for scores that are half of each class."""
     threshold = np.array([INF, *sorted(set(scores), reverse=True)])
     counts = np.arange(len(threshold), dtype=np.float64)
-    return edges(threshold, counts, counts).tolist()
+    return bin_edges(threshold, counts, counts).tolist()
 
 
 def test_scores_between_0_and_1_have_twenty_bins_between_0_and_1():
@@ -127,7 +127,7 @@ def test_scores_that_only_differ_in_their_last_digits_still_have_bins():
     ("width", "rounded"), [(0.001, 0.001), (0.0011, 0.002), (0.3, 0.5), (2.2, 2.5), (7, 10)]
 )
 def test_a_nice_width_is_1_2_2_and_a_half_or_5_times_a_power_of_ten(width, rounded):
-    assert float(nice(width)) == rounded
+    assert float(nice_step(width)) == rounded
 
 
 def test_each_curve_has_bins_of_its_own():

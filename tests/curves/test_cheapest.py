@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
-from rocframe.curves.hull import cheapest
-from rocframe.curves.table import layout, opened
+from rocframe.curves.hull import lowest_cost
+from rocframe.curves.table import curve_layout, read_curves
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=25)
 prices = st.none() | st.fixed_dictionaries(
@@ -24,12 +24,12 @@ shares = st.none() | st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.9])
 
 
 def curves_of(table):
-    columns = layout(table.schema, None, ())
-    return opened(table.select(columns.inputs), columns)
+    columns = curve_layout(table.schema, None, ())
+    return read_curves(table.select(columns.inputs), columns)
 
 
 def found(table, costs=None, prevalence=None):
-    return cheapest(curves_of(table), costs, prevalence)
+    return lowest_cost(curves_of(table), costs, prevalence)
 
 
 def expected(row, costs, prevalence):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.hull import vertices
+from rocframe.curves.hull import hull_vertices
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 SCALES = [
@@ -214,7 +214,7 @@ def test_vertices_of_several_hulls_are_those_of_each(walks, unit):
                 line.append((line[-1][0] + fp * unit, line[-1][1] + tp * unit))
     fp, tp = np.array([point for line in lines for point in line]).T
     starts = np.append(0, np.cumsum([len(line) for line in lines]))
-    kept = vertices(tp, fp, starts)
+    kept = hull_vertices(tp, fp, starts)
     for line, start in zip(lines, starts, strict=False):
         found = {point for i, point in enumerate(line) if kept[start + i]}
         # A line that ends level ends in no corner, and still in a row that is kept.
@@ -224,7 +224,7 @@ def test_vertices_of_several_hulls_are_those_of_each(walks, unit):
 def test_vertices_of_a_long_curve_are_found_among_few_rows():
     full = curve_of("long")
     tp, fp = full["tp"].to_numpy(), full["fp"].to_numpy()
-    kept = vertices(tp, fp, np.array([0, len(tp)]))
+    kept = hull_vertices(tp, fp, np.array([0, len(tp)]))
     assert set(zip(fp[kept], tp[kept], strict=True)) == hull(list(zip(fp, tp, strict=True)))
 
 

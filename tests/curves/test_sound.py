@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.curves import table as rows
 from rocframe.curves import table as sound
-from rocframe.curves.table import layout, opened
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.schemas import CURVE_COLUMNS
 
 RNG = np.random.default_rng(7)
@@ -37,16 +37,16 @@ def in_pieces(frame: pl.DataFrame, length: int) -> pl.DataFrame:
 @pytest.fixture(params=[3, 7, 50], ids="pieces of {}".format)
 def pieces(request, monkeypatch):
     """Frames in pieces, and blocks that are shorter than these, or longer."""
-    monkeypatch.setattr(rows, "SHORT", 5)
-    monkeypatch.setattr(sound, "BLOCK", 10)
+    monkeypatch.setattr(rows, "SHORT_CHUNK_ROWS", 5)
+    monkeypatch.setattr(sound, "BLOCK_ROWS", 10)
     return lambda frame: in_pieces(frame, request.param)
 
 
 def starts_of(frame: pl.DataFrame) -> np.ndarray | None:
-    columns = layout(frame.schema, KEYS, ())
+    columns = curve_layout(frame.schema, KEYS, ())
     named = frame.select(columns.walk)
-    walk = rows.Rows({name: named[columns.private(name)] for name in CURVE_COLUMNS})
-    return sound.sound_starts(frame.select(KEYS), walk)
+    walk = rows.CurveColumns({name: named[columns.private(name)] for name in CURVE_COLUMNS})
+    return sound.find_starts_fast(frame.select(KEYS), walk)
 
 
 def test_whole_curves_in_order_are_seen_to_be_so(pieces):
@@ -56,20 +56,20 @@ def test_whole_curves_in_order_are_seen_to_be_so(pieces):
 
 def test_rows_are_the_same_however_they_are_cut(pieces):
     whole, cut = (
-        opened(frame.select(columns.walk), columns)
+        read_curves(frame.select(columns.walk), columns)
         for frame in (table(), pieces(table()))
-        for columns in [layout(frame.schema, KEYS, ())]
+        for columns in [curve_layout(frame.schema, KEYS, ())]
     )
     assert_frame_equal(cut.keys, whole.keys)
     assert cut.starts.tolist() == whole.starts.tolist()
     some = RNG.integers(0, table().height, (3, 5))
-    for name in whole.walk:
+    for name in whole.columns:
         every = table()[name].to_numpy()
-        assert cut.walk.at(name, some).tolist() == every[some].tolist()
-        for start, end in cut.walk.blocks(sound.BLOCK):
-            assert end - start <= sound.BLOCK
-            assert cut.walk.between(name, start, end).tolist() == every[start:end].tolist()
-        assert cut.walk[name].tolist() == every.tolist()
+        assert cut.columns.at(name, some).tolist() == every[some].tolist()
+        for start, end in cut.columns.blocks(sound.BLOCK_ROWS):
+            assert end - start <= sound.BLOCK_ROWS
+            assert cut.columns.between(name, start, end).tolist() == every[start:end].tolist()
+        assert cut.columns[name].tolist() == every.tolist()
 
 
 @pytest.mark.parametrize("name", ["tp", "fp", "fn", "tn"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocframe.curves.thinning import corners, landmarks, outlines
+from rocframe.curves.thinning import column_extremes, corner_points, rows_at_levels
 
 
 def farthest(x, y, line_x, line_y):
@@ -62,7 +62,7 @@ SHAPES = {
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 0.001])
 def test_corners_keep_the_line_within_the_tolerance_both_ways(shape, n, tolerance):
     x, y = SHAPES[shape](n, np.random.default_rng(n))
-    kept = corners(x, y, np.array([0, n]), tolerance)
+    kept = corner_points(x, y, np.array([0, n]), tolerance)
     assert kept[0]
     assert kept[-1]
     assert farthest(x, y, x[kept], y[kept]) <= tolerance + 1e-12
@@ -73,20 +73,20 @@ def test_points_that_are_wanted_are_kept_and_bend_no_line():
     rng = np.random.default_rng(7)
     x, y = noisy(800, rng)
     wanted = rng.random(800) < 0.05
-    kept = corners(x, y, np.array([0, 800]), 0.05, wanted=wanted)
+    kept = corner_points(x, y, np.array([0, 800]), 0.05, wanted=wanted)
     assert kept[wanted].all()
     assert farthest(x, y, x[kept], y[kept]) <= 0.05 + 1e-12
 
 
 def test_corners_of_a_straight_line_are_its_ends():
     x = np.linspace(0, 1, 1000)
-    assert np.flatnonzero(corners(x, x, np.array([0, 1000]), 1e-9)).tolist() == [0, 999]
+    assert np.flatnonzero(corner_points(x, x, np.array([0, 1000]), 1e-9)).tolist() == [0, 999]
 
 
 def test_the_corner_of_a_perfect_curve_is_kept():
     x = np.append(np.zeros(500), np.linspace(0, 1, 501))
     y = np.append(np.linspace(0, 1, 501), np.ones(500))
-    assert np.flatnonzero(corners(x, y, np.array([0, 1001]), 1e-3)).tolist() == [0, 500, 1000]
+    assert np.flatnonzero(corner_points(x, y, np.array([0, 1001]), 1e-3)).tolist() == [0, 500, 1000]
 
 
 def test_lines_beside_each_other_are_thinned_as_each_would_be_alone():
@@ -94,30 +94,30 @@ def test_lines_beside_each_other_are_thinned_as_each_would_be_alone():
     lines = [SHAPES[shape](n, rng) for shape in SHAPES for n in (4, 30, 600)]
     starts = np.cumsum([0, *(len(x) for x, _ in lines)])
     x, y = (np.concatenate(part) for part in zip(*lines, strict=True))
-    together = corners(x, y, starts, 0.01)
-    alone = [corners(x, y, np.array([0, len(x)]), 0.01) for x, y in lines]
+    together = corner_points(x, y, starts, 0.01)
+    alone = [corner_points(x, y, np.array([0, len(x)]), 0.01) for x, y in lines]
     assert together.tolist() == np.concatenate(alone).tolist()
 
 
 def test_lines_of_one_point_or_none_are_kept_as_they_are():
     x = np.array([0.2, 0.3])
-    assert corners(x, x, np.array([0, 1, 1, 2, 2]), 0.1).tolist() == [True, True]
-    assert corners(x[:0], x[:0], np.array([0]), 0.1).tolist() == []
+    assert corner_points(x, x, np.array([0, 1, 1, 2, 2]), 0.1).tolist() == [True, True]
+    assert corner_points(x[:0], x[:0], np.array([0]), 0.1).tolist() == []
 
 
 def test_lines_may_have_different_tolerances():
     rng = np.random.default_rng(1)
     x, y = noisy(600, rng)
     twice, starts = np.tile([x, y], 2), np.array([0, 600, 1200])
-    together = corners(*twice, starts, np.array([0.01, 0.1]))
-    alone = [corners(x, y, np.array([0, 600]), tolerance) for tolerance in (0.01, 0.1)]
+    together = corner_points(*twice, starts, np.array([0.01, 0.1]))
+    alone = [corner_points(x, y, np.array([0, 600]), tolerance) for tolerance in (0.01, 0.1)]
     assert together.tolist() == np.concatenate(alone).tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=40))
 def test_any_line_stays_within_the_tolerance(points):
     x, y = (np.array(part) / 8 for part in zip(*points, strict=True))
-    kept = corners(x, y, np.array([0, len(x)]), 0.2)
+    kept = corner_points(x, y, np.array([0, len(x)]), 0.2)
     if len(x) > 1:
         assert farthest(x, y, x[kept], y[kept]) <= 0.2 + 1e-12
         assert farthest(*filled(x[kept], y[kept]), x, y) <= 0.2 + 1e-12
@@ -132,7 +132,7 @@ def test_no_counts_pass_a_level_between_two_landmarks(whole, share):
     mass = np.ones(n, np.int64) if whole else rng.exponential(size=n)
     both = [np.append(0, np.cumsum(mass * side)) for side in (positive, ~positive)]
     levels = [np.geomspace(1e-6, 1, 3000) * counts[-1] for counts in both]
-    kept = landmarks(n + 1, lambda: list(zip(both, levels, strict=True)))
+    kept = rows_at_levels(n + 1, lambda: list(zip(both, levels, strict=True)))
     assert kept[0] == 0
     assert kept[-1] == n
     assert len(kept) < n / 4
@@ -145,14 +145,14 @@ def test_no_counts_pass_a_level_between_two_landmarks(whole, share):
 
 
 def test_short_curves_are_landmarks_all_over():
-    assert landmarks(50, list).tolist() == list(range(50))
+    assert rows_at_levels(50, list).tolist() == list(range(50))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("width", [0.1, 0.003])
 def test_outlines_keep_the_line_within_a_column_both_ways(shape, width):
     x, y = SHAPES[shape](1000, np.random.default_rng(3))
-    kept = outlines(x, y, np.array([0, len(x)]), width)
+    kept = column_extremes(x, y, np.array([0, len(x)]), width)
     assert kept[0]
     assert kept[-1]
     assert kept.sum() <= 4 / width + 4

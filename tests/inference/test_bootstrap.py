@@ -26,7 +26,7 @@ from rocframe.inference.bootstrap import (
     sample_acceleration,
 )
 from rocframe.kernel import threads
-from rocframe.kernel.resample import Population
+from rocframe.kernel.resample import GroupRows
 from tests import oracles
 from tests.kernel.walks import cases_of, walk_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
@@ -165,7 +165,7 @@ def jackknifed(table: pl.DataFrame) -> float:
 
 def test_the_skewness_of_an_area_is_that_of_leaving_rows_out():
     table = normal_table(14)
-    found = sample_acceleration(Population.of(walk_of(table), 0), AUC_STATISTIC.influence)
+    found = sample_acceleration(GroupRows.from_scan(walk_of(table), 0), AUC_STATISTIC.influence)
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
 
 
@@ -175,7 +175,7 @@ def test_counts_and_unscored_rows_are_rows_for_skewness_too():
     long = repeated(table, "count")
     found = [
         sample_acceleration(
-            Population.of(walk_of(one, missing="worst", **roles), 0), AUC_STATISTIC.influence
+            GroupRows.from_scan(walk_of(one, missing="worst", **roles), 0), AUC_STATISTIC.influence
         )
         for one, roles in ((table, {"count": "count"}), (long, {}))
     ]
@@ -186,7 +186,7 @@ def test_counts_and_unscored_rows_are_rows_for_skewness_too():
 def test_a_row_that_weighs_more_has_more_influence():
     table = normal_table(12).with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
     found = sample_acceleration(
-        Population.of(walk_of(table, weight="weight"), 0), AUC_STATISTIC.influence
+        GroupRows.from_scan(walk_of(table, weight="weight"), 0), AUC_STATISTIC.influence
     )
     rows = oracles.cases(table)
     pos, neg = oracles.sides(rows)
@@ -207,20 +207,21 @@ def test_clusters_have_the_influence_of_their_rows_together():
     alone = table.with_columns(user=pl.int_range(pl.len()))
     cases = cases_of(alone, cluster="user")
     found = sample_acceleration(
-        Population.of(walk_of(alone, cluster="user"), 0, cases.cluster), AUC_STATISTIC.influence
+        GroupRows.from_scan(walk_of(alone, cluster="user"), 0, cases.cluster),
+        AUC_STATISTIC.influence,
     )
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
     # Each row twice, in one cluster: the same influences, twice as large.
     twice = pl.concat([alone, alone])
     cases = cases_of(twice, cluster="user")
-    pairs = Population.of(walk_of(twice, cluster="user"), 0, cases.cluster)
+    pairs = GroupRows.from_scan(walk_of(twice, cluster="user"), 0, cases.cluster)
     assert sample_acceleration(pairs, AUC_STATISTIC.influence) == pytest.approx(found, rel=1e-12)
 
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
 def test_over_its_whole_range_a_part_has_the_skewness_of_the_area(rate):
     part = Part(rate=rate, a=0.0, b=1.0, mcclish=False)
-    population = Population.of(walk_of(normal_table(30)), 0)
+    population = GroupRows.from_scan(walk_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
     assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(
         whole, rel=1e-9
@@ -374,7 +375,7 @@ def test_seeds_differ_and_no_seed_draws_anew():
 def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
     table = normal_table(3000).with_columns(g=pl.int_range(3000) % 3)
     expected = measured(table, "bootstrap_bca", by="g")
-    monkeypatch.setattr(threads, "workers", lambda: number)
+    monkeypatch.setattr(threads, "count_workers", lambda: number)
     threads._pool.cache_clear()
     assert_frame_equal(measured(table, "bootstrap_bca", by="g"), expected, check_exact=True)
     threads._pool.cache_clear()

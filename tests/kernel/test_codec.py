@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rocframe.inputs.cases import Cases, State
 from rocframe.kernel import codec as codec_module
-from rocframe.kernel.codec import Tail, encode, fit
+from rocframe.kernel.codec import ReservedCode, encode_rows, fit_codec
 from tests.strategies import EDGES, INFINITE
 
 HOLES = [0.0, -0.0, math.inf, -math.inf]
@@ -60,8 +60,8 @@ def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
         data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))), bool
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec_module, "CHUNK", chunk)
-        codec, codes = encode(cases(values, negative))
+        patch.setattr(codec_module, "ENCODED_ROWS", chunk)
+        codec, codes = encode_rows(cases(values, negative))
     decoded = codec.decode(codes >> 1)
     assert decoded.dtype == np.float64
     assert decoded.tolist() == values.astype(np.float64).tolist()
@@ -76,9 +76,9 @@ def test_codes_decode_to_the_scores(dtype, scores, chunk, data):
 def test_codes_rise_as_scores_fall_and_tie_exactly_where_they_do(dtype, scores, chunk, data):
     values = np.array(data.draw(st.lists(scores, min_size=1, max_size=12)), dtype)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec_module, "CHUNK", chunk)
-        codec, codes = encode(cases(values, np.zeros(len(values), bool)))
-    assert int(codes.max()) < int(codec.first_tail)
+        patch.setattr(codec_module, "ENCODED_ROWS", chunk)
+        codec, codes = encode_rows(cases(values, np.zeros(len(values), bool)))
+    assert int(codes.max()) < int(codec.first_reserved)
     for i, one in enumerate(values.tolist()):
         for j, two in enumerate(values.tolist()):
             assert (one > two) == (int(codes[i]) < int(codes[j]))
@@ -95,33 +95,33 @@ def test_rows_without_a_threshold_stand_behind_all_scores(values, marks, dtype):
         scores = np.array(values, np.float64).astype(dtype)
     state = np.array(marks[: len(scores)], np.uint8)
     negative = np.arange(len(scores)) % 2 == 0
-    codec, codes = encode(cases(scores, negative, state))
+    codec, codes = encode_rows(cases(scores, negative, state))
     for i, mark in enumerate(state):
-        assert (int(codes[i]) >= int(codec.first_tail)) == (mark != State.USED)
+        assert (int(codes[i]) >= int(codec.first_reserved)) == (mark != State.USED)
         if mark != State.USED:
-            assert int(codes[i]) >> 1 == codec.tail(Tail[State(mark).name])
+            assert int(codes[i]) >> 1 == codec.reserved(ReservedCode[State(mark).name])
         assert int(codes[i]) & 1 == negative[i]
 
 
 def test_the_sort_of_codes_puts_positives_first_within_a_tie():
     values = np.array([0.5, -1.0, 0.5, -0.0, 0.0, math.inf])
     negative = np.array([True, False, False, True, False, True])
-    codec, codes = encode(cases(values, negative))
+    codec, codes = encode_rows(cases(values, negative))
     codes.sort()
     assert codec.decode(codes >> 1).tolist() == [math.inf, 0.5, 0.5, 0.0, 0.0, -1.0]
     assert (codes & 1).tolist() == [1, 0, 1, 0, 1, 0]
 
 
 def test_narrow_scores_stay_narrow():
-    assert fit(np.array([0.0, 0.5], np.float32)).codes == np.uint32
-    assert fit(np.array([-1.5, 0.5], np.float32)).codes == np.uint32
+    assert fit_codec(np.array([0.0, 0.5], np.float32)).codes == np.uint32
+    assert fit_codec(np.array([-1.5, 0.5], np.float32)).codes == np.uint32
     # Both signs over the whole range of Float32 need more than 31 bits.
-    assert fit(np.array([-(2.0**127), 2.0**-149], np.float32)).codes == np.uint64
-    assert fit(np.array([-1e300, 1e-300])).table is not None
-    assert fit(np.array([-1e100, 1e-100])).table is None
+    assert fit_codec(np.array([-(2.0**127), 2.0**-149], np.float32)).codes == np.uint64
+    assert fit_codec(np.array([-1e300, 1e-300])).table is not None
+    assert fit_codec(np.array([-1e100, 1e-100])).table is None
 
 
 def test_no_scores_have_a_codec_too():
     for dtype in (np.float32, np.float64):
-        codec, codes = encode(cases(np.zeros(0, dtype), np.zeros(0, bool)))
+        codec, codes = encode_rows(cases(np.zeros(0, dtype), np.zeros(0, bool)))
         assert codec.decode(codes).tolist() == []

@@ -46,17 +46,17 @@ def test_a_key_means_the_same_in_another_process():
 
 def test_the_same_seed_draws_the_same_and_another_batch_draws_anew():
     key = stream_keys(KEYS)[0]
-    first = Seed.of(7).stream(key, 0).integers(0, 1000, 20).tolist()
-    assert first == Seed.of(7).stream(key, 0).integers(0, 1000, 20).tolist()
-    assert first != Seed.of(7).stream(key, 1).integers(0, 1000, 20).tolist()
-    assert first != Seed.of(8).stream(key, 0).integers(0, 1000, 20).tolist()
+    first = Seed.parse(7).stream(key, 0).integers(0, 1000, 20).tolist()
+    assert first == Seed.parse(7).stream(key, 0).integers(0, 1000, 20).tolist()
+    assert first != Seed.parse(7).stream(key, 1).integers(0, 1000, 20).tolist()
+    assert first != Seed.parse(8).stream(key, 0).integers(0, 1000, 20).tolist()
 
 
 def test_without_a_seed_each_call_draws_anew():
-    assert Seed.of(None) != Seed.of(None)
+    assert Seed.parse(None) != Seed.parse(None)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(rf.OptionValueError, match=f"^seed={seed!r}: it is no whole number"):
-        Seed.of(seed)
+        Seed.parse(seed)

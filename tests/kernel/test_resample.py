@@ -17,7 +17,7 @@ from scipy.stats import chisquare
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.kernel import resample, threads
-from rocframe.kernel.resample import Asked, Batch, Population, resampled
+from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
 from tests.kernel.walks import cases_of, draws_of, walk_of
 from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
@@ -25,11 +25,13 @@ from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rocframe.kernel.resample import Sample
+    from rocframe.kernel.resample import ReplicateScan
     from tests.oracles import Case
 
-AUC = Asked(function=lambda sample: count_pairs(sample).areas[0])
-SIZES = Asked(function=lambda sample: np.stack([sample.totals.pos_rows, sample.totals.neg_rows], 1))
+AUC = ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0])
+SIZES = ReplicateStatistic(
+    function=lambda sample: np.stack([sample.totals.pos_rows, sample.totals.neg_rows], 1)
+)
 
 TIED = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.4]})
 WEIGHTED = TIED.with_columns(weight=pl.Series([1.0, 2.0, 0.5, 1.0, 3.0]))
@@ -37,11 +39,13 @@ UNSCORED = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, None, Non
 CLUSTERS = TIED.with_columns(user=pl.Series(["a", "b", "b", "c", "c"]))
 
 
-def areas(table: pl.DataFrame, n_boot: int, asked: Asked = AUC, **roles: Any) -> np.ndarray:
+def areas(
+    table: pl.DataFrame, n_boot: int, asked: ReplicateStatistic = AUC, **roles: Any
+) -> np.ndarray:
     """The areas of the replicates of the only group."""
     walk = walk_of(table, **roles)
     cluster = cases_of(table, **roles).cluster
-    (made,) = resampled(walk, [asked], draws_of(walk, n_boot, cluster=cluster))
+    (made,) = resample_groups(walk, [asked], draws_of(walk, n_boot, cluster=cluster))
     return made.values[0]
 
 
@@ -85,9 +89,9 @@ def assert_drawn_from(drawn: np.ndarray, chances: dict[float, Fraction]) -> None
 def way(request, monkeypatch):
     """Each way of drawing, as small data take it too."""
     if request.param == "by kind":
-        monkeypatch.setattr(resample, "MANY", 0)
+        monkeypatch.setattr(resample, "MULTINOMIAL_RATIO", 0)
     if request.param == "in pieces":
-        monkeypatch.setattr(resample, "BLOCK", 2)
+        monkeypatch.setattr(resample, "BLOCK_ROWS", 2)
 
 
 @pytest.mark.usefixtures("way")
@@ -97,15 +101,15 @@ def test_replicates_that_keep_the_classes_come_from_all_resamples_of_both():
 
 @pytest.mark.usefixtures("way")
 def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both():
-    mixed = Asked(function=AUC.function, mixed=True)
+    mixed = ReplicateStatistic(function=AUC.function, mixed=True)
     expected = distribution(map(list, one_each(oracles.cases(TIED))))
     assert_drawn_from(areas(TIED, 4000, mixed), expected)
 
 
 def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
     walk = walk_of(TIED)
-    asked = [Asked(function=SIZES.function, mixed=True), SIZES]
-    (made,) = resampled(walk, asked, draws_of(walk, 20_000))
+    asked = [ReplicateStatistic(function=SIZES.function, mixed=True), SIZES]
+    (made,) = resample_groups(walk, asked, draws_of(walk, 20_000))
     mixed, kept = made.values
     assert (mixed > 0).all()
     assert (mixed.sum(axis=1) == 5).all()
@@ -142,7 +146,7 @@ def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
     table = TIED.with_columns(user=pl.Series([1, 2, 1, 3, 4]))
     walk = walk_of(table, cluster="user")
     draws = draws_of(walk, 8000, cluster=cases_of(table, cluster="user").cluster)
-    (made,) = resampled(walk, [SIZES], draws)
+    (made,) = resample_groups(walk, [SIZES], draws)
     assert (made.values[0] > 0).all()
     # Two of four clusters have positives, the others negatives: 2 of 2⁴ draws have one class.
     assert abs(made.redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
@@ -165,7 +169,9 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
     for group in range(len(walk.totals.pos)):
         if walk.totals.pos_rows[group] and walk.totals.neg_rows[group]:
             for corners in (False, True):
-                sample = Batch.data(Population.of(walk, group)).walk(corners=corners)
+                sample = ReplicateCounts.observed(GroupRows.from_scan(walk, group)).scan(
+                    corners=corners
+                )
                 one = count_pairs(sample)
                 assert [a[0] for a in one.areas] == [a[group] for a in whole.areas]
                 assert sample.totals.unscored_neg[0] == walk.totals.unscored_neg[group]
@@ -175,7 +181,7 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
 def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
     walk = walk_of(table, by="group", **roles)
     keys = walk.rows.keys.to_series().to_list()
-    made = resampled(walk, [AUC], draws_of(walk, 50))
+    made = resample_groups(walk, [AUC], draws_of(walk, 50))
     return {keys[one.population.group]: one.values[0].tolist() for one in made}
 
 
@@ -211,7 +217,7 @@ def test_any_number_of_threads_draws_the_same(number, monkeypatch):
     rng = np.random.default_rng(5)
     table = pl.DataFrame({"label": rng.random(500) < 0.4, "score": rng.normal(size=500)})
     expected = areas(table, 300)
-    monkeypatch.setattr(threads, "workers", lambda: number)
+    monkeypatch.setattr(threads, "count_workers", lambda: number)
     threads._pool.cache_clear()
     assert (areas(table, 300) == expected).all()
     threads._pool.cache_clear()
@@ -220,7 +226,7 @@ def test_any_number_of_threads_draws_the_same(number, monkeypatch):
 def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
     table = pl.concat([TIED.with_columns(group=pl.lit(str(i))) for i in range(7)])
     expected = drawn_by_group(table)
-    monkeypatch.setattr(resample, "HELD", 100)
+    monkeypatch.setattr(resample, "MAX_STORED_NUMBERS", 100)
     assert drawn_by_group(table) == expected
     assert len(expected) == 7
 
@@ -228,19 +234,21 @@ def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
 def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
     groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
     walk = walk_of(pl.concat(groups), by="group")
-    monkeypatch.setattr(resample, "workers", lambda: 3)
-    monkeypatch.setattr(resample, "HELD", 6000)
+    monkeypatch.setattr(resample, "count_workers", lambda: 3)
+    monkeypatch.setattr(resample, "MAX_STORED_NUMBERS", 6000)
 
     def held(width: int) -> int:
         alive: list[weakref.ref[object]] = []
         most = 0
 
-        def wide(sample: Sample) -> np.ndarray:
+        def wide(sample: ReplicateScan) -> np.ndarray:
             values = np.zeros((len(sample.totals.pos), width))
             alive.append(weakref.ref(values))
             return values
 
-        for _ in resampled(walk, [Asked(function=wide, width=width)], draws_of(walk, 100)):
+        for _ in resample_groups(
+            walk, [ReplicateStatistic(function=wide, width=width)], draws_of(walk, 100)
+        ):
             most = max(most, sum(one() is not None for one in alive))
         return most
 
@@ -270,4 +278,4 @@ def test_counts_far_beyond_the_rows_are_drawn():
 
 def test_a_curve_can_turn_only_where_both_classes_meet():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0, 1], "score": [9, 8, 7, 6, 5, 5, 4]})
-    assert Population.of(walk_of(table), 0).corners.tolist() == [1, 3, 4, 5]
+    assert GroupRows.from_scan(walk_of(table), 0).corners.tolist() == [1, 3, 4, 5]

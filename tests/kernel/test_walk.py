@@ -16,7 +16,7 @@ import rocframe as rf
 from rocframe.curves import curve as fixed
 from rocframe.kernel import codec, sort, threads
 from rocframe.kernel import scan as walk
-from rocframe.kernel.threads import slices, spread, workers
+from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 from tests import oracles
 from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
 
@@ -36,20 +36,20 @@ every_pool = pytest.mark.parametrize("threads_used", [1, 2, 3])
 def cut(
     patch: pytest.MonkeyPatch,
     *,
-    block: int = walk.BLOCK,
-    large: int = sort.LARGE,
-    small: int = sort.SMALL,
-    chunk: int = codec.CHUNK,
+    block: int = walk.BLOCK_ROWS,
+    large: int = sort.PARALLEL_SORT_ROWS,
+    small: int = sort.MATRIX_SORT_ROWS,
+    chunk: int = codec.ENCODED_ROWS,
     threads_used: int | None = None,
 ) -> None:
-    patch.setattr(walk, "BLOCK", block)
-    patch.setattr(sort, "LARGE", large)
-    patch.setattr(sort, "SMALL", small)
-    patch.setattr(codec, "CHUNK", chunk)
-    patch.setattr(fixed, "CHUNK", chunk)
+    patch.setattr(walk, "BLOCK_ROWS", block)
+    patch.setattr(sort, "PARALLEL_SORT_ROWS", large)
+    patch.setattr(sort, "MATRIX_SORT_ROWS", small)
+    patch.setattr(codec, "ENCODED_ROWS", chunk)
+    patch.setattr(fixed, "COUNTED_ROWS", chunk)
     if threads_used is not None:
         for module in (sort, threads):
-            patch.setattr(module, "workers", lambda: threads_used)
+            patch.setattr(module, "count_workers", lambda: threads_used)
 
 
 def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
@@ -237,21 +237,21 @@ def test_no_group_rounds_the_sums_of_another(table):
 
 @given(length=st.integers(0, 50), most=st.integers(1, 60))
 def test_slices_cover_the_rows_once_in_pieces_no_longer_than_asked(length, most):
-    pieces = slices(length, most)
+    pieces = split_rows(length, most)
     assert [i for piece in pieces for i in range(length)[piece]] == list(range(length))
     assert all(piece.stop - piece.start <= most for piece in pieces)
 
 
 def test_spread_keeps_the_order_of_the_tasks_and_hands_on_errors():
-    assert spread(lambda i: i * i, range(100)) == [i * i for i in range(100)]
-    assert spread(lambda i: i, []) == []
+    assert run_parallel(lambda i: i * i, range(100)) == [i * i for i in range(100)]
+    assert run_parallel(lambda i: i, []) == []
     with pytest.raises(ZeroDivisionError):
-        spread(lambda i: 1 // i, range(3))
-    assert workers() >= 1
+        run_parallel(lambda i: 1 // i, range(3))
+    assert count_workers() >= 1
 
 
 def test_a_running_plan_has_as_many_threads_as_there_are_without_one():
     asked = pl.LazyFrame({"a": [1]}).map_batches(
-        lambda _: pl.DataFrame({"a": [workers.__wrapped__()]})
+        lambda _: pl.DataFrame({"a": [count_workers.__wrapped__()]})
     )
     assert asked.collect().item() == pl.thread_pool_size()

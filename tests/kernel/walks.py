@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.inputs.cases import read
 from rocframe.inputs.roles import Roles, bind
-from rocframe.kernel.groups import arrange
-from rocframe.kernel.resample import Draws, Seed, stream_keys
-from rocframe.kernel.scan import Walk
+from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
+from rocframe.kernel.scan import Scan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,13 +23,13 @@ def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
     return cases
 
 
-def walk_of(table: pl.DataFrame, **roles: Any) -> Walk:
+def walk_of(table: pl.DataFrame, **roles: Any) -> Scan:
     """Walk the predictions."""
     cases = cases_of(table, **roles)
-    return Walk.of(arrange(cases, follow=cases.cluster is not None))
+    return Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
 
 
-def draws_of(walk: Walk, n_boot: int, seed: int = 1, cluster: Any = None) -> Draws:
+def draws_of(walk: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:
     """Draw so many replicates from a seed."""
     keys = stream_keys(walk.rows.keys)
-    return Draws(n_boot=n_boot, seed=Seed.of(seed), keys=keys, cluster=cluster)
+    return BootstrapDraws(n_boot=n_boot, seed=Seed.parse(seed), keys=keys, cluster=cluster)

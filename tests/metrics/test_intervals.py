@@ -17,7 +17,7 @@ from scipy.stats import bootstrap
 import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
-from rocframe.kernel.resample import Population
+from rocframe.kernel.resample import GroupRows
 from rocframe.metrics.metric import SHARES, as_metrics
 from rocframe.metrics.points import Where, influence_at
 from rocframe.rates import Settings
@@ -314,7 +314,7 @@ def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     walk = walk_of(table)
     where = Where.of(walk, "threshold", [0.5], 1.0)
     (asked,) = as_metrics(metric, Settings())
-    population = Population.of(walk, 0)
+    population = GroupRows.from_scan(walk, 0)
     found = sample_acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
     points = where.at(walk)
     part, whole = (
@@ -483,7 +483,7 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
     table = normal_table(3000).with_columns(g=pl.int_range(3000) % 3)
     asked = {"metrics": [*EVERY, "tpr", "precision"], "fpr": 0.1, "by": "g"}
     expected = intervals(table, **asked)
-    monkeypatch.setattr(threads, "workers", lambda: number)
+    monkeypatch.setattr(threads, "count_workers", lambda: number)
     threads._pool.cache_clear()
     assert_frame_equal(intervals(table, **asked), expected, check_exact=True)
     threads._pool.cache_clear()

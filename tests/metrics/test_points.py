@@ -67,7 +67,7 @@ def test_a_large_group_cut_into_blocks_has_the_same_points(monkeypatch):
         {"label": [i % 3 == 0 for i in range(60)], "score": [i * 7 % 31 for i in range(60)]}
     )
     table = table.with_columns(group=pl.lit("a"))
-    monkeypatch.setattr(walk, "BLOCK", 4)
+    monkeypatch.setattr(walk, "BLOCK_ROWS", 4)
     for axis in AXES:
         asked = [5.0, 30.0, 40.0] if axis == "threshold" else [0.0, 0.2, 0.55, 1.0]
         made, expected = compared(table, axis, asked)

@@ -12,7 +12,7 @@ from hypothesis import given
 from polars.testing import assert_series_equal
 
 import rocframe as rf
-from rocframe.kernel.resample import Batch, Population
+from rocframe.kernel.resample import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
 from tests.kernel.walks import walk_of
@@ -115,8 +115,8 @@ def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
         walk = walk_of(table.with_columns(weight=weights), weight="weight", missing=missing)
         return float(statistic.asked.function(walk)[0])
 
-    population = Population.of(walk_of(table, weight="weight", missing=missing), 0)
-    shares = statistic.influence(Batch.data(population).walk(corners=False))
+    population = GroupRows.from_scan(walk_of(table, weight="weight", missing=missing), 0)
+    shares = statistic.influence(ReplicateCounts.observed(population).scan(corners=False))
     scores = sorted(set(table["score"].drop_nulls()), reverse=True)
     for i, (label, score) in enumerate(table["label", "score"].iter_rows()):
         if score is None and missing == "drop":
@@ -132,8 +132,10 @@ def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
 @every_metric
 def test_all_influence_adds_up_to_nothing(name):
     walk = walk_of(TABLE, missing="worst")
-    population = Population.of(walk, 0)
-    shares = CURVE_STATISTICS[name].influence(Batch.data(population).walk(corners=False))
+    population = GroupRows.from_scan(walk, 0)
+    shares = CURVE_STATISTICS[name].influence(
+        ReplicateCounts.observed(population).scan(corners=False)
+    )
     total = 0.0
     for side, share in zip((population.pos, population.neg), shares, strict=True):
         steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")

@@ -62,6 +62,6 @@ def test_a_stream_gives_the_same_sums_each_time():
     for way in ("step", "draw", "row"):
         dealing = Dealing(way=way, drawn=30, times=1)
         first, again = (
-            dealing.sums(Seed.of(3).stream((1,), 0), rows, margin, 50).tolist() for _ in range(2)
+            dealing.sums(Seed.parse(3).stream((1,), 0), rows, margin, 50).tolist() for _ in range(2)
         )
         assert first == again

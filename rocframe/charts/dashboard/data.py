@@ -14,9 +14,9 @@ from rocframe.charts.curve_chart import read
 from rocframe.charts.curve_data import spaced
 from rocframe.charts.groups import Group, areas_of, assigned
 from rocframe.charts.labels import field
-from rocframe.curves.bins import nice, score_bins
-from rocframe.curves.table import layout
-from rocframe.curves.thinning import corners, landmarks
+from rocframe.curves.bins import nice_step, score_bins
+from rocframe.curves.table import curve_layout
+from rocframe.curves.thinning import corner_points, rows_at_levels
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.text import words
@@ -84,7 +84,7 @@ class Linked:
 
 def linked(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> Linked:
     """Read a curve table, and choose what of it is shown."""
-    names = layout(table.schema, by, ()).by
+    names = curve_layout(table.schema, by, ()).by
     channels = assigned(names, table.columns, color=color, facet=None, detail=())
     curves = read(table, names)
     _check_few(curves, names)
@@ -121,7 +121,7 @@ def linked(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> Link
         captions={} if told is None else groups[told].captions(areas, roc),
         undefined=[label for curve, label in enumerate(labels) if curve not in keys],
         left_out=int(np.diff(curves.starts)[drawn].sum()) - sum(map(len, kept)),
-        counted=all(curves.walk[name].dtype.kind == "i" for name in ("tp", "fp")),
+        counted=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
     )
 
 
@@ -154,8 +154,8 @@ def _record(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, An
     counts = {
         name: np.where(
             real,
-            curves.walk[name][rows],
-            np.interp(places, np.arange(len(kept)), curves.walk[name][kept]),
+            curves.columns[name][rows],
+            np.interp(places, np.arange(len(kept)), curves.columns[name][kept]),
         ).tolist()
         for name in ("tp", "fp")
     }
@@ -163,7 +163,7 @@ def _record(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, An
         "pos": curves.total("tp", "fn")[curve].item(),
         "neg": curves.total("fp", "tn")[curve].item(),
         # Points between two rows have the threshold of the lower one, where they lead.
-        "threshold": [_finite(one) for one in curves.walk["threshold"][rows].tolist()],
+        "threshold": [_finite(one) for one in curves.columns["threshold"][rows].tolist()],
         **{name: [_short(one) for one in values] for name, values in counts.items()},
     }
 
@@ -205,10 +205,10 @@ def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
-    threshold = curves.walk["threshold"]
+    threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
     width = high / STEPS - low / STEPS
-    step = float(nice(width))
+    step = float(nice_step(width))
     # A slider whose highest value is the highest score could not call nothing positive.
     if high == highest:
         high = float(Decimal(repr(high)) + Decimal(repr(step)))
@@ -237,9 +237,9 @@ def kept_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     start, end = curves.starts[curve], curves.starts[curve + 1]
     if end - start <= most:
         return np.arange(start, end)
-    tp, fp = (curves.walk[name][start:end] for name in ("tp", "fp"))
+    tp, fp = (curves.columns[name][start:end] for name in ("tp", "fp"))
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    rows = landmarks(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
+    rows = rows_at_levels(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
     kept = _corners(across, up) | _corners(up, tp[rows] / called)
@@ -254,7 +254,7 @@ def _corners(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_
     """Mark the corners of a line: the finest that are not too many."""
     tolerance, ends = TOLERANCE, np.array([0, len(x)])
     while True:
-        kept = corners(x, y, ends, tolerance)
+        kept = corner_points(x, y, ends, tolerance)
         if kept.sum() <= CORNERS:
             return kept
         tolerance *= 1.5
@@ -269,11 +269,13 @@ def walked(
     precision-recall. The first result is the row that comes at or after each place.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    up = np.diff(curves.walk["tp"][rows]) / pos
-    across = np.diff(curves.walk["fp"][rows]) / neg
+    up = np.diff(curves.columns["tp"][rows]) / pos
+    across = np.diff(curves.columns["fp"][rows]) / neg
     # Straight are also the lines of steps, and those from where nothing is called.
     bend = np.minimum(up, across)
-    bend[(bend < NEAR) | (curves.walk["tp"][rows[:-1]] + curves.walk["fp"][rows[:-1]] == 0)] = 0
+    bend[
+        (bend < NEAR) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
+    ] = 0
     added = np.floor(bend / max(bend.sum(), NEAR) * BETWEEN).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
