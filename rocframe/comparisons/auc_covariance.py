@@ -1,37 +1,35 @@
-"""The verb `auc_covariance`: predictions of several models → how their areas vary together."""
+"""DeLong's covariance matrix of the areas of several models: `auc_covariance`."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.partial import Part
-from rocframe.comparisons.model_areas import areas_of, batches
-from rocframe.comparisons.model_pairs import Measure, pair_notes
-from rocframe.comparisons.pairing import Pairing, compared_by, read_instances
-from rocframe.errors import OptionValueError
+from rocframe.comparisons.hypothesis import Quantity
+from rocframe.comparisons.paired_areas import pair_notes, paired_areas
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+)
 from rocframe.frames import build_table
-from rocframe.inference.p_values import adjust_p_values
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
-from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas import CONTRAST, MODEL, covariance_columns
-from rocframe.text import listed
+from rocframe.schemas import MODEL, covariance_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
-    from rocframe.comparisons.model_areas import Areas
-    from rocframe.comparisons.pairing import BoundPairs, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
@@ -42,7 +40,7 @@ def auc_covariance(
     score: Scores,
     *,
     between: str = MODEL,
-    id: Column | Sequence[Column] | None = None,  # noqa: A002 - the word users have for it
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     fpr: Range | None = None,
     tpr: Range | None = None,
@@ -56,8 +54,8 @@ def auc_covariance(
 ) -> FrameT:
     """Estimate the covariance matrix of the areas of all models in each group.
 
-    It is DeLong's, from the placements of the rows that all models of the group scored. From it
-    follows the variance of any sum or difference of areas.
+    This is DeLong's estimate from the placement values of the rows that all models of the group
+    scored. It gives the variance of any sum or difference of areas.
 
     Parameters
     ----------
@@ -87,7 +85,7 @@ def auc_covariance(
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count them in `note`.
+        them and count their rows in `note`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -109,12 +107,12 @@ def auc_covariance(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; a row
-        per group and ordered pair of its models, a model with itself among them, sorted by these:
-        the covariance there is the variance of the area. Both covariance and correlation (in
-        [-1, 1]) are null where a class has fewer than two rows, or clusters; the correlation also
-        where a variance is 0. With `fpr` or `tpr` the areas are `partial_auc_a` and
-        `partial_auc_b`.
+        `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; one
+        row per group and ordered pair of its models, including each model with itself, sorted by
+        these columns. `covariance` is that of the two estimated areas; it is the variance of the
+        area for a model with itself. `correlation` is in [-1, 1]. Both are null where a class has
+        fewer than two rows, or clusters; the correlation is also null where a variance is 0. With
+        `fpr` or `tpr` the areas are `partial_auc_a` and `partial_auc_b`. These columns are Float64.
         `n_pos` and `n_neg` (Int64) count the rows that all models scored. `note` (String) is null,
         or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
         one_negative, zero_variance`, or the number of rows left out (`unmatched:3`).
@@ -122,13 +120,12 @@ def auc_covariance(
     Raises
     ------
     PairingError
-        If rows do not pair up: without `id`, with an id that is null or there twice, with rows that
-        only one model has, or with two labels of one id.
+        If rows cannot be paired: a long table without `id`, an id that is null or repeated within a
+        model and group, rows that only some models have, or different labels for one id.
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
+        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
 
     See Also
     --------
@@ -164,7 +161,6 @@ def auc_covariance(
     │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
     └─────────┴─────────┴────────────┴───────┴───────┘
     """
-    # numpy and scipy load with the first comparison, not with the package.
     roles = Roles(
         label=label,
         score=score,
@@ -175,155 +171,70 @@ def auc_covariance(
         missing=missing,
         cluster=cluster,
     )
-    measure = Measure(part=Part.of(fpr, tpr, standardize))
-    pairing = Pairing.of(roles, between=between, id=id, unmatched=unmatched, least=1)
-    return compared_by(
+    quantity = Quantity(part=Part.of(fpr, tpr, standardize))
+    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
+    return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, pairs: covariance_table(frame, pairs, measure),
-        schema=lambda model: covariance_columns(model, measure.name),
+        lambda frame, columns: covariance_table(frame, columns, quantity),
+        schema=lambda model: covariance_columns(model, quantity.name),
         anchor="n_pos",
-        apart=True,
+        independent_groups=True,
     )
 
 
-def covariance_table(frame: pl.DataFrame, pairs: BoundPairs, measure: Measure) -> pl.DataFrame:
-    """Return a row for each two models of each group, in both orders and with themselves."""
-    instances = read_instances(frame, pairs)
+def covariance_table(
+    frame: pl.DataFrame, columns: PairingColumns, quantity: Quantity
+) -> pl.DataFrame:
+    """Return a row for each ordered pair of models of each group, each with itself included."""
+    instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    schema = covariance_columns(instances.models.dtype, measure.name)
-    parts: list[pl.DataFrame] = []
-    for batch in batches(instances, groups, pairs.pairing, together=True):
-        areas = areas_of(instances, batch, measure.part)
-        matrix = measure.slope**2 * covariances(spreads(areas))
-        size = len(batch.models)
-        a, b = (at.ravel() for at in np.indices((size, size)))
-        area = measure.shown(np.array(areas.area)).T
+    parts: list[dict[str, NDArray[Any]]] = []
+    for batch in model_batches(instances, groups, columns.options, together=True):
+        areas = paired_areas(instances, batch, quantity.part)
+        matrix = quantity.slope**2 * covariances(areas.difference_variances())
         variances = np.diagonal(matrix, axis1=1, axis2=2)
-        flat = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])
-        notes = pair_notes(areas.units, flat, batch.unmatched)
-        columns: dict[str, Any] = {
-            "model_a": np.tile(np.array(batch.models)[a], len(area)),
-            "model_b": np.tile(np.array(batch.models)[b], len(area)),
-            "n_pos": np.repeat(areas.n_pos, size**2),
-            "n_neg": np.repeat(areas.n_neg, size**2),
-            f"{measure.name}_a": area[:, a].ravel(),
-            f"{measure.name}_b": area[:, b].ravel(),
-            "covariance": matrix[:, a, b].ravel(),
-            "correlation": correlations(matrix)[:, a, b].ravel(),
-            "note": np.repeat(notes, size**2).tolist(),
-        }
+        lowest = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])
+        values = quantity.standardized(np.array(areas.area)).T
+        size = len(batch.models)
+        a, b = (index.ravel() for index in np.indices((size, size)))
         parts.append(
-            build_table(
-                pl.DataFrame({"group": np.repeat(batch.groups, size**2)}),
-                columns,
-                {**schema, "model_a": pl.Int64(), "model_b": pl.Int64()},
-            )
+            {
+                "group": np.repeat(batch.groups, size**2),
+                "model_a": np.tile(np.array(batch.models)[a], len(values)),
+                "model_b": np.tile(np.array(batch.models)[b], len(values)),
+                "n_pos": np.repeat(areas.n_pos, size**2),
+                "n_neg": np.repeat(areas.n_neg, size**2),
+                f"{quantity.name}_a": values[:, a].ravel(),
+                f"{quantity.name}_b": values[:, b].ravel(),
+                "covariance": matrix[:, a, b].ravel(),
+                "correlation": correlations(matrix)[:, a, b].ravel(),
+                "note": np.repeat(pair_notes(areas.units, lowest, batch.unmatched), size**2),
+            }
         )
+    schema = covariance_columns(instances.models.dtype, quantity.name)
     if not parts:
         return build_table(groups.keys[:0], {}, schema)
-    whole = pl.concat(parts).sort("group", "model_a", "model_b")
-    keys = groups.keys[whole.get_column("group")]
-    models = (
-        instances.models[whole.get_column(name)].alias(name) for name in ("model_a", "model_b")
-    )
-    return pl.concat([keys, whole.drop("group").with_columns(models)], how="horizontal")
-
-
-def contrast_table(
-    frame: pl.DataFrame,
-    pairs: BoundPairs,
-    measure: Measure,
-    coefficients: Sequence[Mapping[Any, float]] | None,
-    adjust: Adjust | None,
-) -> pl.DataFrame:
-    """Return a row for each group: the test that a contrast of its models' areas is 0."""
-    from scipy.special import chdtrc
-
-    instances = read_instances(frame, pairs)
-    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    length = len(groups.starts) - 1
-    models, rows = np.zeros(length, np.int64), np.zeros(length, np.int64)
-    statistic, df = np.full(length, np.nan), np.full(length, np.nan)
-    notes = np.full(length, "no_rows", object)
-    given = None if coefficients is None else _coefficients(coefficients, instances.models)
-    for batch in batches(instances, groups, pairs.pairing, together=True):
-        areas = areas_of(instances, batch, measure.part)
-        if given is None:
-            matrix = np.diff(np.eye(len(batch.models)), axis=0)
-            whole = len(batch.models) > 1
-        else:
-            matrix = given[:, list(batch.models)]
-            whole = not np.delete(given, batch.models, axis=1).any()
-        models[batch.groups] = len(batch.models)
-        rows[batch.groups] = areas.n_pos + areas.n_neg
-        variance = areas.variance(0)
-        notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
-        if not whole:
-            if given is not None:  # a model that has a coefficient has no rows here
-                notes[batch.groups] = "no_rows"
-            continue
-        found = chi_squared(matrix, np.array(areas.area).T, spreads(areas))
-        undefined = np.isnan(found[0]) & ~np.isnan(variance)
-        notes[batch.groups[undefined]] = "zero_variance"
-        statistic[batch.groups], df[batch.groups] = found
-    p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
-    columns: dict[str, Any] = {
-        "n_models": models,
-        "n_paired": rows,
-        "statistic": statistic,
-        "df": df,
-        "p_value": p_value,
-        "p_adjusted": adjust_p_values(p_value, np.zeros(length, np.int64), adjust),
-        "test": "delong",
-        "note": notes.tolist(),
+    result: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
     }
-    return build_table(groups.keys, columns, CONTRAST.columns())
+    order = np.lexsort((result["model_b"], result["model_a"], result["group"]))
+    result = {name: values[order] for name, values in result.items()}
+    for name in ("model_a", "model_b"):
+        result[name] = instances.models[result[name]]
+    result["note"] = result["note"].tolist()
+    return build_table(groups.keys, result, schema, rows=result["group"])
 
 
-def _coefficients(given: Sequence[Mapping[Any, float]], models: pl.Series) -> NDArray[np.float64]:
-    """Return the coefficient of each model in each row of a contrast."""
-    known = models.to_list()
-    matrix = np.zeros((len(given), len(known)))
-    for row, coefficients in zip(matrix, given, strict=True):
-        for model, value in coefficients.items():
-            if not known:  # no rows say which models there are
-                continue
-            if model not in known:
-                raise OptionValueError.of(
-                    "coefficients", model, "there is no such model", f"There are: {listed(known)}."
-                )
-            row[known.index(model)] = value
-    return matrix
-
-
-ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
-
-
-def spreads(areas: Areas) -> NDArray[np.float64]:
-    """Return the variances of the differences of every two models' areas in each group.
-
-    On the diagonal stand the variances of the areas themselves.
-    """
-    models = len(areas.area)
-    found = np.empty((len(areas.n_pos), models, models))
-    for model, variance in enumerate(run_parallel(areas.variance, range(models))):
-        found[:, model, model] = variance
-    pairs = list(combinations(range(models), 2))
-    for (a, b), apart in zip(
-        pairs, run_parallel(lambda pair: areas.variance(*pair), pairs), strict=True
-    ):
-        found[:, a, b] = found[:, b, a] = apart
-    return found
-
-
-def covariances(found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the covariance matrices that these variances are of."""
-    own = np.diagonal(found, axis1=1, axis2=2)
-    matrix: NDArray[np.float64] = (own[:, :, None] + own[:, None, :] - found) / 2
-    places = np.arange(found.shape[1])
-    matrix[:, places, places] = own
+def covariances(difference_variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return covariance matrices from variances of differences, with variances on the diagonal."""
+    variances = np.diagonal(difference_variances, axis1=1, axis2=2)
+    matrix: NDArray[np.float64] = (
+        variances[:, :, None] + variances[:, None, :] - difference_variances
+    ) / 2
+    diagonal = np.arange(matrix.shape[1])
+    matrix[:, diagonal, diagonal] = variances
     return matrix
 
 
@@ -331,40 +242,6 @@ def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlations of covariance matrices; NaN where a variance is 0."""
     sd = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)
-    found[np.isinf(found)] = np.nan
-    return found
-
-
-def chi_squared(
-    contrast: NDArray[np.float64], area: NDArray[np.float64], found: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the statistic of each group that all rows of a contrast are 0, and its degrees.
-
-    NaN where a row is not 0 though it shows no variance.
-    """
-    contrast = contrast / np.abs(contrast).max(axis=1, keepdims=True)
-    values = area @ contrast.T
-    spread_of = _variances(contrast, found)
-    statistic, df = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    for i in np.flatnonzero(np.isfinite(spread_of).all(axis=(1, 2))):
-        size, axes = np.linalg.eigh(spread_of[i])
-        along = axes.T @ values[i]
-        some = size > ROUNDING * max(float(size.max()), 0.0)
-        if (np.abs(along[~some]) > ROUNDING * np.abs(contrast).sum()).any():
-            continue
-        statistic[i], df[i] = (along[some] ** 2 / size[some]).sum(), some.sum()
-    return statistic, df
-
-
-def _variances(contrast: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the covariance matrix of the rows of a contrast, from the variances of differences.
-
-    Rows add up to 0, so the areas' own variances play no part, and do not hide the much smaller
-    ones of differences.
-    """
-    places = np.arange(found.shape[1])
-    apart = found.copy()
-    apart[:, places, places] = 0
-    result: NDArray[np.float64] = contrast @ apart @ contrast.T / -2
+        result: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)
+    result[np.isinf(result)] = np.nan
     return result

@@ -1,31 +1,44 @@
-"""The verb `compare`: predictions of several models → how their areas differ, pair by pair."""
+"""Pairwise tests of the difference of models: `compare`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
 import polars as pl
 
-from rocframe.comparisons.delong import Apart, paired, unpaired
-from rocframe.comparisons.model_areas import batches
-from rocframe.comparisons.model_pairs import Family, Measure, Question, comparison_table
-from rocframe.comparisons.pairing import Pairing, cases_of_models, compared_by, read_instances
-from rocframe.comparisons.resampling import permuted, resampled
+from rocframe.comparisons.bootstrap_test import bootstrap_test
+from rocframe.comparisons.delong import UnpairedAreas, delong_paired, delong_unpaired
+from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+    read_models,
+)
+from rocframe.comparisons.permutation_test import permutation_test
+from rocframe.comparisons.venkatraman import venkatraman_test
 from rocframe.errors import OptionValueError
+from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level, parse_n_boot
+from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, whole
 from rocframe.schemas import MODEL, comparison_columns
+from rocframe.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from rocframe.comparisons.model_areas import Batch
-    from rocframe.comparisons.model_pairs import Comparison, Place, Whole
-    from rocframe.comparisons.pairing import BoundPairs, Instances, Unmatched
+    from numpy.typing import NDArray
+
+    from rocframe.areas.partial import Range
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -38,18 +51,18 @@ def compare(
     score: Scores,
     *,
     between: str = MODEL,
-    id: Column | Sequence[Column] | None = None,  # noqa: A002 - the word users have for it
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     baseline: object = None,
     method: Method = "delong",
-    fpr: Place | None = None,
-    tpr: Place | None = None,
+    fpr: float | Range | None = None,
+    tpr: float | Range | None = None,
     standardize: Literal["mcclish"] | None = None,
     margin: float | None = None,
     alternative: Alternative = "two-sided",
     level: float = 0.95,
     adjust: Adjust | None = "holm",
-    family: Whole = "group",
+    family: Family = "group",
     unmatched: Unmatched = "raise",
     n_boot: int = 2000,
     n_perm: int = 2000,
@@ -62,9 +75,9 @@ def compare(
 ) -> FrameT:
     """Compare the areas under the ROC curves of every two models in each group.
 
-    Two models that scored the same rows are compared row by row, which is far sharper than
-    comparing their intervals. `id` says which rows of the two are the same; scores that stand
-    side by side need none.
+    Models that scored the same rows are compared row by row. This paired test has more power than
+    a comparison of their intervals. `id` identifies the rows that belong together; score columns
+    side by side need no `id`.
 
     Parameters
     ----------
@@ -85,25 +98,29 @@ def compare(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     baseline : str, default None
-        The model that all others are compared with; without it every two are.
+        Model that is compared with each of the others. None: every two models are compared.
     method : str, default "delong"
-        `"delong"`, from the variance of the difference on the same rows; `"delong_unpaired"`, for
-        models that scored rows of their own: a t with Welch's degrees of freedom; `"bootstrap"`, of
-        the same rows for both models, classes apart; `"permutation"`, which exchanges the ranks
-        that the two gave; `"venkatraman"`, the same for whole curves: they may differ though their
-        areas do not.
+        `"delong"`: a normal test with DeLong's variance of the difference on the same rows.
+        `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored
+        different rows. `"bootstrap"`: a normal test with the variance over resamples, which are
+        stratified by class and the same for both models. `"permutation"`: exchanges the ranks that
+        the two models give to a row. `"venkatraman"`: the same permutations, but compares the whole
+        curves, which may differ even if their areas are equal.
     fpr : float or (float, float), default None
-        Range of the false positive rate, say `(0, 0.1)`, to compare partial areas over; or one
-        false positive rate at which to compare true positive rates, by bootstrap.
+        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
+        compares the true positive rates at this false positive rate, with `method="bootstrap"`.
     tpr : float or (float, float), default None
-        Range of the true positive rate, or one at which to compare false positive rates.
+        Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas. A number
+        compares the false positive rates at this true positive rate, with `method="bootstrap"`.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     margin : float, default None
-        Tests non-inferiority, one-sided: whether `b` is worse than `a`, which `baseline` has to
-        name, by less than this. A p-value below 0.05 goes with limits of `level=0.9`.
+        Non-inferiority margin, from 0 to below 1. The test is one-sided, with the alternative that
+        `model_b` is worse than `model_a` by less than the margin; it requires `baseline`, which is
+        `model_a`. A p-value below 0.05 corresponds to limits of `level=0.9`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        `"two-sided"`, or `"greater"` or `"less"`: that `a` has the larger, or smaller, number.
+        Alternative hypothesis: the two values differ (`"two-sided"`), that of `model_a` is larger
+        (`"greater"`) or it is smaller (`"less"`).
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -111,10 +128,11 @@ def compare(
         least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
         rejections. None: no adjustment.
     family : {"group", "all"}, default "group"
-        What one family of tests is: the pairs of a `"group"`, or `"all"` rows of the result.
+        Tests whose p-values are adjusted together: the pairs of each `"group"`, or `"all"` rows of
+        the result.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count them in `note`.
+        them and count their rows in `note`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
@@ -146,42 +164,46 @@ def compare(
     -------
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, difference, lower, upper, p_value, p_adjusted, se, statistic, df,
-        auc_a, auc_b, n_paired, ci_level, test, note`; a row per group and pair of models that both
-        have rows there, sorted by these. `difference` is `auc_a - auc_b`. Limits are those of the
-        difference; they and `se` are null for tests that have none, and where the difference shows
-        no variance: then p is 1 if the difference is 0 (1/2 one-sided, 0 with `margin`), and null
-        otherwise. `statistic` is the distance from the null hypothesis in standard errors; of
-        exchanged ranks it is the difference itself, and for `"venkatraman"` the errors by which the
-        curves differ, added up over all ranks. `df` is null unless the statistic is a t. With a
-        range the areas are `partial_auc_a` and `partial_auc_b`, with one rate `tpr_a` and `tpr_b`,
-        or `fpr_a` and `fpr_b`. `n_paired` (Int64) counts the rows that both scored, null where rows
-        are not paired. `ci_level` is `level`, and null for tests without limits. `test` names the
-        method, with `_exact` where all exchanges were looked at. `note` (String) is null, or the
-        first that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, the number of replicates that were drawn again (`redrawn:3`), or of rows
+        auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
+        both have rows there, sorted by these columns.
+
+        `difference` (in [-1, 1]) is `auc_a - auc_b`, and `lower`, `upper` and `se` are its
+        confidence limits and standard error. They are null for the two permutation tests, and where
+        the difference has no variance. There `p_value` is 1 for a difference of 0 (1/2 if the test
+        is one-sided, 0 with `margin`), and null otherwise. `statistic` is the difference from the
+        null hypothesis in standard errors; for `"permutation"` it is `difference`, and for
+        `"venkatraman"` the absolute difference of the numbers of errors of the two models, summed
+        over all ranks. `df` is null unless the statistic is a t. With a range the areas are
+        `partial_auc_a` and `partial_auc_b`, with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and
+        `fpr_b`. These columns are Float64.
+
+        `n_paired` (Int64) counts the rows that both models scored; it is null for unpaired rows.
+        `ci_level` is `level`, and null for tests without limits. `test` (String) is `method`, with
+        `_exact` appended if all permutations were used. `note` (String) is null, or the first that
+        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`, the number of resamples drawn again (`redrawn:3`), and the number of rows
         left out (`unmatched:3`).
 
     Raises
     ------
     PairingError
-        If rows do not pair up: without `id`, with an id that is null or there twice, with rows that
-        only one model has, or with two labels of one id.
+        If rows cannot be paired: a long table without `id`, an id that is null or repeated within a
+        model and group, rows that only some models have, or different labels for one id.
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
+        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
 
     See Also
     --------
     contrast : Test more than two areas at once.
-    auc_covariance : The matrix that all these variances come from.
+    auc_covariance : Estimate the covariance matrix of the areas.
     auc_test : Test one area against chance.
 
     Notes
     -----
-    The test presumes rows that are independent of each other, or clusters that are, and models
-    that were fitted on other rows. It says nothing of how a model would do if it were fitted anew.
+    The tests assume independent rows, or independent clusters, and models that were fitted on
+    other data. They do not account for the variance from fitting a model.
 
     References
     ----------
@@ -220,7 +242,6 @@ def compare(
     │ a       ┆ b       ┆ 0.331975 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     """
-    # numpy and scipy load with the first comparison, not with the package.
     roles = Roles(
         label=label,
         score=score,
@@ -231,8 +252,9 @@ def compare(
         missing=missing,
         cluster=cluster,
     )
-    plan = Plan.of(
-        method,
+    options = CompareOptions.parse(
+        roles,
+        method=method,
         fpr=fpr,
         tpr=tpr,
         standardize=standardize,
@@ -246,186 +268,236 @@ def compare(
         n_perm=n_perm,
         seed=seed,
     )
-    plan.check(roles)
-    pairing = Pairing.of(
+    pairing = PairingOptions.parse(
         roles, between=between, id=id, unmatched=unmatched, paired=method != "delong_unpaired"
     )
-    return compared_by(
+    return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, pairs: compared(frame, pairs, plan),
-        schema=lambda model: comparison_columns(model, plan.measure.name),
+        lambda frame, columns: comparison_table(frame, columns, options),
+        schema=lambda model: comparison_columns(model, options.quantity.name),
         anchor="test",
-        # A baseline is looked for among all models, whichever groups they are in.
-        apart=family == "group" and baseline is None,
+        # The baseline is checked against the models of all groups.
+        independent_groups=family == "group" and baseline is None,
     )
 
 
 Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
 
-RANGE = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
+Family = Literal["group", "all"]
 
-EXCHANGING = ("permutation", "venkatraman")
+PERMUTATION_METHODS = ("permutation", "venkatraman")
+
+EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
-    """What is asked: of which pairs, about what, and by which method."""
+class CompareOptions:
+    """Options of `compare`; `n_draws` is the number of resamples or permutations."""
 
     method: Method
-    measure: Measure
-    question: Question
+    quantity: Quantity
+    hypothesis: Hypothesis
+    baseline: object
+    adjust: Adjust | None
     family: Family
-    n_drawn: int
+    n_draws: int
     seed: Seed
 
     @classmethod
-    def of(
+    def parse(
         cls,
-        method: Method,
+        roles: Roles,
         *,
-        fpr: Place | None,
-        tpr: Place | None,
+        method: Method,
+        fpr: float | Range | None,
+        tpr: float | Range | None,
         standardize: str | None,
         margin: float | None,
         alternative: Alternative,
         level: float,
         baseline: object,
         adjust: Adjust | None,
-        family: Whole,
+        family: Family,
         n_boot: int,
         n_perm: int,
         seed: int | None,
-    ) -> Plan:
-        """Check the options."""
+    ) -> CompareOptions:
+        """Check the options, and that the method supports them."""
         check_choice("method", method, get_args(Method))
         level = parse_level(level)
-        measure = Measure.of(fpr, tpr, standardize)
-        resamples = parse_n_boot("n_boot", n_boot)
-        whole("n_perm", n_perm)
-        return cls(
+        quantity = Quantity.parse(fpr, tpr, standardize)
+        n_resamples, n_permutations = parse_n_boot("n_boot", n_boot), whole("n_perm", n_perm)
+        hypothesis = Hypothesis.parse(
+            margin, alternative, level, lower_is_better=quantity.name == "fpr"
+        )
+        check_adjust(adjust)
+        check_choice("family", family, get_args(Family))
+        options = cls(
             method=method,
-            measure=measure,
-            question=Question.of(margin, alternative, level, falling=measure.name == "fpr"),
-            family=Family.of(baseline, adjust, family),
-            n_drawn=whole("n_perm", n_perm) if method in EXCHANGING else resamples,
+            quantity=quantity,
+            hypothesis=hypothesis,
+            baseline=baseline,
+            adjust=adjust,
+            family=family,
+            n_draws=n_permutations if method in PERMUTATION_METHODS else n_resamples,
             seed=Seed.parse(seed),
         )
-
-    def check(self, roles: Roles) -> None:
-        """Check that the method can answer what is asked, of rows such as these."""
-        method, measure = self.method, self.measure
-        if measure.at is not None and method != "bootstrap":
-            area = (
-                f", or give the range of a partial area, say {measure.at[0]}={RANGE[measure.at[0]]}"
-            )
-            raise OptionValueError.of(
-                measure.at[0],
-                measure.at[1],
-                f"method={method!r} compares areas, not rates",
-                f'Say method="bootstrap"{"" if method in EXCHANGING else area}.',
-            )
-        if method in EXCHANGING:
-            if measure.part is not None:
-                raise OptionValueError.of(
-                    measure.part.rate,
-                    (measure.part.a, measure.part.b),
-                    f"method={method!r} has no partial areas",
-                    'Say method="delong" or method="bootstrap" for these.',
-                )
-            for name, given in (("weight", roles.weight), ("count", roles.count)):
-                if given is not None and given is not NOT_GIVEN:
-                    raise OptionValueError.of(
-                        name,
-                        given,
-                        f"method={method!r} exchanges single rows that weigh the same",
-                        'Say method="delong" or method="bootstrap", which take it.',
-                    )
-            if self.question.margin:
-                raise OptionValueError.of(
-                    "margin",
-                    abs(self.question.null),
-                    f"method={method!r} tests that there is no difference",
-                    'Say method="delong" or method="bootstrap".',
-                )
-        if method == "venkatraman" and self.question.alternative != "two-sided":
-            raise OptionValueError.of(
-                "alternative",
-                self.question.alternative,
-                "whole curves differ to no side",
-                'Leave it out, or say method="permutation" for areas.',
-            )
-        if self.question.margin and self.family.baseline is None:
+        options._check_rate()
+        if method in PERMUTATION_METHODS:
+            options._check_permutation(roles)
+        if margin is not None and baseline is None:
             raise OptionValueError.of(
                 "margin",
-                abs(self.question.null),
-                "which model the others shall not be worse than is not said",
-                'Name it, say baseline="old".',
+                abs(hypothesis.null),
+                "a test of non-inferiority requires the model that the others are compared with",
+                'Name it, such as baseline="old".',
             )
         if method == "delong_unpaired" and roles.cluster is not None:
             raise OptionValueError.of(
                 "cluster",
                 roles.cluster,
-                "rows that are not paired are taken to be independent",
-                'Pair them: say method="delong" with id=.',
+                f"method={method!r} assumes independent rows",
+                'Use method="delong" with id=, which supports clusters.',
+            )
+        return options
+
+    def _check_rate(self) -> None:
+        """Check that the method compares rates if one rate is fixed."""
+        fixed, method = self.quantity.fixed, self.method
+        if fixed is not None and method != "bootstrap":
+            name, rate = fixed
+            todo = 'Use method="bootstrap"'
+            if method not in PERMUTATION_METHODS:
+                todo += (
+                    f", or pass the range of a partial area, such as {name}={EXAMPLE_RANGES[name]}"
+                )
+            wrong = f"method={method!r} compares areas, not rates"
+            raise OptionValueError.of(name, rate, wrong, f"{todo}.")
+
+    def _check_permutation(self, roles: Roles) -> None:
+        """Check that the ranks of single rows can be exchanged."""
+        method, part, hypothesis = self.method, self.quantity.part, self.hypothesis
+        todo = 'Use method="delong" or method="bootstrap".'
+        if part is not None:
+            wrong = f"method={method!r} does not support partial areas"
+            raise OptionValueError.of(part.rate, (part.a, part.b), wrong, todo)
+        for name, value in (("weight", roles.weight), ("count", roles.count)):
+            if value is not None and value is not NOT_GIVEN:
+                wrong = f"method={method!r} exchanges single rows of equal weight"
+                raise OptionValueError.of(name, value, wrong, todo)
+        if hypothesis.non_inferiority:
+            wrong = f"method={method!r} tests the null hypothesis of no difference only"
+            raise OptionValueError.of("margin", abs(hypothesis.null), wrong, todo)
+        if method == "venkatraman" and hypothesis.alternative != "two-sided":
+            raise OptionValueError.of(
+                "alternative",
+                hypothesis.alternative,
+                "the test of whole curves is two-sided only",
+                'Omit alternative=, or use method="permutation" to compare areas.',
             )
 
 
-def compared(frame: pl.DataFrame, pairs: BoundPairs, plan: Plan) -> pl.DataFrame:
-    """Compare the models of a collected frame in each of its groups."""
-    find = _unpaired if plan.method == "delong_unpaired" else _paired
-    models, keys, found = find(frame, pairs, plan)
-    return comparison_table(
-        found,
-        keys,
-        models,
-        plan.family,
-        area=plan.measure.name,
-        test=plan.method,
-        level=None if plan.method in EXCHANGING else plan.question.level,
-    )
+def comparison_table(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> pl.DataFrame:
+    """Compare the models of a collected frame in each of its groups.
+
+    Returns a row per group and pair of models, sorted by group, model a and model b.
+    """
+    if options.method == "delong_unpaired":
+        models, keys, comparisons = _compare_unpaired(frame, columns, options)
+    else:
+        models, keys, comparisons = _compare_paired(frame, columns, options)
+
+    def concatenate(name: str) -> NDArray[Any]:
+        parts = [comparison[name] for comparison in comparisons]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    group = concatenate("group")
+    pairs = np.array([pair["models"] for pair in comparisons], np.int64).reshape(-1, 2)
+    a, b = np.repeat(pairs, [len(pair["group"]) for pair in comparisons], axis=0).T
+    order = np.lexsort((b, a, group))
+    group = group[order]
+    families = group if options.family == "group" else np.zeros(len(group), np.int64)
+    has_limits = options.method not in PERMUTATION_METHODS
+    result: dict[str, Any] = {
+        "model_a": models[a[order]],
+        "model_b": models[b[order]],
+        "ci_level": options.hypothesis.level if has_limits else None,
+        "test": options.method,
+    }
+    for name in comparisons[0] if comparisons else ():
+        if name not in ("models", "group"):
+            values = concatenate(name)[order]
+            result[name] = values.tolist() if values.dtype == object else values
+    p_value = result.get("p_value", np.zeros(0))
+    result["p_adjusted"] = adjust_p_values(p_value, families, options.adjust)
+    schema = comparison_columns(models.dtype, options.quantity.name)
+    return build_table(keys, result, schema, rows=group)
 
 
-def _paired(
-    frame: pl.DataFrame, pairs: BoundPairs, plan: Plan
-) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
-    instances = read_instances(frame, pairs)
-    plan.family.check(instances.models)
+def _compare_paired(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
+    """Return the models, the keys of the groups, and the columns of each pair of models."""
+    instances = read_instances(frame, columns)
+    baseline = _baseline_number(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    found: list[Comparison] = []
-    for batch in batches(instances, groups, pairs.pairing):
-        some = plan.family.pairs(batch.models, instances.models)
-        if not some:
-            continue
-        found += _by_method(instances, batch, some, plan, groups.keys)
-    return instances.models, groups.keys, found
+    draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=stream_keys(groups.keys))
+    comparisons: list[dict[str, Any]] = []
+    for batch in model_batches(instances, groups, columns.options):
+        pairs = _pairs(batch.models, baseline)
+        if pairs:
+            comparisons += _run_test(instances, batch, pairs, options, draws)
+    return instances.models, groups.keys, comparisons
 
 
-def _by_method(
+def _run_test(
     instances: Instances,
-    batch: Batch,
+    batch: ModelBatch,
     pairs: Sequence[tuple[int, int]],
-    plan: Plan,
-    keys: pl.DataFrame,
-) -> list[Comparison]:
-    if plan.method == "delong":
-        return paired(instances, batch, pairs, plan.question, plan.measure)
-    draws = BootstrapDraws(n_boot=plan.n_drawn, seed=plan.seed, keys=stream_keys(keys))
-    if plan.method == "bootstrap":
-        return resampled(instances, batch, pairs, plan.question, plan.measure, draws=draws)
-    curves = plan.method == "venkatraman"
-    return permuted(instances, batch, pairs, plan.question, draws, curves=curves)
+    options: CompareOptions,
+    draws: BootstrapDraws,
+) -> Iterable[dict[str, Any]]:
+    hypothesis, quantity = options.hypothesis, options.quantity
+    if options.method == "bootstrap":
+        return bootstrap_test(instances, batch, pairs, hypothesis, quantity, draws=draws)
+    if options.method == "permutation":
+        return permutation_test(instances, batch, pairs, hypothesis.alternative, draws)
+    if options.method == "venkatraman":
+        return venkatraman_test(instances, batch, pairs, draws)
+    return delong_paired(instances, batch, pairs, hypothesis, quantity)
 
 
-def _unpaired(
-    frame: pl.DataFrame, pairs: BoundPairs, plan: Plan
-) -> tuple[pl.Series, pl.DataFrame, list[Comparison]]:
-    models, every = cases_of_models(frame, pairs)
-    plan.family.check(models)
-    schema = {str(i): dtype for i, dtype in enumerate(pairs.bound.keys.values())}
-    keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in every)])
+def _compare_unpaired(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
+    """Return the same for models that scored different rows."""
+    models, model_cases = read_models(frame, columns)
+    pairs = _pairs(range(len(models)), _baseline_number(options.baseline, models))
+    schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
+    keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
-    apart = [Apart.of(cases, keys, plan.measure.part) for cases in every]
-    some = plan.family.pairs(range(len(models)), models)
-    return models, keys, list(unpaired(apart, some, plan.question, plan.measure))
+    areas = [UnpairedAreas.estimate(cases, keys, options.quantity.part) for cases in model_cases]
+    return models, keys, list(delong_unpaired(areas, pairs, options.hypothesis, options.quantity))
+
+
+def _baseline_number(baseline: object, models: pl.Series) -> int | None:
+    """Return the number of the baseline among the models; None without one, or without rows."""
+    names = models.to_list()
+    if baseline is None or not names:
+        return None
+    if baseline not in names:
+        raise OptionValueError.of(
+            "baseline", baseline, "there is no such model", f"Models: {listed(names)}."
+        )
+    return names.index(baseline)
+
+
+def _pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:
+    """Return the pairs of models to compare: every two, or the baseline with each other one."""
+    if baseline is None:
+        return list(combinations(models, 2))
+    return [(baseline, model) for model in models if baseline in models and model != baseline]

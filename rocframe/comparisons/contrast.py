@@ -1,4 +1,4 @@
-"""The verb `contrast`: predictions of several models → one test of all their areas per group."""
+"""DeLong's chi-squared test of contrasts of the areas of several models: `contrast`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,41 @@ from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from rocframe.areas.partial import Part
-from rocframe.comparisons.auc_covariance import contrast_table
-from rocframe.comparisons.model_pairs import Measure
-from rocframe.comparisons.pairing import Pairing, compared_by
+from rocframe.comparisons.paired_areas import pair_notes, paired_areas
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    plan_comparison,
+    read_instances,
+)
 from rocframe.errors import OptionValueError
-from rocframe.inference.p_values import check_adjust
+from rocframe.frames import build_table
+from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, as_number
 from rocframe.schemas import CONTRAST, MODEL
+from rocframe.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+    from numpy.typing import NDArray
+
     from rocframe.areas.partial import Range
-    from rocframe.comparisons.pairing import Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
+COEFFICIENT_ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
+
+EIGENVALUE_ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
 
 
 def contrast(
@@ -36,7 +50,7 @@ def contrast(
     score: Scores,
     *,
     between: str = MODEL,
-    id: Column | Sequence[Column] | None = None,  # noqa: A002 - the word users have for it
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     coefficients: Mapping[Any, float] | Sequence[Mapping[Any, float]] | None = None,
     fpr: Range | None = None,
@@ -50,11 +64,11 @@ def contrast(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Test all areas of each group at once: whether any of its models differ.
+    """Test in each group whether a contrast of the areas of its models is 0.
 
-    DeLong's chi-squared statistic of a contrast: of sums of areas, each with a coefficient, that
-    are all 0 where the null hypothesis holds. Unless coefficients are given, they say that all
-    models have the same area.
+    A contrast is a weighted sum of areas with weights that add up to 0. DeLong's chi-squared test
+    has the null hypothesis that one contrast, or each of several, is 0. By default the null
+    hypothesis is that all models of the group have the same area.
 
     Parameters
     ----------
@@ -75,9 +89,9 @@ def contrast(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        What is 0 where the null hypothesis holds: a number for each model, such as `{"new": 1,
-        "old": -0.5, "older": -0.5}`, which add up to 0, models left out having 0; or several of
-        these.
+        Weights of one contrast by model, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or of
+        several. They add up to 0; models that are not named have a weight of 0. None: all models
+        have the same area.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -92,7 +106,7 @@ def contrast(
         rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count them in `note`.
+        them and count their rows in `note`.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.
@@ -114,31 +128,31 @@ def contrast(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; a row per
+        `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; one row per
         group, sorted by group. `statistic` has a chi-squared distribution with `df` degrees of
-        freedom where all sums are 0: as many as sums that do not follow from each other. Models
-        that order rows alike have 0 degrees, and p is 1. `n_models` (Int64) counts the models of
-        the group, `n_paired` the rows that all of them scored. The test is null where a class has
-        fewer than two rows, or clusters, where a model with a coefficient has no rows, and where a
-        sum is not 0 and shows no variance. `note` (String) is null, or the first that applies of
+        freedom under the null hypothesis; `df` is the rank of the covariance matrix of the
+        contrasts. If all models order the rows alike, `df` is 0 and `p_value` is 1. These columns
+        are Float64. `n_models` (Int64) counts the models of the group, and `n_paired` (Int64) the
+        rows that all of them scored. `test` (String) is `delong`. The test is null where a class
+        has fewer than two rows, or clusters, where a model with a weight has no rows, and where a
+        contrast is not 0 but has no variance. `note` (String) is null, or the first that applies of
         `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`, or the
         number of rows left out (`unmatched:3`).
 
     Raises
     ------
     PairingError
-        If rows do not pair up: without `id`, with an id that is null or there twice, with rows that
-        only one model has, or with two labels of one id.
+        If rows cannot be paired: a long table without `id`, an id that is null or repeated within a
+        model and group, rows that only some models have, or different labels for one id.
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
+        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
 
     See Also
     --------
     compare : Test every two models of a group.
-    auc_covariance : The matrix that the statistic comes from.
+    auc_covariance : Estimate the covariance matrix of the areas.
 
     References
     ----------
@@ -171,7 +185,6 @@ def contrast(
     │ 0.001503 ┆ 13.0      ┆ 2.0 ┆ 3        ┆ 4        │
     └──────────┴───────────┴─────┴──────────┴──────────┘
     """
-    # numpy and scipy load with the first comparison, not with the package.
     check_adjust(adjust)
     roles = Roles(
         label=label,
@@ -183,48 +196,144 @@ def contrast(
         missing=missing,
         cluster=cluster,
     )
-    measure = Measure(part=Part.of(fpr, tpr, standardize))
-    pairing = Pairing.of(roles, between=between, id=id, unmatched=unmatched)
-    rows = _rows(coefficients)
-    return compared_by(
+    part = Part.of(fpr, tpr, standardize)
+    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
+    contrasts = parse_coefficients(coefficients)
+    return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, pairs: contrast_table(frame, pairs, measure, rows, adjust),
+        lambda frame, columns: contrast_table(frame, columns, part, contrasts, adjust),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
-        # A model that has a coefficient may be in other groups.
-        apart=adjust is None and rows is None,
+        # The names of models are checked against the models of all groups.
+        independent_groups=adjust is None and contrasts is None,
     )
 
 
-def _rows(
-    coefficients: Any,
-) -> list[Mapping[Any, float]] | None:
-    """Read the coefficients: none, one row of them, or several."""
+def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
+    """Check the coefficients: None, those of one contrast, or of several."""
     if coefficients is None:
         return None
     several = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
-    rows = list(coefficients) if several else [coefficients]
-    for row in rows:
-        numbers = [as_number(value) for value in row.values()] if isinstance(row, Mapping) else []
-        if not any(numbers) or not all(one is not None and isfinite(one) for one in numbers):
+    contrasts = list(coefficients) if several else [coefficients]
+    for one in contrasts:
+        numbers = [as_number(value) for value in one.values()] if isinstance(one, Mapping) else []
+        finite = [number for number in numbers if number is not None and isfinite(number)]
+        if len(finite) < len(numbers) or not any(finite):
             raise OptionValueError.of(
                 "coefficients",
-                row,
-                "it does not give models coefficients: finite numbers, not all of them 0",
+                one,
+                "expected a mapping from models to finite numbers that are not all 0",
                 'Give, say, coefficients={"new": 1, "old": -1}.',
             )
-        added = fsum(one for one in numbers if one is not None)
-        if abs(added) > ROUNDING * max(abs(one or 0) for one in numbers):
+        total = fsum(finite)
+        if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
             raise OptionValueError.of(
                 "coefficients",
-                row,
-                f"they add up to {added:g}, so equal areas would not make the sum 0",
+                one,
+                f"they add up to {total:g}, so the contrast of equal areas would not be 0",
                 'Give, say, {"new": 1, "old": -0.5, "older": -0.5}.',
             )
-    if not rows:
+    if not contrasts:
         raise OptionValueError.of(
-            "coefficients", coefficients, "it is empty", "Leave it out to compare all models."
+            "coefficients", coefficients, "it is empty", "Omit it to compare all models."
         )
-    return rows
+    return contrasts
+
+
+def contrast_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    part: Part | None,
+    contrasts: Sequence[Mapping[Any, float]] | None,
+    adjust: Adjust | None,
+) -> pl.DataFrame:
+    """Return a row for each group: the test that the contrasts of its models' areas are 0."""
+    from scipy.special import chdtrc
+
+    instances = read_instances(frame, columns)
+    groups = RowGroups.from_keys(instances.keys, len(instances.negative))
+    n_groups = len(groups.starts) - 1
+    n_models, n_paired = np.zeros((2, n_groups), np.int64)
+    statistic, df = np.full((2, n_groups), np.nan)
+    notes = np.full(n_groups, "no_rows", object)
+    matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
+    for batch in model_batches(instances, groups, columns.options, together=True):
+        areas = paired_areas(instances, batch, part)
+        n_models[batch.groups] = len(batch.models)
+        n_paired[batch.groups] = areas.n_pos + areas.n_neg
+        notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
+        if matrix is None:  # each model with the next
+            own = np.diff(np.eye(len(batch.models)), axis=0)
+            if not len(own):
+                continue
+        else:
+            own = matrix[:, list(batch.models)]
+            if np.delete(matrix, batch.models, axis=1).any():  # a model has no rows here
+                notes[batch.groups] = "no_rows"
+                continue
+        variances = areas.difference_variances()
+        result = chi_squared(own, np.array(areas.area).T, variances)
+        undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 0])
+        notes[batch.groups[undefined]] = "zero_variance"
+        statistic[batch.groups], df[batch.groups] = result
+    p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
+    values = {
+        "n_models": n_models,
+        "n_paired": n_paired,
+        "statistic": statistic,
+        "df": df,
+        "p_value": p_value,
+        "p_adjusted": adjust_p_values(p_value, np.zeros(n_groups, np.int64), adjust),
+        "test": "delong",
+        "note": notes.tolist(),
+    }
+    return build_table(groups.keys, values, CONTRAST.columns())
+
+
+def _contrast_matrix(
+    contrasts: Sequence[Mapping[Any, float]], models: pl.Series
+) -> NDArray[np.float64]:
+    """Return a row for each contrast with the coefficient of each model."""
+    names = models.to_list()
+    matrix = np.zeros((len(contrasts), len(names)))
+    if not names:  # without rows the models are unknown
+        return matrix
+    for row, coefficients in zip(matrix, contrasts, strict=True):
+        for model, value in coefficients.items():
+            if model not in names:
+                raise OptionValueError.of(
+                    "coefficients", model, "there is no such model", f"Models: {listed(names)}."
+                )
+            row[names.index(model)] = value
+    return matrix
+
+
+def chi_squared(
+    contrasts: NDArray[np.float64],
+    areas: NDArray[np.float64],
+    difference_variances: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each group's statistic of the hypothesis that all contrasts are 0, and its df.
+
+    NaN where a contrast is not 0 but has no variance.
+    """
+    contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
+    values = areas @ contrasts.T
+    # The coefficients of a contrast add up to 0, so that the variances of the areas cancel. They
+    # are left out, because they would hide the much smaller variances of differences by rounding.
+    differences = difference_variances.copy()
+    diagonal = np.arange(differences.shape[1])
+    differences[:, diagonal, diagonal] = 0
+    covariance = contrasts @ differences @ contrasts.T / -2
+    statistic, df = np.full((2, len(values)), np.nan)
+    for group in np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2))):
+        eigenvalues, axes = np.linalg.eigh(covariance[group])
+        projected = axes.T @ values[group]
+        positive = eigenvalues > EIGENVALUE_ROUNDING * max(float(eigenvalues.max()), 0.0)
+        if (np.abs(projected[~positive]) > EIGENVALUE_ROUNDING * np.abs(contrasts).sum()).any():
+            continue
+        statistic[group] = (projected[positive] ** 2 / eigenvalues[positive]).sum()
+        df[group] = positive.sum()
+    return statistic, df

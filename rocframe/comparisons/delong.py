@@ -1,16 +1,18 @@
-"""Pairs of models → DeLong's tests of the difference of their areas, paired and unpaired.
+"""DeLong's paired and unpaired tests of the difference of two areas.
 
 References
 ----------
 E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
 correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
 44(3), 837-845. doi:10.2307/2531595
+B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
+variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +20,8 @@ import polars as pl
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
-from rocframe.comparisons.model_areas import areas_of
-from rocframe.comparisons.model_pairs import Comparison, pair_notes, welch
+from rocframe.comparisons.hypothesis import difference_columns
+from rocframe.comparisons.paired_areas import pair_notes, paired_areas
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import Scan
@@ -31,74 +33,64 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Part
-    from rocframe.comparisons.model_areas import Batch
-    from rocframe.comparisons.model_pairs import Measure, Question
-    from rocframe.comparisons.pairing import Instances
+    from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+    from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.inputs.cases import Cases
 
 
-def paired(
+def delong_paired(
     instances: Instances,
-    batch: Batch,
+    batch: ModelBatch,
     pairs: Sequence[tuple[int, int]],
-    question: Question,
-    measure: Measure,
-) -> list[Comparison]:
-    """Compare models by the variance of the difference of their areas on the same rows."""
-    areas = areas_of(instances, batch, measure.part)
-    place = {model: i for i, model in enumerate(batch.models)}
+    hypothesis: Hypothesis,
+    quantity: Quantity,
+) -> list[dict[str, Any]]:
+    """Compare pairs of models by the variance of the difference of their areas on the same rows."""
+    areas = paired_areas(instances, batch, quantity.part)
 
-    def one(pair: tuple[int, int]) -> Comparison:
-        a, b = (place[model] for model in pair)
+    def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
+        a, b = (batch.models.index(model) for model in pair)
         variance = areas.variance(a, b)
-        return Comparison(
-            a=pair[0],
-            b=pair[1],
-            groups=batch.groups,
-            columns={
-                "n_paired": areas.n_pos + areas.n_neg,
-                **answered(question, measure, (areas.area[a], areas.area[b]), variance),
-                "note": pair_notes(areas.units, variance, batch.unmatched),
-            },
-        )
+        return {
+            "models": pair,
+            "group": batch.groups,
+            "n_paired": areas.n_pos + areas.n_neg,
+            **difference_columns(hypothesis, quantity, (areas.area[a], areas.area[b]), variance),
+            "note": pair_notes(areas.units, variance, batch.unmatched),
+        }
 
-    return run_parallel(one, pairs)
+    return run_parallel(compare_pair, pairs)
 
 
-def unpaired(
-    apart: Sequence[Apart],
+def delong_unpaired(
+    models: Sequence[UnpairedAreas],
     pairs: Sequence[tuple[int, int]],
-    question: Question,
-    measure: Measure,
-) -> Iterator[Comparison]:
-    """Compare models that scored rows of their own, by a t with Welch's degrees of freedom."""
-    for a, b in pairs:
-        both, *places = np.intersect1d(
-            apart[a].groups, apart[b].groups, assume_unique=True, return_indices=True
+    hypothesis: Hypothesis,
+    quantity: Quantity,
+) -> Iterator[dict[str, Any]]:
+    """Compare pairs of models with separate rows by a t with Welch's degrees of freedom."""
+    for pair in pairs:
+        a, b = (models[model] for model in pair)
+        groups, *places = np.intersect1d(
+            a.groups, b.groups, assume_unique=True, return_indices=True
         )
-        area, variance, n_pos, n_neg = (
-            [getattr(apart[model], name)[at] for model, at in zip((a, b), places, strict=True)]
-            for name in ("area", "variance", "n_pos", "n_neg")
-        )
-        total = variance[0] + variance[1]
-        rows = (n_pos[0] + n_neg[0], n_pos[1] + n_neg[1])
-        df = welch((variance[0], variance[1]), rows)
-        units = np.minimum(*n_pos), np.minimum(*n_neg)
-        yield Comparison(
-            a=a,
-            b=b,
-            groups=both,
-            columns={
-                "n_paired": np.full(len(both), np.nan),
-                **answered(question, measure, (area[0], area[1]), total, df),
-                "note": pair_notes(units, total, np.zeros(len(both), np.int64)),
-            },
-        )
+        a, b = (areas.select(own) for areas, own in zip((a, b), places, strict=True))
+        variance = a.variance + b.variance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
+        units = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
+        yield {
+            "models": pair,
+            "group": groups,
+            "n_paired": np.full(len(groups), np.nan),
+            **difference_columns(hypothesis, quantity, (a.area, b.area), variance, df),
+            "note": pair_notes(units, variance, np.zeros(len(groups), np.int64)),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Apart:
-    """The areas of one model in its own groups: how large, how sure, of how many rows."""
+class UnpairedAreas:
+    """The areas of one model, their variances and numbers of rows in each of its groups."""
 
     groups: NDArray[np.int64]
     area: NDArray[np.float64]
@@ -107,54 +99,40 @@ class Apart:
     n_neg: NDArray[np.int64]
 
     @classmethod
-    def of(cls, cases: Cases, keys: pl.DataFrame, part: Part | None) -> Apart:
-        """Measure a model's areas; `keys` are those of all groups, in order."""
+    def estimate(cls, cases: Cases, keys: pl.DataFrame, part: Part | None) -> UnpairedAreas:
+        """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
         if cases.weight is not None:
             cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
-        walk = Scan.from_rows(sort_rows(cases))
+        scan = Scan.from_rows(sort_rows(cases))
         if part is None:
-            pairs = count_pairs(walk)
-            area, variance = pairs.areas[0], delong_variance(walk, pairs)
+            pairs = count_pairs(scan)
+            area, variance = pairs.areas[0], delong_variance(scan, pairs)
         else:
-            area, variance = partial_areas(walk, part)[0], partial_variance(walk, part)
-        own = walk.rows.keys
+            area, variance = partial_areas(scan, part)[0], partial_variance(scan, part)
         return cls(
-            groups=places_of(own, keys),
+            groups=_group_numbers(scan.rows.keys, keys),
             area=area,
             variance=variance,
-            n_pos=walk.totals.pos_rows,
-            n_neg=walk.totals.neg_rows,
+            n_pos=scan.totals.pos_rows,
+            n_neg=scan.totals.neg_rows,
         )
 
+    def select(self, places: NDArray[np.int64]) -> UnpairedAreas:
+        """Return the areas of some groups."""
+        return UnpairedAreas(**{name: getattr(self, name)[places] for name in self.__slots__})
 
-def places_of(own: pl.DataFrame, keys: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the places of some keys among all."""
-    if not keys.width:
+
+def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the row of each of `keys` in `all_keys`."""
+    if not all_keys.width:
         return np.zeros(1, np.int64)
-    # Grouped, not joined: a join of sorted columns finds no NaN.
+    # Grouped and not joined, because a join of sorted columns does not match NaN.
+    none = pl.lit(None, pl.Int64)
     both = pl.concat(
         [
-            keys.with_columns(place=pl.int_range(pl.len()), own=pl.lit(None, pl.Int64)),
-            own.with_columns(place=pl.lit(None, pl.Int64), own=pl.int_range(pl.len())),
+            all_keys.with_columns(number=pl.int_range(pl.len()), row=none),
+            keys.with_columns(number=none, row=pl.int_range(pl.len())),
         ]
     )
-    found = both.group_by(keys.columns).agg(pl.col("place", "own").max()).drop_nulls("own")
-    return found.sort("own").get_column("place").to_numpy()
-
-
-def answered(
-    question: Question,
-    measure: Measure,
-    values: tuple[NDArray[np.float64], NDArray[np.float64]],
-    variance: NDArray[np.float64],
-    df: NDArray[np.float64] | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """Return the two values as they are shown, and the columns of the test of their difference."""
-    a, b = values
-    return {
-        f"{measure.name}_a": measure.shown(a),
-        f"{measure.name}_b": measure.shown(b),
-        **question.answer(
-            measure.slope * (a - b), measure.slope**2 * variance, df, largest=measure.largest
-        ),
-    }
+    matches = both.group_by(all_keys.columns).agg(pl.col("number", "row").max()).drop_nulls("row")
+    return matches.sort("row").get_column("number").to_numpy()

@@ -1,9 +1,14 @@
-"""Pairing of the predictions of several models by instance."""
+"""Pairing of the predictions of several models by instance.
+
+An instance is what is classified once by each model. Models that have a score column each share
+the instances of the rows; in a long table `id` identifies the instance of a row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -18,98 +23,129 @@ from rocframe.schemas import MODEL
 from rocframe.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import Bound, Column, Roles
+    from rocframe.kernel.groups import RowGroups
 
 
 Unmatched = Literal["raise", "drop"]
 
-WAYS = (
-    "Models stand one below the other, and between= names the column that says which; or side by "
-    'side, and score=["a", "b"] names their columns.'
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairing:
-    """What the caller said about which rows belong together."""
+class PairingOptions:
+    """Options of the pairing of rows; `min_models` is the least number of models side by side."""
 
     between: str
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
     paired: bool
-    least: int
+    min_models: int
 
     @classmethod
-    def of(
+    def parse(
         cls,
         roles: Roles,
         *,
         between: object,
-        id: Column | Sequence[Column] | None,  # noqa: A002 - the word users have for it
+        id: Column | Sequence[Column] | None,  # noqa: A002 - name of the public option
         unmatched: Unmatched,
         paired: bool = True,
-        least: int = 2,
-    ) -> Pairing:
-        """Check the options that pair rows."""
+        min_models: int = 2,
+    ) -> PairingOptions:
+        """Check the options."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
         if not isinstance(between, str):
-            wrong = "the column of models is given by name"
-            todo = 'Say between="model"; other columns come from .with_columns().'
-            raise OptionValueError.of("between", between, wrong, todo)
+            raise OptionValueError.of(
+                "between",
+                between,
+                "expected a column name",
+                'Pass the column of models by name, such as between="model". Add computed columns '
+                "with .with_columns() first.",
+            )
         if id is not None and roles.count is not None and roles.count is not NOT_GIVEN:
-            wrong = "id= needs to know each row, and these are many in one"
-            todo = "Compare scores side by side, or say count=None with a row for each prediction."
-            raise OptionValueError.of("count", roles.count, wrong, todo)
+            raise OptionValueError.of(
+                "count",
+                roles.count,
+                "id= needs one row per prediction, but a row with a count represents several",
+                "Compare scores side by side, or pass count=None if each row is one prediction.",
+            )
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
             id = list(id)  # noqa: A001
-        return cls(between=between, id=id, unmatched=unmatched, paired=paired, least=least)
+        return cls(
+            between=between, id=id, unmatched=unmatched, paired=paired, min_models=min_models
+        )
+
+    @property
+    def id_columns(self) -> list[Column]:
+        """The columns of `id`: none, one or several."""
+        if self.id is None:
+            return []
+        several = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
+        return [*self.id] if several else [self.id]  # type: ignore[misc, list-item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoundPairs:
-    """The same, once the columns are known."""
+class PairingColumns:
+    """The columns that the options name; `between` is None if models stand side by side."""
 
     bound: Bound
-    pairing: Pairing
+    options: PairingOptions
     model: pl.DataType
     between: str | None
     ids: tuple[str, ...]
     inputs: tuple[pl.Expr, ...]
 
 
-def bind_pairs(
+def plan_comparison(
+    predictions: FrameT,
+    roles: Roles,
+    options: PairingOptions,
+    build: Callable[[pl.DataFrame, PairingColumns], pl.DataFrame],
+    *,
+    schema: Callable[[pl.DataType], dict[str, pl.DataType]],
+    anchor: str,
+    independent_groups: bool,
+) -> FrameT:
+    """Plan the table that `build` returns, in the kind of frame of the predictions.
+
+    `schema` returns its columns for models of a dtype. `anchor` names a column that is never null.
+    """
+
+    def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
+        pairing = bind_pairing(plan, columns, roles, options, tuple(schema(pl.String())))
+        by = pairing.bound.by
+        names = dict(zip(map(str, range(len(by))), by, strict=True))
+        return through_node(
+            plan.select(pairing.inputs),
+            lambda frame: build(frame, pairing).rename(names),
+            schema={**pairing.bound.keys, **schema(pairing.model)},
+            by=by if independent_groups else (),
+            anchor=anchor,
+        )
+
+    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+
+
+def bind_pairing(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     roles: Roles,
-    pairing: Pairing,
+    options: PairingOptions,
     table: Sequence[str],
-) -> BoundPairs:
-    """Find the columns, and see whether models stand side by side or one below the other."""
+) -> PairingColumns:
+    """Resolve the columns of the options; `table` names the columns of the result."""
     bound = bind(plan, schema, roles, table, keyed=False)
-    between = pairing.between
+    between = options.between
     if bound.models is not None:
-        if between != MODEL:
-            wrong = "scores are given side by side, which makes the models themselves"
-            raise OptionValueError.of("between", between, wrong, "Leave between= out.")
-        if pairing.id is not None:
-            wrong = "scores are given side by side, so rows are paired already"
-            raise OptionValueError.of("id", pairing.id, wrong, "Leave id= out.")
-        if len(bound.models) < pairing.least:
-            raise OptionValueError.of(
-                "score",
-                bound.models[0],
-                "one model cannot be compared",
-                'Give several, say score=["a", "b"].',
-            )
-        return BoundPairs(
+        _check_side_by_side(options, bound.models)
+        return PairingColumns(
             bound=bound,
-            pairing=pairing,
+            options=options,
             model=pl.String(),
             between=None,
             ids=(),
@@ -117,88 +153,65 @@ def bind_pairs(
         )
     if between not in schema:
         error = MissingColumnError.of("between", between, schema)
-        raise MissingColumnError(f"{error}\n{WAYS}")
+        raise MissingColumnError(
+            f"{error}\nIn a long table, between= names the column of models. For models side by "
+            'side, pass their score columns, such as score=["a", "b"].'
+        )
     if between in bound.by:
         raise OptionValueError.of(
             "between",
             between,
-            "it is a group column too, and models are compared within groups",
-            f"Leave {between!r} out of by.",
+            "it is also a group column, but models are compared within groups",
+            f"Remove {between!r} from by=.",
         )
-    ids = as_columns(pairing.id)
-    if pairing.paired and not ids:
+    id_columns = options.id_columns
+    if options.paired and not id_columns:
         raise PairingError.of(
             "id",
-            pairing.id,
-            "which rows of the models belong together is not said, and this method pairs them",
-            'Name the column that says it, say id="id"; give the models side by side as '
-            'score=["a", "b"]; or, if they scored different rows, compare them by '
-            'method="delong_unpaired".',
+            options.id,
+            "this method pairs the rows of the models, and no column identifies the instances",
+            'Name the column, such as id="id"; pass the models side by side as score=["a", "b"]; '
+            'or, if they scored different rows, use method="delong_unpaired".',
         )
-    private = private_names(["between", *(f"id {i}" for i in range(len(ids)))], bound.by)
-    found = [("between", between, column(between), schema[between])]
-    found += [("id", *resolved(plan, schema, "id", one)) for one in ids]
-    for argument, name, _, dtype in found:
+    private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
+    sources = [("between", between, column(between), schema[between])]
+    sources += [("id", *resolved(plan, schema, "id", one)) for one in id_columns]
+    for argument, name, _, dtype in sources:
         if dtype == pl.Object:
-            todo = "Rows are sorted by it: cast it first."
+            todo = "Rows are sorted by this column: cast it to a dtype that can be sorted."
             raise ColumnTypeError.of(argument, name, dtype, todo)
-    every = zip((expr for _, _, expr, _ in found), private.values(), strict=True)
-    return BoundPairs(
+    aliased = (
+        expr.alias(name) for (_, _, expr, _), name in zip(sources, private.values(), strict=True)
+    )
+    return PairingColumns(
         bound=bound,
-        pairing=pairing,
+        options=options,
         model=schema[between],
         between=private["between"],
         ids=tuple(private.values())[1:],
-        inputs=(*bound.inputs, *(expr.alias(name) for expr, name in every)),
+        inputs=(*bound.inputs, *aliased),
     )
 
 
-def as_columns(given: Column | Sequence[Column] | None) -> list[Column]:
-    """Read `id`: nothing, one column, or several."""
-    if given is None:
-        return []
-    several = isinstance(given, Iterable) and not isinstance(given, str | pl.Expr)
-    return [*given] if several else [given]  # type: ignore[misc, list-item]
-
-
-def compared_by(
-    predictions: FrameT,
-    roles: Roles,
-    pairing: Pairing,
-    make: Callable[[pl.DataFrame, BoundPairs], pl.DataFrame],
-    *,
-    schema: Callable[[pl.DataType], dict[str, pl.DataType]],
-    anchor: str,
-    apart: bool,
-) -> FrameT:
-    """Plan the table that `make` makes, and return it in the kind of frame given.
-
-    `schema` says its columns for models of some type, `apart` whether groups have nothing to do
-    with each other. `anchor` names a column that is never null.
-    """
-
-    def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
-        pairs = bind_pairs(plan, columns, roles, pairing, tuple(schema(pl.String())))
-        by = pairs.bound.by
-        names = dict(zip(map(str, range(len(by))), by, strict=True))
-        return through_node(
-            plan.select(pairs.inputs),
-            lambda frame: make(frame, pairs).rename(names),
-            schema={**pairs.bound.keys, **schema(pairs.model)},
-            by=by if apart else (),
-            anchor=anchor,
-        )
-
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
+    """Check the options for models that have a score column each."""
+    if options.between != MODEL:
+        wrong = "the score columns are already the models"
+        raise OptionValueError.of("between", options.between, wrong, "Omit between=.")
+    if options.id is not None:
+        wrong = "models side by side are already paired by row"
+        raise OptionValueError.of("id", options.id, wrong, "Omit id=.")
+    if len(models) < options.min_models:
+        todo = 'Pass several score columns, such as score=["a", "b"].'
+        raise OptionValueError.of("score", models[0], "expected at least two models", todo)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Instances:
-    """What several models scored: a place for each instance.
+    """The predictions of several models; element `i` of each array belongs to instance `i`.
 
-    `score` has an array for each of `models`, which are sorted. `there` says for each of them
-    which instances it has a row for, and `usable` which of those count: not the rows that were
-    left out.
+    `score` and `state` have an array for each of `models`, which are sorted. `present` is True
+    where a model has a row for an instance.
     """
 
     models: pl.Series
@@ -206,193 +219,282 @@ class Instances:
     negative: NDArray[np.bool_]
     score: list[NDArray[Any]]
     state: NDArray[np.uint8]
-    there: NDArray[np.bool_]
+    present: NDArray[np.bool_]
     count: NDArray[np.int64] | None
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.uint32] | None
 
     @property
-    def usable(self) -> NDArray[np.bool_]:
-        """Which instances count for which model."""
-        return self.there & (self.state <= State.UNSCORED)
+    def used(self) -> NDArray[np.bool_]:
+        """True where a model has a row for an instance, and this row was not left out."""
+        return self.present & (self.state <= State.UNSCORED)
 
 
-def read_instances(frame: pl.DataFrame, pairs: BoundPairs) -> Instances:
-    """Read a collected frame, whichever way the models stand in it."""
-    every = list(read(frame, pairs.bound))
-    if pairs.between is None:
-        return _side_by_side(every)
-    return _one_below_the_other(frame, every[0], pairs)
-
-
-def cases_of_models(frame: pl.DataFrame, pairs: BoundPairs) -> tuple[pl.Series, list[Cases]]:
-    """Read the cases of each model apart, models in their order."""
-    every = list(read(frame, pairs.bound))
-    if pairs.between is None:
-        every.sort(key=lambda one: str(one.model))
-        return pl.Series("model", [one.model for one in every], pl.String), every
-    models, rows = rows_of_models(frame.get_column(pairs.between))
-    return models, [_some(every[0], own) for own in rows]
-
-
-def _some(cases: Cases, rows: NDArray[np.int64]) -> Cases:
-    """Return the cases of some rows."""
-
-    def part(values: NDArray[Any] | None) -> Any:
-        return None if values is None else values[rows]
-
-    return replace(
-        cases,
-        keys=take_rows(cases.keys, rows),
-        negative=cases.negative[rows],
-        score=cases.score[rows],
-        state=part(cases.state),
-        count=part(cases.count),
-        weight=part(cases.weight),
-    )
-
-
-def _side_by_side(cases: list[Cases]) -> Instances:
-    """Read models that have a column each: an instance is a row."""
-    cases = sorted(cases, key=lambda one: str(one.model))
-    first = cases[0]
+def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
+    """Read the models of a collected frame, and match their rows by instance."""
+    models = list(read(frame, pairing.bound))
+    if pairing.between is not None:
+        return _read_long(frame, models[0], pairing)
+    models.sort(key=lambda cases: str(cases.model))
+    first = models[0]
     used = np.full(len(first.score), State.USED, np.uint8)
     return Instances(
-        models=pl.Series("model", [one.model for one in cases], pl.String),
+        models=pl.Series("model", [cases.model for cases in models], pl.String),
         keys=first.keys,
         negative=first.negative,
-        score=[one.score for one in cases],
-        state=np.array([used if one.state is None else one.state for one in cases]),
-        there=np.ones((len(cases), len(used)), bool),
+        score=[cases.score for cases in models],
+        state=np.array([used if cases.state is None else cases.state for cases in models]),
+        present=np.ones((len(models), len(used)), bool),
         count=first.count,
         weight=first.weight,
         cluster=first.cluster,
     )
 
 
-def _one_below_the_other(frame: pl.DataFrame, cases: Cases, pairs: BoundPairs) -> Instances:
-    """Read models that have rows of their own: an instance is a group and an id."""
-    assert pairs.between is not None
-    models, rows = rows_of_models(frame.get_column(pairs.between))
-    width = cases.keys.width
-    ids = [frame.get_column(name).alias(str(width + i)) for i, name in enumerate(pairs.ids)]
-    named = pl.DataFrame([*cases.keys, *ids])
-    instances, place = _placed(named, models, rows, pairs, named.columns[width:])
-    there, at = place >= 0, np.maximum(place, 0)
-    used = np.full(len(cases.score), State.USED, np.uint8)
-    state = (used if cases.state is None else cases.state)[at]
-    usable = there & (state <= State.UNSCORED)
-    weighed = there & (state != State.LEFT_OUT)  # a row of weight 0 says that much
+def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
+    """Read each model of a collected frame by itself, without pairing; models are sorted."""
+    models = list(read(frame, pairing.bound))
+    if pairing.between is None:
+        models.sort(key=lambda cases: str(cases.model))
+        return pl.Series("model", [cases.model for cases in models], pl.String), models
+    names, rows = _rows_of_models(frame.get_column(pairing.between))
+    return names, [_select_rows(models[0], own) for own in rows]
 
-    def agreed(argument: str, values: NDArray[Any] | None) -> NDArray[Any] | None:
+
+def _select_rows(cases: Cases, rows: NDArray[np.int64]) -> Cases:
+    optional = {
+        name: None if values is None else values[rows]
+        for name in ("state", "count", "weight")
+        for values in [getattr(cases, name)]
+    }
+    return replace(
+        cases,
+        keys=take_rows(cases.keys, rows),
+        negative=cases.negative[rows],
+        score=cases.score[rows],
+        **optional,
+    )
+
+
+def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> Instances:
+    """Read a long table; an instance is a group and an id."""
+    assert pairing.between is not None
+    models, rows = _rows_of_models(frame.get_column(pairing.between))
+    n_keys = cases.keys.width
+    ids = [frame.get_column(name).alias(str(n_keys + i)) for i, name in enumerate(pairing.ids)]
+    _check_ids(ids, pairing.options)
+    named = pl.DataFrame([*cases.keys, *ids])
+    instances, row_of = _match_rows(named, models, rows, pairing.options)
+    present, row_of = row_of >= 0, np.maximum(row_of, 0)
+    used = np.full(len(cases.score), State.USED, np.uint8)
+    state = (used if cases.state is None else cases.state)[row_of]
+    scored = present & (state <= State.UNSCORED)
+    weighted = present & (state != State.LEFT_OUT)  # includes rows of weight 0
+
+    def common(
+        argument: str, values: NDArray[Any] | None, known: NDArray[np.bool_]
+    ) -> NDArray[Any] | None:
+        """Return the value of each instance, which has to be the same for all models."""
         if values is None or not len(models):
             return values
-        known = weighed if argument == "weight" else usable
-        return _agreed(values, at, known, models, (argument, pairs.pairing.id))
+        first = known.argmax(axis=0)
+        result: NDArray[Any] = values[row_of[first, np.arange(row_of.shape[1])]]
+        for i, model in enumerate(models):
+            different = np.flatnonzero(known[i] & (values[row_of[i]] != result))
+            if len(different):
+                raise PairingError.of(
+                    "id",
+                    pairing.options.id,
+                    f"models {model!r} and {models[int(first[different[0]])]!r} have different "
+                    f"values of {argument} in {counted(len(different))} with the same id",
+                    f"An id identifies one instance with one {argument}. Use an id that is "
+                    "different for different instances.",
+                )
+        return result
 
-    negative = agreed("label", cases.negative)
+    negative = common("label", cases.negative, scored)
     assert negative is not None
     return Instances(
         models=models,
         keys=instances.select(cases.keys.columns),
         negative=negative,
-        score=[cases.score[own] for own in at],
+        score=[cases.score[own] for own in row_of],
         state=state,
-        there=there,
+        present=present,
         count=None,
-        weight=agreed("weight", cases.weight),
-        cluster=agreed("cluster", cases.cluster),
+        weight=common("weight", cases.weight, weighted),
+        cluster=common("cluster", cases.cluster, scored),
     )
 
 
-def rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
-    """Return the models in their order, and where the rows of each are."""
-    # Logs of several models mostly hold long runs of one: grouping these is less work.
-    fresh = model.ne_missing(model.shift()).to_numpy()
-    fresh[:1] = True
-    starts = np.flatnonzero(fresh)
+def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
+    """Return the sorted models, and the rows of each."""
+    # The rows of a model are mostly consecutive, so that grouping runs of rows is less work.
+    changes = model.ne_missing(model.shift()).to_numpy()
+    changes[:1] = True
+    starts = np.flatnonzero(changes)
     runs = (
-        pl.DataFrame({"model": model[starts], "from": starts})
-        .with_columns(to=np.append(starts, len(model))[1:])
+        pl.DataFrame({"model": model[starts], "start": starts})
+        .with_columns(end=np.append(starts, len(model))[1:])
         .group_by("model", maintain_order=True)
-        .agg("from", "to")
+        .agg("start", "end")
         .sort("model")
     )
     rows = []
-    for of_model in runs.select("from", "to").iter_slices(1):
-        start, end = (ends.explode(empty_as_null=False).to_numpy() for ends in of_model)
+    for run in runs.select("start", "end").iter_slices(1):
+        start, end = (ends.explode(empty_as_null=False).to_numpy() for ends in run)
         before = np.append(0, np.cumsum(end - start)[:-1])
         rows.append(np.repeat(start - before, end - start) + np.arange((end - start).sum()))
     return runs.get_column("model"), rows
 
 
-def _placed(
+def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
+    for values, source in zip(ids, options.id_columns, strict=True):
+        if values.null_count():
+            raise PairingError.of(
+                "id",
+                source,
+                f"it is null in {counted(values.null_count())}, which cannot be paired",
+                "Remove these rows with .filter() first.",
+            )
+
+
+def _match_rows(
     named: pl.DataFrame,
     models: pl.Series,
     rows: list[NDArray[np.int64]],
-    pairs: BoundPairs,
-    ids: list[str],
+    options: PairingOptions,
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the instances, and the row that each model has for each of them, or -1."""
-    given = pairs.pairing.id
-    for name, source in zip(ids, as_columns(given), strict=True):
-        unnamed = named.get_column(name).null_count()
-        if unnamed:
-            wrong = f"it is null in {counted(unnamed)}, which pair with none"
-            raise PairingError.of("id", source, wrong, "Leave such rows out with .filter() first.")
+    n_ids = len(options.id_columns)
     parts = [named[own] for own in rows]
-    # Predictions of many models mostly come in one order; a join is for when they do not.
-    alike = all(part.equals(parts[0]) for part in parts[1:])
-    for model, part in zip(models, parts[:1] if alike else parts, strict=not alike):
-        _check_distinct(part, len(ids), given, model)
-    if alike:
-        return (parts[0], np.array(rows)) if parts else (named, np.zeros((0, 0), np.int64))
-    instances = named.unique().sort(named.columns)
-    place = np.full((len(rows), instances.height), -1)
-    numbered = instances.with_row_index("instance")
-    for own, part, found in zip(rows, parts, place, strict=True):
-        at = part.join(
-            numbered, on=named.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
-        found[at.get_column("instance").to_numpy()] = own
-    return instances, place
-
-
-def _check_distinct(part: pl.DataFrame, ids: int, given: object, model: object) -> None:
-    """Check that one model has an id once in each group; the ids are the last columns."""
-    again = part.is_duplicated()
-    if again.any():
-        example = part.filter(again)[0, -ids:].to_dicts()[0].values()
-        raise PairingError.of(
-            "id",
-            given,
-            f"model {model!r} has {counted(int(again.sum()))} that share a group and an id, "
-            f"such as {', '.join(map(repr, example))}",
-            "An id is there once for each model and group: add what tells them apart, to id= or "
-            "to by=.",
-        )
-
-
-def _agreed(
-    values: NDArray[Any],
-    at: NDArray[np.int64],
-    known: NDArray[np.bool_],
-    models: pl.Series,
-    names: tuple[str, object],
-) -> NDArray[Any]:
-    """Return what all models say of each instance, which has to be the same."""
-    argument, given = names
-    first = known.argmax(axis=0)
-    every = np.arange(at.shape[1])
-    result: NDArray[Any] = values[at[first, every]]
-    for i, model in enumerate(models):
-        other = np.flatnonzero(known[i] & (values[at[i]] != result))
-        if len(other):
+    # The models mostly have the same instances in the same order, and then need no join.
+    aligned = all(part.equals(parts[0]) for part in parts[1:])
+    for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
+        repeated = part.is_duplicated()
+        if repeated.any():
+            example = part.filter(repeated)[0, -n_ids:].to_dicts()[0].values()
             raise PairingError.of(
                 "id",
-                given,
-                f"the {argument} that model {model!r} has differs from that of model "
-                f"{models[int(first[other[0]])]!r} in {counted(len(other))} of the same id",
-                f"One id is one instance, with one {argument}: pair by what tells instances apart.",
+                options.id,
+                f"model {model!r} has {counted(int(repeated.sum()))} with a repeated id in one "
+                f"group, such as {', '.join(map(repr, example))}",
+                "An id occurs once per model and group. Add the column that distinguishes these "
+                "rows to id= or by=.",
             )
-    return result
+    if aligned:
+        return (parts[0], np.array(rows)) if parts else (named, np.zeros((0, 0), np.int64))
+    instances = named.unique().sort(named.columns)
+    row_of = np.full((len(rows), instances.height), -1)
+    numbered = instances.with_row_index("instance")
+    for own, part, own_row_of in zip(rows, parts, row_of, strict=True):
+        matches = part.join(
+            numbered, on=named.columns, how="left", nulls_equal=True, maintain_order="left"
+        )
+        own_row_of[matches.get_column("instance").to_numpy()] = own
+    return instances, row_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelBatch:
+    """Models that scored the same instances in some groups; models and groups are numbers.
+
+    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`, first the positives, and from
+    `middle[i]` the negatives. `unmatched` counts the rows of the models that are left out.
+    """
+
+    models: tuple[int, ...]
+    groups: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    middle: NDArray[np.int64]
+    unmatched: NDArray[np.int64]
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The position in `groups` of the group of each row."""
+        return np.repeat(np.arange(len(self.groups)), np.diff(self.starts))
+
+    @property
+    def segment(self) -> NDArray[np.int64]:
+        """The start of the positives, and of the negatives, of each group."""
+        return np.column_stack([self.starts[:-1], self.middle]).ravel()
+
+
+def model_batches(
+    instances: Instances, groups: RowGroups, options: PairingOptions, *, together: bool = False
+) -> Iterator[ModelBatch]:
+    """Yield batches of models and groups, each pair of models of each group in exactly one.
+
+    With `together`, all models of a group are in one batch, with the instances that all scored.
+    Otherwise each pair of models has all instances that these two scored.
+    """
+    # Below, instances are sorted by group, with the positives first.
+    group = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    order = groups.order
+    by_class = np.argsort(2 * group + instances.negative[order], kind="stable")
+    group, order = group[by_class], order[by_class]
+    present, used = instances.present[:, order], instances.used[:, order]
+    in_group = _present_in_groups(present, groups.starts)
+    if not len(order):  # models side by side exist without rows
+        in_group[:] = True
+    if options.unmatched == "raise":
+        _check_unmatched(instances, in_group[:, group] & ~present, options)
+
+    def batch(models: tuple[int, ...], selected: NDArray[np.bool_]) -> ModelBatch:
+        numbers = np.flatnonzero(selected)
+        own = selected[group]
+        matched = own & used[list(models)].all(axis=0)
+        place = (np.cumsum(selected) - 1)[group[matched]]
+        rows = order[matched]
+        starts = np.append(0, np.cumsum(np.bincount(place, minlength=len(numbers))))
+        n_pos = np.bincount(place[~instances.negative[rows]], minlength=len(numbers))
+        left_out = (used[list(models)] & own & ~matched).sum(axis=0)
+        return ModelBatch(
+            models=models,
+            groups=numbers,
+            rows=rows,
+            starts=starts,
+            middle=starts[:-1] + n_pos,
+            unmatched=np.bincount(group, left_out, len(selected)).astype(np.int64)[numbers],
+        )
+
+    # RowGroups in which some instance has the scores of some models only are compared pair by pair.
+    incomplete = np.zeros(in_group.shape[1], bool)
+    if not together:
+        n_used = used.sum(axis=0)
+        partly = (n_used > 0) & (n_used < in_group.sum(axis=0)[group])
+        np.logical_or.at(incomplete, group, partly)
+    for pattern in np.unique(in_group[:, ~incomplete], axis=1).T:
+        models = tuple(np.flatnonzero(pattern).tolist())
+        if models:
+            yield batch(models, ~incomplete & (in_group == pattern[:, None]).all(axis=0))
+    if incomplete.any():
+        for pair in combinations(range(len(in_group)), 2):
+            selected = incomplete & in_group[list(pair)].all(axis=0)
+            if selected.any():
+                yield batch(pair, selected)
+
+
+def _present_in_groups(present: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each model has any row in each group."""
+    cumulative = np.zeros((len(present), present.shape[1] + 1), np.int64)
+    np.cumsum(present, axis=1, out=cumulative[:, 1:])
+    return cumulative[:, starts[1:]] > cumulative[:, starts[:-1]]
+
+
+def _check_unmatched(
+    instances: Instances, absent: NDArray[np.bool_], options: PairingOptions
+) -> None:
+    """Check that every model of a group has a row for all instances of the group."""
+    n_absent = absent.sum(axis=1)
+    if not n_absent.any():
+        return
+    model = int(n_absent.argmax())
+    raise PairingError.of(
+        "id",
+        options.id,
+        f"model {instances.models[model]!r} lacks {counted(int(n_absent[model]))} that other "
+        "models have in the same groups",
+        'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.',
+    )

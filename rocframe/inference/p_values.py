@@ -49,6 +49,20 @@ def is_as_extreme(
     return far
 
 
+def permutation_p_value(
+    n_extreme: NDArray[np.int64], n_permutations: NDArray[np.int64], exact: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the share of permutations that are at least as extreme as the data.
+
+    Where not all permutations were enumerated (`exact` is False), the data count as one more
+    permutation, so that no p-value is 0 (Phipson and Smyth, 2010).
+    """
+    data = np.where(exact, 0, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value: NDArray[np.float64] = (n_extreme + data) / (n_permutations + data)
+    return p_value
+
+
 Adjust = Literal["holm", "bh"]
 
 

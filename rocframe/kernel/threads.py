@@ -47,3 +47,8 @@ def split_rows(length: int, most: int) -> list[slice]:
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def batch_sizes(length: int, most: int) -> list[int]:
+    """Return the sizes of the batches that `length` items are cut into: `most`, and the rest."""
+    return [min(most, length - first) for first in range(0, length, most)]

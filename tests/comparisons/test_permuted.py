@@ -13,7 +13,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.comparisons import resampling as permuted
+from rocframe.comparisons import permutation_test
 from tests.comparisons.exact import logs
 from tests.strategies import examples
 
@@ -191,7 +191,7 @@ def test_all_exchanges_are_tried_if_they_are_no_more_than_asked_for(method, clus
 def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
     table = simulated(4, rows=8)
     whole = compared(table, method)
-    monkeypatch.setattr(permuted, "BLOCK_ROWS", 50)
+    monkeypatch.setattr(permutation_test, "BLOCK_ROWS", 50)
     assert compared(table, method) == whole
     drawn = compared(table, method, n_perm=200, seed=1)
     p = whole["p_value"]

@@ -1,0 +1,178 @@
+"""Bootstrap test of the difference of two models: both are evaluated on the same resamples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.areas.pairs import count_pairs
+from rocframe.areas.partial import partial_areas
+from rocframe.comparisons.hypothesis import difference_columns
+from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans, pair_notes
+from rocframe.inference.bootstrap import bootstrap_interval, replicates
+from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_clusters
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.metrics.points import Where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.kernel.codec import Codec
+    from rocframe.kernel.resample import BootstrapDraws
+    from rocframe.kernel.scan import Scannable
+
+
+def bootstrap_test(
+    instances: Instances,
+    batch: ModelBatch,
+    pairs: Sequence[tuple[int, int]],
+    hypothesis: Hypothesis,
+    quantity: Quantity,
+    *,
+    draws: BootstrapDraws,
+) -> list[dict[str, Any]]:
+    """Compare pairs of models by the variance of their difference over bootstrap resamples.
+
+    Each pair has resamples of its own, so that its result does not depend on other models.
+    """
+    return [
+        _compare_pair(
+            instances,
+            replace(batch, models=tuple(sorted(pair))),
+            pair,
+            hypothesis,
+            quantity,
+            draws=draws,
+        )
+        for pair in pairs
+    ]
+
+
+def _compare_pair(
+    instances: Instances,
+    batch: ModelBatch,
+    pair: tuple[int, int],
+    hypothesis: Hypothesis,
+    quantity: Quantity,
+    *,
+    draws: BootstrapDraws,
+) -> dict[str, Any]:
+    """Compare the two models of a batch in each of its groups."""
+    instances, batch = merge_identical_rows(instances, batch)
+    scans = list(model_scans(instances, batch))
+    codecs = [scan.rows.codec for scan in scans]
+    values = [_value(scan, quantity, codec) for scan, codec in zip(scans, codecs, strict=True)]
+    a, b = (batch.models.index(model) for model in pair)
+    size = len(batch.groups)
+    variance = np.full(size, np.nan)
+    n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
+    # Each row is a cluster of its own here, so that both models share the numbers of draws.
+    row_numbers = np.arange(len(batch.rows))
+    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
+    for group, (start, middle, end) in enumerate(ends):
+        rows = batch.rows[start:end]
+        cluster = None
+        if instances.cluster is not None:
+            cluster = np.unique(instances.cluster[rows], return_inverse=True)[1]
+        sample = _PairedSample(
+            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
+            codecs=codecs,
+            n_pos=int(middle - start),
+            count=np.ones(len(rows), int) if instances.count is None else instances.count[rows],
+            cluster=cluster,
+        )
+        n_paired[group] = sample.count.sum()
+        n_pos[group], n_neg[group] = sample.units
+        if min(sample.units) < 2:  # resamples of one row do not vary
+            continue
+        samples, redrawn[group] = sample.draw(quantity, draws, draws.keys[batch.groups[group]])
+        difference = bootstrap_interval(
+            samples[:, a] - samples[:, b], 0.0, None, hypothesis.level, bounds=(-1.0, 1.0)
+        )
+        variance[group] = 0.0 if difference.constant else difference.se**2
+        redrawn[group] += difference.n_undefined
+    return {
+        "models": pair,
+        "group": batch.groups,
+        "n_paired": n_paired,
+        **difference_columns(hypothesis, quantity, (values[a], values[b]), variance),
+        "note": pair_notes((n_pos, n_neg), variance, batch.unmatched, redrawn),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _PairedSample:
+    """The rows of one group, positives first, as both models order them.
+
+    `count` is the number of rows that each stands for, `cluster` the number of its cluster.
+    """
+
+    populations: list[GroupRows]
+    codecs: list[Codec]
+    n_pos: int
+    count: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Number of rows, or clusters, of each class."""
+        pos, neg = slice(self.n_pos), slice(self.n_pos, None)
+        if self.cluster is None:
+            return int(self.count[pos].sum()), int(self.count[neg].sum())
+        return len(np.unique(self.cluster[pos])), len(np.unique(self.cluster[neg]))
+
+    def draw(
+        self, quantity: Quantity, draws: BootstrapDraws, key: tuple[int, ...]
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return the quantity of each model (columns) in each resample, and the repeated draws."""
+
+        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
+            times, redrawn = self._draw_times(stream, size)
+            values = []
+            for population, codec in zip(self.populations, self.codecs, strict=True):
+                pos, neg = (times[:, side.cluster] for side in (population.pos, population.neg))
+                scan = ReplicateCounts(population=population, pos=pos, neg=neg).scan(corners=True)
+                values.append(_value(scan, quantity, codec))
+            return np.stack(values, axis=1), redrawn
+
+        return replicates(
+            resample,
+            n_boot=draws.n_boot,
+            batch_size=max(1, BLOCK_ROWS // len(self.count)),
+            seed=draws.seed,
+            key=key,
+        )
+
+    def _draw_times(self, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
+        """Draw how often each row occurs in each resample; draw again where a class is lost."""
+        pos, neg = slice(self.n_pos), slice(self.n_pos, None)
+        if self.cluster is None:
+            parts = [
+                RowSampler.from_counts(side).draw(stream, np.full(size, side.sum()))
+                for side in (self.count[pos], self.count[neg])
+            ]
+            return np.concatenate(parts, axis=1), 0
+        sides = self.cluster[pos], self.cluster[neg]
+        times, redrawn = draw_clusters(stream, size, int(self.cluster.max()) + 1, sides)
+        return times[:, self.cluster], redrawn
+
+
+def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.float64]:
+    """Return the compared quantity of each group, or resample, of a scan."""
+    if quantity.part is not None:
+        return partial_areas(scan, quantity.part)[0]
+    if quantity.fixed is None:
+        return count_pairs(scan).areas[0]
+    axis, rate = quantity.fixed
+    point = Where(axis=axis, values=[rate], codec=codec, limits=[None], unit=1.0).at(scan)
+    counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
+    part, rest = (count[:, 0] for count in counts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values: NDArray[np.float64] = part / (part + rest)
+    return np.where(point.none[:, 0], np.nan, values)

@@ -1,0 +1,154 @@
+"""What a comparison tests: the compared quantity, the null hypothesis, and non-inferiority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rocframe.areas.partial import Part, Range
+from rocframe.errors import OptionValueError
+from rocframe.inference.confidence import normal_quantile
+from rocframe.inference.p_values import check_alternative, normal_p_value
+from rocframe.options import as_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.inference.p_values import Alternative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """The compared quantity: the AUC, the area over the range `part`, or a rate.
+
+    `fixed` is the name and the value of the fixed rate; the other rate is compared.
+    """
+
+    part: Part | None = None
+    fixed: tuple[Literal["fpr", "tpr"], float] | None = None
+
+    @classmethod
+    def parse(
+        cls, fpr: float | Range | None, tpr: float | Range | None, standardize: str | None
+    ) -> Quantity:
+        """Check the options: a number fixes a rate, a pair is the range of a partial area."""
+        for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
+            rate = as_number(value)
+            if rate is None or other is not None or standardize is not None:
+                continue
+            if not 0 <= rate <= 1:
+                raise OptionValueError.of(
+                    name,
+                    rate,
+                    "expected a rate between 0 and 1",
+                    f"Give a rate, such as {name}=0.1, or the range of a partial area, "
+                    f"such as {name}=(0, 0.1).",
+                )
+            return cls(fixed=(name, rate))  # type: ignore[arg-type]
+        return cls(part=Part.of(fpr, tpr, standardize))  # type: ignore[arg-type]
+
+    @property
+    def name(self) -> str:
+        """Prefix of the columns with the values of the two models."""
+        if self.fixed is not None:
+            return "tpr" if self.fixed[0] == "fpr" else "fpr"
+        return "auc" if self.part is None else "partial_auc"
+
+    @property
+    def slope(self) -> float:
+        """Change of the standardized value per unit of the raw value."""
+        return 1.0 if self.part is None else self.part.slope
+
+    @property
+    def max_difference(self) -> float:
+        """Largest possible difference of two standardized values."""
+        return 1.0 if self.part is None else self.part.slope * (self.part.b - self.part.a)
+
+    def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return raw values on the scale of the result."""
+        return values if self.part is None else self.part.standardize(values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """The null value of the difference a - b, the alternative, and the level of the limits."""
+
+    null: float
+    alternative: Alternative
+    level: float
+    non_inferiority: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        margin: float | None,
+        alternative: Alternative,
+        level: float,
+        *,
+        lower_is_better: bool,
+    ) -> Hypothesis:
+        """Check the options `margin` and `alternative`.
+
+        Non-inferiority of b is tested as a - b < margin, or as a - b > -margin for quantities of
+        which low values are good, such as the FPR.
+        """
+        check_alternative(alternative)
+        if margin is None:
+            return cls(null=0.0, alternative=alternative, level=level)
+        size = as_number(margin)
+        if size is None or not 0 <= size < 1:
+            raise OptionValueError.of(
+                "margin", margin, "expected a number from 0 to below 1", "Give, say, margin=0.02."
+            )
+        if alternative != "two-sided":
+            raise OptionValueError.of(
+                "alternative",
+                alternative,
+                "margin= already defines a one-sided alternative, that b is not inferior to a",
+                "Pass either margin= or alternative=.",
+            )
+        if lower_is_better:
+            return cls(null=-size, alternative="greater", level=level, non_inferiority=True)
+        return cls(null=size, alternative="less", level=level, non_inferiority=True)
+
+
+def difference_columns(
+    hypothesis: Hypothesis,
+    quantity: Quantity,
+    values: tuple[NDArray[np.float64], NDArray[np.float64]],
+    variance: NDArray[np.float64],
+    df: NDArray[np.float64] | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Return both values, their difference with Wald limits, and the test of the null hypothesis.
+
+    `values` and the `variance` of their difference are on the raw scale. The statistic is normal,
+    or a t with `df` degrees of freedom. NaN means undefined.
+    """
+    from scipy.special import stdtrit
+
+    a, b = values
+    difference = quantity.slope * (a - b)
+    variance = quantity.slope**2 * variance
+    offset = difference - hypothesis.null
+    se = np.sqrt(np.where(variance > 0, variance, np.nan))
+    statistic = offset / se
+    # Without variance the test is defined only if the difference and its null value are 0.
+    statistic[(variance == 0) & (difference == 0) & (offset == 0)] = 0.0
+    p_value = normal_p_value(statistic, hypothesis.alternative, df)
+    if hypothesis.non_inferiority:  # models with the same order of rows are within any margin
+        p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
+    z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
+    largest = quantity.max_difference
+    return {
+        f"{quantity.name}_a": quantity.standardized(a),
+        f"{quantity.name}_b": quantity.standardized(b),
+        "difference": difference,
+        "se": se,
+        "lower": np.clip(difference - z * se, -largest, largest),
+        "upper": np.clip(difference + z * se, -largest, largest),
+        "statistic": statistic,
+        "df": np.full(len(se), np.nan) if df is None else np.where(variance > 0, df, np.nan),
+        "p_value": p_value,
+    }

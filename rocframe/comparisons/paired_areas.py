@@ -1,0 +1,263 @@
+"""Areas of several models on the same rows, and the variances of their differences.
+
+References
+----------
+E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
+correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
+44(3), 837-845. doi:10.2307/2531595
+N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+567-578. doi:10.2307/2533958
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.areas.pairs import doubled_placements, doubled_ranks
+from rocframe.areas.partial import partial_areas, partial_placements
+from rocframe.areas.variance import ZERO_VARIANCE, Clusters, obuchowski_variance, placement_variance
+from rocframe.inference.confidence import notes
+from rocframe.inputs.cases import Cases, State
+from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums, scale_to_unit
+from rocframe.kernel.groups import RowGroups, sort_grouped_rows
+from rocframe.kernel.scan import Scan
+from rocframe.kernel.threads import run_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from rocframe.areas.partial import Part
+    from rocframe.comparisons.pairing import Instances, ModelBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedAreas:
+    """Areas of the models of a batch, and the placement values that their variances come from.
+
+    `area` and `placements` have an array for each model: an area per group, a placement value per
+    row. `total` holds the sums of the placement values of each group's positives; it is None if
+    they are not whole numbers. `segment` holds the first row of each class of each group. `n_pos`
+    and `n_neg` count rows; `units` count the independent units: rows or clusters.
+    """
+
+    area: list[NDArray[np.float64]]
+    placements: list[NDArray[Any]]
+    total: list[NDArray[Any]] | None
+    segment: NDArray[np.int64]
+    n_pos: NDArray[np.int64]
+    n_neg: NDArray[np.int64]
+    units: tuple[NDArray[np.int64], NDArray[np.int64]]
+    count: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+    clusters: Clusters | None
+    scales: tuple[Any, Any]
+
+    def variance(self, a: int, b: int | None = None) -> NDArray[np.float64]:
+        """Return the variance of a model's area, or of the difference of two, in each group.
+
+        NaN where a class has fewer than two rows, or clusters.
+        """
+        values = self.placements[a] if b is None else self.placements[a] - self.placements[b]
+        if self.clusters is not None:
+            return obuchowski_variance(self.clusters, values, self.weight, self.scales)
+        if self.total is None:
+            return self._weighted_variance(values)
+        total = self.total[a] if b is None else self.total[a] - self.total[b]
+        # Sums of whole numbers do not depend on the order of rows.
+        size = np.abs(values)
+        squares = _segment_sums(
+            size if self.count is None else exact_product(size, self.count), size, self.segment
+        )
+        m, n = self.n_pos, self.n_neg
+        return placement_variance(m, n, squares[0::2], total) + placement_variance(
+            n, m, squares[1::2], total
+        )
+
+    def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance from squared weights about the weighted mean."""
+        count = np.ones(len(values), np.int64) if self.count is None else self.count
+        weight = np.ones(len(values)) if self.weight is None else self.weight
+        length = np.diff(np.append(self.segment, len(values)))
+        total = _segment_sums(np.ones(len(values)), count * weight, self.segment)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = _segment_sums(count * weight, values, self.segment) / total
+            deviation = weight * (values - np.repeat(mean, length))
+            squares = _segment_sums(count * deviation, deviation, self.segment) / total**2
+            variance = np.zeros(len(self.n_pos))
+            for side, (rows, scale) in enumerate(
+                zip((self.n_pos, self.n_neg), self.scales, strict=True)
+            ):
+                variance += rows / (rows - 1) * squares[side::2] / np.square(scale, dtype=float)
+        variance[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
+        variance[variance < ZERO_VARIANCE] = 0
+        return variance
+
+    def difference_variances(self) -> NDArray[np.float64]:
+        """Return a matrix per group: the variances of the differences of every two areas.
+
+        The diagonal holds the variances of the areas themselves.
+        """
+        size = len(self.area)
+        result = np.empty((len(self.n_pos), size, size))
+        for model, variance in enumerate(run_parallel(self.variance, range(size))):
+            result[:, model, model] = variance
+        pairs = list(combinations(range(size), 2))
+        variances = run_parallel(lambda pair: self.variance(*pair), pairs)
+        for (a, b), variance in zip(pairs, variances, strict=True):
+            result[:, a, b] = result[:, b, a] = variance
+        return result
+
+
+def paired_areas(instances: Instances, batch: ModelBatch, part: Part | None) -> PairedAreas:
+    """Estimate the areas of the models of a batch, whole or over a part of the curve."""
+    if part is not None and instances.weight is None:
+        batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows
+    rows, segment = batch.rows, batch.segment
+    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
+    count = None if instances.count is None else instances.count[rows]
+    mass = np.ones(len(rows), np.int64) if count is None else count
+    mass = mass if weight is None else mass * weight
+    area, placements, totals, scan = [], [], [], None
+    for scan in model_scans(instances, batch):
+        if part is None:
+            placements.append(doubled_placements(scan))
+            totals.append(_segment_sums(mass, placements[-1], segment)[0::2])
+            area.append(_area(scan, totals[-1]))
+        else:
+            # They are NaN where a class is absent, which has no variance in any case.
+            placements.append(np.nan_to_num(partial_placements(scan, part)))
+            area.append(partial_areas(scan, part)[0])
+    assert scan is not None
+    clusters = None
+    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
+    if instances.cluster is not None:
+        clusters = Clusters.of_rows(
+            batch.group,
+            instances.cluster[rows],
+            instances.negative[rows],
+            np.arange(len(rows)),
+            len(batch.groups),
+        )
+        units = clusters.sizes[:2]
+    return PairedAreas(
+        area=area,
+        placements=placements,
+        total=totals if part is None and weight is None else None,
+        segment=segment,
+        n_pos=n_pos,
+        n_neg=n_neg,
+        units=units,
+        count=count,
+        weight=weight,
+        clusters=clusters,
+        scales=(1.0, 1.0) if part else (2 * scan.totals.neg, 2 * scan.totals.pos),
+    )
+
+
+def _area(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64]:
+    """Return each group's area from the sum of the doubled placement values of its positives."""
+    doubled_pairs = exact_product(scan.totals.pos, scan.totals.neg, np.array([2]))
+    area: NDArray[np.float64] = exact_quotient(total.astype(doubled_pairs.dtype), doubled_pairs)
+    if doubled_pairs.dtype.kind == "f":  # sums of weights may exceed the ends by rounding
+        np.clip(area, 0, 1, out=area)
+    return area
+
+
+def _segment_sums(
+    weight: NDArray[Any], value: NDArray[Any], segment: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Return the sums of `weight * value` over the rows of each segment; 0 for empty segments."""
+    if value.dtype.kind != "f" and len(value) and value.min() < 0:
+        positive = _segment_sums(weight, np.maximum(value, 0), segment)
+        positive -= _segment_sums(weight, np.maximum(-value, 0), segment)
+        return positive
+    filled = np.diff(np.append(segment, len(value))) > 0
+    if not filled.any():
+        return np.zeros(len(segment), np.result_type(weight, value))
+    totals = exact_sums(weight, value, segment[filled])
+    result = np.zeros(len(segment), totals.dtype)
+    result[filled] = totals
+    return result
+
+
+def pair_notes(
+    units: tuple[NDArray[np.int64], NDArray[np.int64]],
+    variance: NDArray[np.float64] | None,
+    unmatched: NDArray[np.int64],
+    redrawn: NDArray[np.int64] | None = None,
+) -> NDArray[np.object_]:
+    """Return the note of each group: why a number is null, or how many rows were left out."""
+    result = notes(*units, variance)
+    for name, rows in (("redrawn", redrawn), ("unmatched", unmatched)):
+        for i in np.flatnonzero(0 if rows is None else rows):
+            result[i] = result[i] or f"{name}:{rows[i]}"  # type: ignore[index]
+    return result
+
+
+def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
+    """Yield the scan of each model of a batch; all have the rows of the batch, in its order."""
+    rows = batch.rows
+    groups = RowGroups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
+    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
+    for model in batch.models:
+        state = instances.state[model][rows]
+        cases = Cases(
+            model=None,
+            keys=groups.keys,
+            negative=instances.negative[rows],
+            score=instances.score[model][rows],
+            state=state if (state != State.USED).any() else None,
+            count=None if instances.count is None else instances.count[rows],
+            weight=weight,
+        )
+        yield Scan.from_rows(sort_grouped_rows(cases, groups))
+
+
+def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:
+    """Sort the rows of each class by their ranks, which does not depend on their input order."""
+    table = _distinct_columns(instances, batch)
+    order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
+    return replace(batch, rows=batch.rows[order.cast(pl.Int64).to_numpy()])
+
+
+def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Instances, ModelBatch]:
+    """Replace rows that are alike by one row with a count, in rank order.
+
+    Rows in clusters stay separate.
+    """
+    batch = in_rank_order(instances, batch)
+    if instances.cluster is not None or not len(batch.rows):
+        return instances, batch
+    table = _distinct_columns(instances, batch).drop("count", strict=False)
+    changes = table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series()
+    first = changes.to_numpy().copy()
+    first[0] = True
+    places = np.flatnonzero(first)
+    own = np.ones(len(first), np.int64) if instances.count is None else instances.count[batch.rows]
+    count = np.zeros(len(instances.negative), np.int64)
+    count[batch.rows[places]] = np.add.reduceat(own, places)
+    before = np.append(0, np.cumsum(first))
+    merged = replace(
+        batch, rows=batch.rows[places], starts=before[batch.starts], middle=before[batch.middle]
+    )
+    return replace(instances, count=count), merged
+
+
+def _distinct_columns(instances: Instances, batch: ModelBatch) -> pl.DataFrame:
+    """Return all that distinguishes the rows of a batch: group, class, ranks, weight, count."""
+    rows = batch.rows
+    table: dict[str, NDArray[Any]] = {"group": batch.group, "negative": instances.negative[rows]}
+    for i, scan in enumerate(model_scans(instances, batch)):
+        table[str(i)] = doubled_ranks(scan)
+    if instances.weight is not None:
+        table["weight"] = instances.weight[rows]
+    if instances.count is not None:
+        table["count"] = instances.count[rows]
+    return pl.DataFrame(table)

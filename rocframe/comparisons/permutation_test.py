@@ -1,0 +1,203 @@
+"""Permutation tests of two models: their ranks are exchanged at random within rows.
+
+References
+----------
+A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
+areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
+doi:10.1002/sim.2149
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rocframe.areas.pairs import doubled_ranks
+from rocframe.comparisons.paired_areas import model_scans, pair_notes
+from rocframe.inference.p_values import is_as_extreme, permutation_p_value
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import batch_sizes, run_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.inference.p_values import Alternative
+    from rocframe.kernel.resample import BootstrapDraws
+
+
+Ranks: TypeAlias = "NDArray[np.int64]"  # doubled ranks, positives first; a row per permutation
+
+
+def permutation_test(
+    instances: Instances,
+    batch: ModelBatch,
+    pairs: Sequence[tuple[int, int]],
+    alternative: Alternative,
+    draws: BootstrapDraws,
+) -> Iterator[dict[str, Any]]:
+    """Compare the areas of pairs of models by Bandos, Rockette and Gur's (2005) test."""
+
+    def difference(a: Ranks, b: Ranks, n_pos: int) -> NDArray[np.int64]:
+        return doubled_wins(a, n_pos) - doubled_wins(b, n_pos)
+
+    def extreme(values: NDArray[np.int64], observed: int) -> NDArray[np.bool_]:
+        return is_as_extreme(values, observed, alternative)
+
+    for columns in exchange_test(
+        instances, batch, pairs, draws, name="permutation", statistic=difference, extreme=extreme
+    ):
+        yield {**columns, "statistic": columns["difference"]}
+
+
+def exchange_test(
+    instances: Instances,
+    batch: ModelBatch,
+    pairs: Sequence[tuple[int, int]],
+    draws: BootstrapDraws,
+    *,
+    name: str,
+    statistic: Callable[[Ranks, Ranks, int], NDArray[Any]],
+    extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
+) -> Iterator[dict[str, Any]]:
+    """Compare pairs of models by exchanging the ranks that they give to a row, or to a cluster.
+
+    `statistic` takes the ranks under both models and the number of positives; `extreme` compares
+    its values with the observed one. All exchanges are enumerated if there are no more than
+    `draws.n_boot`.
+    """
+    ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
+    negative = instances.negative[batch.rows]
+    cluster = None if instances.cluster is None else instances.cluster[batch.rows]
+    n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
+    undefined = np.full(len(batch.groups), np.nan)
+    for a, b in pairs:
+        # Sorted, so that permutations depend neither on the order of rows in the frame nor on
+        # which of the two models is called a.
+        order = np.lexsort((ranks[max(a, b)], ranks[min(a, b)], negative, batch.group))
+        groups = []
+        for start, end, positives in zip(batch.starts, batch.starts[1:], n_pos, strict=False):
+            rows = order[start:end]
+            unit = np.arange(len(rows))
+            if cluster is not None:
+                unit = np.unique(cluster[rows], return_inverse=True)[1]
+            groups.append(_RankedGroup(ranks[a][rows], ranks[b][rows], int(positives), unit))
+        keys = [draws.keys[group] for group in batch.groups]
+        observed, p_value, exact = _p_values(groups, keys, draws, statistic, extreme)
+        area_a, area_b = (
+            np.array([group.area(getattr(group, side)) for group in groups], float)
+            for side in ("a", "b")
+        )
+        yield {
+            "models": (a, b),
+            "group": batch.groups,
+            "n_paired": n_pos + n_neg,
+            "auc_a": area_a,
+            "auc_b": area_b,
+            "difference": area_a - area_b,
+            "se": undefined,
+            "lower": undefined,
+            "upper": undefined,
+            "statistic": observed,
+            "df": undefined,
+            "p_value": p_value,
+            "test": np.array([f"{name}_exact" if one else name for one in exact], object),
+            "note": pair_notes((n_pos, n_neg), None, batch.unmatched),
+        }
+
+
+class _RankedGroup(NamedTuple):
+    """The doubled ranks of the rows of one group under both models, positives first.
+
+    `unit` numbers the units of exchange: rows or clusters.
+    """
+
+    a: Ranks
+    b: Ranks
+    n_pos: int
+    unit: NDArray[np.int64]
+
+    @property
+    def n_units(self) -> int:
+        """Number of units of exchange."""
+        return int(self.unit.max(initial=-1)) + 1
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a positive and a negative."""
+        return self.n_pos * (len(self.a) - self.n_pos)
+
+    def area(self, ranks: Ranks) -> float:
+        """Return the area of a model; NaN if a class is absent."""
+        if not self.n_pairs:
+            return np.nan
+        return int(doubled_wins(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
+
+    def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[Ranks, Ranks]:
+        """Return the ranks under both models after the exchange of some units."""
+        rows = exchanged[:, self.unit]
+        return np.where(rows, self.b, self.a), np.where(rows, self.a, self.b)
+
+
+def _p_values(
+    groups: Sequence[_RankedGroup],
+    keys: Sequence[tuple[int, ...]],
+    draws: BootstrapDraws,
+    statistic: Callable[[Ranks, Ranks, int], NDArray[Any]],
+    extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
+
+    NaN where a class is absent.
+    """
+    defined = np.array([group.n_pairs > 0 for group in groups], bool)
+    # 2^n exchanges of n units; beyond 2^30 more than any number of draws.
+    exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
+    exact = defined & (exchanges <= draws.n_boot)
+    tried = np.where(exact, exchanges, np.where(defined, draws.n_boot, 0))
+    observed = [statistic(group.a[None], group.b[None], group.n_pos)[0] for group in groups]
+
+    def count_extreme(task: tuple[int, int, int, int]) -> int:
+        i, number, first, size = task
+        group = groups[i]
+        if exact[i]:
+            exchange = np.arange(first, first + size)
+            exchanged = (exchange[:, None] >> np.arange(group.n_units)) & 1 == 1
+        else:
+            stream = draws.seed.stream(keys[i], number)
+            exchanged = stream.integers(0, 2, (size, group.n_units)) == 1
+        values = statistic(*group.exchange(exchanged), group.n_pos)
+        return int(np.count_nonzero(extreme(values, observed[i])))
+
+    tasks = []
+    for i, group in enumerate(groups):
+        most = max(1, BLOCK_ROWS // max(1, len(group.a)))
+        for number, size in enumerate(batch_sizes(int(tried[i]), most)):
+            tasks.append((i, number, number * most, size))
+    n_extreme = np.zeros(len(groups), np.int64)
+    counts = np.array(run_parallel(count_extreme, tasks), np.int64)
+    np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
+    p_value = permutation_p_value(n_extreme, tried, exact)
+    undefined = np.where(defined, 0.0, np.nan)
+    return np.array(observed, float) + undefined, p_value + undefined, exact
+
+
+def rank_counts(ranks: Ranks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of positives, and of all rows, at each doubled rank."""
+    times, rows = ranks.shape
+    width = 2 * rows + 1
+    places = ranks + np.arange(times)[:, None] * width
+    total = np.bincount(places.ravel(), minlength=times * width)
+    pos = np.bincount(places[:, :n_pos].ravel(), minlength=times * width)
+    return pos.reshape(times, width), total.reshape(times, width)
+
+
+def doubled_wins(ranks: Ranks, n_pos: int) -> NDArray[np.int64]:
+    """Return twice the number of pairs in which the positive ranks first; a tie counts half."""
+    pos, total = rank_counts(ranks, n_pos)
+    cumulative = np.cumsum(pos, axis=1)
+    wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
+    return wins
