@@ -54,7 +54,7 @@ ALIKE = (
     "Hanley and McNeil's variance assumes independent rows of equal weight.\n"
     'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
 )
-NO_RATES = "method='permutation' compares areas, not rates.\nSay method=\"bootstrap\"."
+NO_RATES = "method='permutation' compares areas, not rates.\nUse method=\"bootstrap\"."
 WHOLE = "it is no whole number from 1.\nGive, say, n_perm=1000."
 RESAMPLES = (
     "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
@@ -75,22 +75,22 @@ TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 COMPARED = "Choose one of: 'delong', 'delong_unpaired', 'bootstrap', 'permutation', 'venkatraman'."
 AREAS = (
     "method='{}' compares areas, not rates.\n"
-    'Say method="bootstrap", or give the range of a partial area, say {}.'
+    'Use method="bootstrap", or pass the range of a partial area, such as {}.'
 )
 RATE = (
-    "it is no rate between 0 and 1.\n"
-    "Give a rate, say {0}=0.1, or the range of a partial area, say {0}=(0, 0.1)."
+    "expected a rate between 0 and 1.\n"
+    "Give a rate, such as {0}=0.1, or the range of a partial area, such as {0}=(0, 0.1)."
 )
-MARGIN = "it is no difference from 0 to 1.\nGive one, say margin=0.02."
+MARGIN = "expected a number from 0 to below 1.\nGive, say, margin=0.02."
 SINGLE = (
-    "method='permutation' exchanges single rows that weigh the same.\n"
-    'Say method="delong" or method="bootstrap", which take it.'
+    "method='permutation' exchanges single rows of equal weight.\n"
+    'Use method="delong" or method="bootstrap".'
 )
 COEFFICIENTS = (
-    "it does not give models coefficients: finite numbers, not all of them 0.\n"
+    "expected a mapping from models to finite numbers that are not all 0.\n"
     'Give, say, coefficients={"new": 1, "old": -1}.'
 )
-NO_MODEL = "there is no such model.\nThere are: 'a', 'b'."
+NO_MODEL = "there is no such model.\nModels: 'a', 'b'."
 
 WRONG = [
     (lambda: auc(level=95), f"level=95: {SHARE}"),
@@ -251,8 +251,8 @@ WRONG = [
     (
         lambda: compare(margin=0.1, alternative="less"),
         (
-            "alternative='less': margin= asks for one side already: whether b is not worse than "
-            "a.\nLeave one of the two out."
+            "alternative='less': margin= already defines a one-sided alternative, that b is not "
+            "inferior to a.\nPass either margin= or alternative=."
         ),
     ),
     (
@@ -289,29 +289,29 @@ WRONG = [
     (
         lambda: exchanged(fpr=(0, 0.1)),
         (
-            "fpr=(0.0, 0.1): method='permutation' has no partial areas.\n"
-            'Say method="delong" or method="bootstrap" for these.'
+            "fpr=(0.0, 0.1): method='permutation' does not support partial areas.\n"
+            'Use method="delong" or method="bootstrap".'
         ),
     ),
     (
         lambda: exchanged(margin=0.1),
         (
-            "margin=0.1: method='permutation' tests that there is no difference.\n"
-            'Say method="delong" or method="bootstrap".'
+            "margin=0.1: method='permutation' tests the null hypothesis of no difference only.\n"
+            'Use method="delong" or method="bootstrap".'
         ),
     ),
     (
         lambda: compare(method="venkatraman", alternative="less"),
         (
-            "alternative='less': whole curves differ to no side.\n"
-            'Leave it out, or say method="permutation" for areas.'
+            "alternative='less': the test of whole curves is two-sided only.\n"
+            'Omit alternative=, or use method="permutation" to compare areas.'
         ),
     ),
     (
         lambda: compare(method="delong_unpaired", cluster="g"),
         (
-            "cluster='g': rows that are not paired are taken to be independent.\n"
-            'Pair them: say method="delong" with id=.'
+            "cluster='g': method='delong_unpaired' assumes independent rows.\n"
+            'Use method="delong" with id=, which supports clusters.'
         ),
     ),
     (
@@ -330,7 +330,7 @@ WRONG = [
     (lambda: contrast({"a": 1, "b": -inf}), f"coefficients={{'a': 1, 'b': -inf}}: {COEFFICIENTS}"),
     (lambda: contrast({"a": "1"}), f"coefficients={{'a': '1'}}: {COEFFICIENTS}"),
     (lambda: contrast([{"a": 1, "b": -1}, {}]), f"coefficients={{}}: {COEFFICIENTS}"),
-    (lambda: contrast([]), "coefficients=[]: it is empty.\nLeave it out to compare all models."),
+    (lambda: contrast([]), "coefficients=[]: it is empty.\nOmit it to compare all models."),
     (lambda: contrast({"a": 1, "c": -1}), f"coefficients='c': {NO_MODEL}"),
     (
         lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),

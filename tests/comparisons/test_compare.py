@@ -14,6 +14,7 @@ from tests.comparisons.tables import (
     CLASSES,
     METHODS,
     PERFECT,
+    VERBS,
     long,
     row,
     simulated,
@@ -82,10 +83,26 @@ def test_an_empty_table_is_no_comparison_or_one_of_nothing(frame, method, by):
     assert found.schema["model_a"] == pl.Int32
 
 
-def test_a_single_model_has_nothing_to_be_compared_with():
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+@pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w"}], ids=str)
+@pytest.mark.parametrize("label", [0, 1])
+def test_partial_areas_of_a_group_with_one_class_are_null(verb, options, label):
+    table = simulated(14, rows=12, groups=2).with_columns(w=pl.lit(0.5), user=pl.col("id") // 2)
+    table = table.with_columns(label=pl.when(g=1).then(bool(label)).otherwise("label"))
+    found = verb(table, "label", ["a", "b"], by="g", fpr=(0, 0.3), **options)
+    assert set(found.filter(g=1)["note"]) == {["no_positives", "no_negatives"][label]}
+    undefined = {"covariance", "se", "p_value"} & set(found.columns)
+    assert found.filter(g=1).select(undefined).null_count().row(0) == (
+        (found.filter(g=1).height,) * len(undefined)
+    )
+    alone = verb(table.filter(g=0), "label", ["a", "b"], by="g", fpr=(0, 0.3), **options)
+    assert_frame_equal(found.filter(g=0), alone)
+
+
+def test_a_single_model_cannot_be_compared():
     with pytest.raises(
         rf.OptionValueError,
-        match=r"^score='a': one model cannot be compared\.\nGive several, say score=",
+        match=r"^score='a': expected at least two models\.\nPass several score columns, such as",
     ):
         rf.compare(simulated(14), "label", ["a"])
     assert rf.compare(long(simulated(14), "a"), "label", "score", id="id").height == 0

@@ -169,7 +169,7 @@ def test_a_sum_of_many_models_is_one_number():
 def test_coefficients_add_up_to_0(coefficients):
     with pytest.raises(
         rf.OptionValueError,
-        match=r"^coefficients=\{'a': 1.*\}: they add up to (1|0\.5), so equal areas would not make",
+        match=r"^coefficients=\{'a': 1.*\}: they add up to (1|0\.5), so the contrast of equal ",
     ):
         rf.contrast(simulated(3), "label", ["a", "b"], coefficients=coefficients)
     third = {"a": 1, "b": -1 / 3, "c": -2 / 3}

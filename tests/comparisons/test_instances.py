@@ -197,16 +197,18 @@ def test_a_model_that_a_group_lacks_altogether_is_no_row_too_few():
 
 # Rows that cannot be paired
 
-ONCE = "An id is there once for each model and group: add what tells them apart, to id= or to by=."
-MATCHED = (
-    'Say unmatched="drop" to leave such rows out and count them, or find out why they are missing.'
+ONCE = (
+    "An id occurs once per model and group. Add the column that distinguishes these rows to id= or "
+    "by=."
 )
+MATCHED = 'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.'
 
 
 def differs(what: str, rows: str) -> str:
     return (
-        f"id='id': the {what} that model 'b' has differs from that of model 'a' in {rows} of the "
-        f"same id.\nOne id is one instance, with one {what}: pair by what tells instances apart."
+        f"id='id': models 'b' and 'a' have different values of {what} in {rows} with the same id.\n"
+        f"An id identifies one instance with one {what}. Use an id that is different for different "
+        "instances."
     )
 
 
@@ -215,43 +217,42 @@ UNPAIRED = {
         ROWS,
         {"id": None},
         (
-            "id=None: which rows of the models belong together is not said, and this method pairs "
-            'them.\nName the column that says it, say id="id"; give the models side by side as '
-            'score=["a", "b"]; or, if they scored different rows, compare them by '
-            'method="delong_unpaired".'
+            "id=None: this method pairs the rows of the models, and no column identifies the "
+            'instances.\nName the column, such as id="id"; pass the models side by side as '
+            'score=["a", "b"]; or, if they scored different rows, use method="delong_unpaired".'
         ),
     ),
     "null ids": (
         ROWS.with_columns(id=pl.when(~I1).then("id")),
         {},
         (
-            "id='id': it is null in 2 rows, which pair with none.\n"
-            "Leave such rows out with .filter() first."
+            "id='id': it is null in 2 rows, which cannot be paired.\n"
+            "Remove these rows with .filter() first."
         ),
     ),
     "a null in one of several ids": (
         ROWS.with_columns(day=pl.when(~(I1 & A)).then(1)),
         {"id": ["id", "day"]},
         (
-            "id='day': it is null in 1 row, which pair with none.\n"
-            "Leave such rows out with .filter() first."
+            "id='day': it is null in 1 row, which cannot be paired.\n"
+            "Remove these rows with .filter() first."
         ),
     ),
     "an id twice": (
         pl.concat([ROWS, ROWS.filter(A & I1)]),
         {},
-        f"id='id': model 'a' has 2 rows that share a group and an id, such as 'i1'.\n{ONCE}",
+        f"id='id': model 'a' has 2 rows with a repeated id in one group, such as 'i1'.\n{ONCE}",
     ),
     "an id in two groups": (
         ROWS.with_columns(id=pl.col("id").replace("i7", "i1")),
         {"by": None},
-        f"id='id': model 'a' has 2 rows that share a group and an id, such as 'i1'.\n{ONCE}",
+        f"id='id': model 'a' has 2 rows with a repeated id in one group, such as 'i1'.\n{ONCE}",
     ),
     "several ids twice": (
         pl.concat([ROWS, ROWS.filter(~A & I1)]).with_columns(day=3),
         {"id": ["day", "id"]},
         (
-            "id=['day', 'id']: model 'b' has 2 rows that share a group and an id, such as 3, "
+            "id=['day', 'id']: model 'b' has 2 rows with a repeated id in one group, such as 3, "
             f"'i1'.\n{ONCE}"
         ),
     ),
@@ -290,7 +291,7 @@ UNPAIRED = {
 
 @every_verb
 @pytest.mark.parametrize(("rows", "options", "text"), UNPAIRED.values(), ids=UNPAIRED)
-def test_rows_that_do_not_pair_up_raise(frame, verb, rows, options, text):
+def test_rows_that_cannot_be_paired_raise_an_error(frame, verb, rows, options, text):
     for seed in range(2):
         mixed = frame(shuffled(rows, seed).to_dict())
         with pytest.raises(rf.PairingError) as caught:

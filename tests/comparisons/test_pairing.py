@@ -1,4 +1,4 @@
-"""Which columns say what belongs together, and of which type they may be."""
+"""Columns that pair rows: their names, their dtypes, and wrong ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_several_columns_or_an_expression_may_name_the_instance(frame):
         assert_frame_equal(found, expected, check_exact=True)
 
 
-def test_an_id_is_there_once_in_each_group():
+def test_an_id_may_occur_in_several_groups():
     table = wide(7).with_columns(id=pl.int_range(pl.len()) % 24)
     found = rf.compare(shuffled(melted(table)), "label", "score", id="id", by="g")
     assert_frame_equal(found, rf.compare(table, "label", ["a", "b", "c"], by="g"), check_exact=True)
@@ -107,14 +107,14 @@ def test_models_may_be_of_any_type_and_sort_as_polars_sorts_them(frame, names):
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-def test_groups_may_be_called_model_where_models_stand_side_by_side(frame, verb):
+def test_a_group_column_may_be_named_model_if_models_are_side_by_side(frame, verb):
     table = wide(10)
     found = verb(frame(table.rename({"g": "model"}).to_dict()), "label", ["a", "b"], by="model")
     expected = verb(table, "label", ["a", "b"], by="g").rename({"g": "model"})
     assert_frame_equal(found, frame(expected.to_dict()))
 
 
-def test_groups_may_be_called_model_if_models_are_not():
+def test_a_group_column_may_be_named_model_if_between_has_another_name():
     table = wide(10).rename({"g": "model"})
     rows = shuffled(melted(table.rename({"model": "g"})).rename({"model": "who", "g": "model"}))
     found = rf.compare(rows, "label", "score", between="who", id="id", by="model")
@@ -122,7 +122,7 @@ def test_groups_may_be_called_model_if_models_are_not():
     assert_frame_equal(found.rename({"model": "g"}), expected, check_exact=True)
 
 
-def test_other_columns_and_rows_that_id_groups_make_do_not_matter():
+def test_columns_with_the_names_of_internal_columns_do_not_matter():
     table = wide(11, groups=1)
     rows = shuffled(melted(table))
     extra = rows.with_columns(pl.lit("x").alias("(between)"), pl.lit(1).alias("(id 0)"))
@@ -136,16 +136,13 @@ ROWS = melted(wide(15, rows=6, groups=2).drop("c"), "ab")
 
 
 WRONG = {
-    "between with scores side by side": (
+    "between with models side by side": (
         {"score": ["w", "score"], "between": "user"},
-        (
-            "between='user': scores are given side by side, which makes the models themselves.\n"
-            "Leave between= out."
-        ),
+        ("between='user': the score columns are already the models.\nOmit between=."),
     ),
-    "id with scores side by side": (
+    "id with models side by side": (
         {"score": ["w", "score"], "id": "id"},
-        "id='id': scores are given side by side, so rows are paired already.\nLeave id= out.",
+        "id='id': models side by side are already paired by row.\nOmit id=.",
     ),
     "no such column of models": (
         {"between": "modle", "id": "id"},
@@ -153,29 +150,31 @@ WRONG = {
             "between='modle': the frame has no such column.\n"
             "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'.\n"
             "Did you mean between='model'?\n"
-            "Models stand one below the other, and between= names the column that says which; or "
-            'side by side, and score=["a", "b"] names their columns.'
+            "In a long table, between= names the column of models. For models side by side, pass "
+            'their score columns, such as score=["a", "b"].'
         ),
     ),
-    "models that are a group": (
+    "a column of models that is a group column": (
         {"by": ["g", "model"], "id": "id"},
         (
-            "between='model': it is a group column too, and models are compared within groups.\n"
-            "Leave 'model' out of by."
+            "between='model': it is also a group column, but models are compared within groups.\n"
+            "Remove 'model' from by=."
         ),
     ),
-    "models by an expression": (
+    "a column of models as an expression": (
         {"between": pl.col("model"), "id": "id"},
         (
-            'between=col("model"): the column of models is given by name.\n'
-            'Say between="model"; other columns come from .with_columns().'
+            'between=col("model"): expected a column name.\n'
+            'Pass the column of models by name, such as between="model". Add computed columns with '
+            ".with_columns() first."
         ),
     ),
-    "models by no name": (
+    "no column of models": (
         {"between": None, "id": "id"},
         (
-            "between=None: the column of models is given by name.\n"
-            'Say between="model"; other columns come from .with_columns().'
+            "between=None: expected a column name.\n"
+            'Pass the column of models by name, such as between="model". Add computed columns with '
+            ".with_columns() first."
         ),
     ),
     "no such id": (
@@ -193,14 +192,15 @@ WRONG = {
         {"id": pl.col("id", "g")},
         "id=cs.by_name('id', 'g', require_all=true): it makes 2 columns.\nGive one that makes one.",
     ),
-    "rows that stand for many": (
+    "rows with counts": (
         {"id": "id", "count": "user"},
         (
-            "count='user': id= needs to know each row, and these are many in one.\n"
-            "Compare scores side by side, or say count=None with a row for each prediction."
+            "count='user': id= needs one row per prediction, but a row with a count represents "
+            "several.\n"
+            "Compare scores side by side, or pass count=None if each row is one prediction."
         ),
     ),
-    "no such fate of unmatched rows": (
+    "an unknown handling of unmatched rows": (
         {"id": "id", "unmatched": "ignore"},
         "unmatched='ignore': there is no such choice.\nChoose one of: 'raise', 'drop'.",
     ),
@@ -209,7 +209,7 @@ WRONG = {
 
 @every_verb
 @pytest.mark.parametrize(("options", "text"), WRONG.values(), ids=WRONG)
-def test_what_cannot_say_which_rows_belong_together_raises(frame, verb, options, text):
+def test_options_that_cannot_pair_rows_raise_an_error(frame, verb, options, text):
     roles = {"score": "score", **options}
     with pytest.raises(rf.RocframeError) as caught:
         verb(frame(ROWS.to_dict()), "label", roles.pop("score"), **roles).lazy().collect()
@@ -217,12 +217,13 @@ def test_what_cannot_say_which_rows_belong_together_raises(frame, verb, options,
 
 
 @pytest.mark.parametrize("role", ["id", "between"])
-def test_objects_of_python_name_neither_instances_nor_models(role):
+def test_id_and_between_reject_columns_of_python_objects(role):
     rows = ROWS.with_columns(pl.Series("o", [object() for _ in range(len(ROWS))], pl.Object))
     with pytest.raises(rf.ColumnTypeError) as caught:
         rf.compare(rows, "label", "score", **{"id": "id", role: "o"})
     assert str(caught.value) == (
-        f"{role}='o': the column has type Object.\nRows are sorted by it: cast it first."
+        f"{role}='o': the column has type Object.\n"
+        "Rows are sorted by this column: cast it to a dtype that can be sorted."
     )
 
 
@@ -234,7 +235,7 @@ def logged(tmp_path) -> tuple[pl.DataFrame, pl.LazyFrame]:
 
 @every_verb
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_a_scan_gives_the_eager_table_and_only_reads_what_it_needs(tmp_path, verb, engine):
+def test_a_scan_returns_the_eager_table_and_reads_only_the_columns_it_needs(tmp_path, verb, engine):
     rows, scan = logged(tmp_path)
     for options, needed in (({}, 4), ({"by": "g"}, 5), ({"by": "g", "cluster": "user"}, 6)):
         plan = verb(scan, "label", "score", id="id", **options)
@@ -256,7 +257,7 @@ def test_a_filter_on_groups_reaches_the_scan_unless_groups_share_a_family(tmp_pa
         assert (before.collect()["p_adjusted"] == after.collect()["p_adjusted"]).all() == passes
 
 
-def test_a_filter_spares_the_groups_it_leaves_out_their_errors(tmp_path):
+def test_a_filter_on_groups_avoids_the_errors_of_other_groups(tmp_path):
     _, scan = logged(tmp_path)
     broken = scan.filter((pl.col("g") != 0) | (pl.col("model") != "a") | (pl.col("id") != "i3"))
     plan = rf.compare(broken, "label", "score", id="id", by="g")
