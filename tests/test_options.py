@@ -42,7 +42,7 @@ def contrast(coefficients):
     return rf.contrast(PREDICTIONS, "label", scores, coefficients=coefficients)
 
 
-SHARE = "the share of intervals that cover is a number between 0 and 1.\nGive, say, level=0.95."
+SHARE = "a confidence level is a number between 0 and 1.\nGive, say, level=0.95."
 PREVALENCE = (
     "the share of positives is a number between 0 and 1.\nGive one, or None for that of the data."
 )

@@ -1,4 +1,4 @@
-"""The verb `area`: curve tables → the area under each curve."""
+"""`area`: areas under the curves of a curve table (Davis and Goadrich 2006 for PR curves)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,18 @@ if TYPE_CHECKING:
     from rocframe.schemas import CurveAverage
 
 
-PRECISION_RECALL = ("average_precision", "pr_auc")
-
-COUNTED = "(rows)"  # no group is called so: it stands right of the keys, and is dropped again
+ANCHOR = "(rows)"  # private column of the node, which is dropped again
 
 
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
     """Measure the area under each curve of a curve table.
 
-    For precision-recall there are two areas: `average_precision` adds up precision over the
-    steps of recall; `pr_auc` integrates the curve between its points, where precision follows a
-    hyperbola. For every other kind the area is the one under the ROC curve, which is what `auc`
-    means everywhere, from the same counts.
+    Precision-recall curves have two areas. `average_precision` is the sum of precision over the
+    steps of recall. `pr_auc` is the integral of the interpolated curve, where precision follows a
+    hyperbola between two points. For all other kinds the area is `auc`, the area under the ROC
+    curve of the same counts.
 
-    Of a table of averaged curves it is the area under each mean.
+    For a table of averaged curves, the result is the area under each averaged curve.
 
     Parameters
     ----------
@@ -54,22 +52,22 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; a row per group,
-        Float64 in [0, 1]. `auc` is null without positives or without negatives, the other two
-        without positives.
+        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; a row per group.
+        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives; the
+        other two are null without positives.
 
-        Of averaged curves, as `average` makes them: the keys and `auc_of_mean`, or, for kinds
-        other than ROC and DET, `area_of_mean`, the area on the kind's own axes. Lines between rows
-        are straight; the area is null where the rows do not reach from 0 to 1, or where
-        `n_curves` is not the same in all of them: that is the mean of some curves here, of others
-        there. `by` and `kind` are for curve tables only.
+        For averaged curves as returned by `average`: the keys and `auc_of_mean`, or `area_of_mean`
+        for kinds other than ROC and DET, which is the area on the axes of the kind. Rows are
+        connected by straight lines. The area is null if the rows do not reach from 0 to 1, or if
+        `n_curves` differs between rows, because then different rows are means of different curves.
+        `by` and `kind` are for curve tables only.
 
     Raises
     ------
     RocframeError
-        If the table is no curve table, a group is not whole, or a curve ends before its lowest
-        score. One made with `thresholds=` may reach below it: then the area is the one under
-        the straight lines between its points.
+        If the table is not a curve table, a group is incomplete, or a curve ends before its lowest
+        score. A curve with `thresholds=` is allowed if its last threshold is at or below the lowest
+        score; then the area is that under straight lines between its points.
     OptionValueError
         If `by` or `kind` is given with averaged curves.
 
@@ -109,59 +107,60 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         mean = curve_average_of(list(schema))
         if mean is not None:
-            _check_idle(by=by, kind=kind)
+            _check_unused(by=by, kind=kind)
             return area_of_mean(plan, schema, mean)
         check_area_exists(list(schema))
-        curve_layout(schema, by, ())  # the axes are looked for in a curve table only
-        shape = kind_of(list(schema), kind)
-        names = PRECISION_RECALL if shape.name == "precision_recall" else ("auc",)
-        table = curve_layout(schema, by, names)
-        counted = table.private(COUNTED)
+        curve_layout(schema, by, ())  # raises for a table without thresholds and counts
+        is_pr = kind_of(list(schema), kind).name == "precision_recall"
+        measures = {"auc": auc_of}
+        if is_pr:
+            measures = {"average_precision": average_precision_of, "pr_auc": pr_auc_of}
+        table = curve_layout(schema, by, tuple(measures))
+        anchor = table.private(ANCHOR)
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
-            whole = read_curves(frame, table)
-            measures = (auc_of,) if len(names) == 1 else (average_precision_of, pr_auc_of)
-            return whole.keys.with_columns(
+        def measure(frame: pl.DataFrame) -> pl.DataFrame:
+            complete = read_curves(frame, table)
+            return complete.keys.with_columns(
                 *(
-                    pl.Series(name, measure(whole), nan_to_null=True)
-                    for name, measure in zip(names, measures, strict=True)
+                    pl.Series(name, area_under(complete), nan_to_null=True)
+                    for name, area_under in measures.items()
                 ),
-                pl.Series(counted, [True] * len(whole.firsts), pl.Boolean),
+                pl.Series(anchor, [True] * len(complete.firsts), pl.Boolean),
             )
 
-        made = through_node(
+        areas = through_node(
             plan.select(table.walk),
-            find,
-            schema={**table.keys, **dict.fromkeys(names, pl.Float64()), counted: pl.Boolean()},
+            measure,
+            schema={**table.keys, **dict.fromkeys(measures, pl.Float64()), anchor: pl.Boolean()},
             by=table.by,
-            anchor=counted,
+            anchor=anchor,
         )
-        return made.drop(counted)
+        return areas.drop(anchor)
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
-def _check_idle(**options: object) -> None:
-    """Check that nothing is said of an averaged curve that its columns say already."""
+def _check_unused(**options: object) -> None:
+    """Raise an error for options that averaged curves do not use."""
     for option, value in options.items():
         if value is not None:
             raise OptionValueError.of(
                 option,
                 value,
-                "an averaged curve has its keys left of its axes, and these say its kind",
+                "the columns of averaged curves determine their keys and kind",
                 "Leave it out.",
             )
 
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each ROC curve, ties counting half; NaN where a class is absent."""
+    """Return the area under each ROC curve, ties as 1/2; NaN without one of the classes."""
     return areas_of_ties(curves)[0]
 
 
 def areas_of_ties(
     curves: Curves,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the area under each ROC curve, ties counting half, nothing, and full."""
+    """Return the area under each ROC curve with ties as 1/2, 0 and 1."""
     counts = (*_steps(curves), curves.total("tp", "fn"), curves.total("fp", "tn"))
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -171,7 +170,7 @@ def areas_of_ties(
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
-    """Return the step sum under each precision-recall curve; NaN without positives."""
+    """Return the average precision of each curve; NaN without positives."""
     tp, fp, tp0, _ = (part.astype(np.float64) for part in _steps(curves))
     return _per_positive(curves, step_sum(tp, fp, tp0))
 
@@ -182,6 +181,7 @@ def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
 
 
 def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up the steps of each curve, divided by its number of positives."""
     if not len(curves.firsts):
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -190,8 +190,8 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
-    """Return each step's new positives times its precision."""
-    # In place: fresh memory for each of the arrays takes longer than the arithmetic.
+    """Return the rise in true positives at each step times the precision after it."""
+    # In place, because allocating arrays takes longer than the arithmetic.
     area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
     np.divide(tp, area, out=area, where=area > 0)
     area *= tp - tp0
@@ -199,16 +199,16 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the counts after and before each row."""
-    tp, fp, tn = curves.columns["tp"], curves.columns["fp"], curves.columns["tn"]
+    """Return `tp` and `fp` after each row, then before it; raise an error for incomplete curves."""
+    tp, fp, tn = curves.walk["tp"], curves.walk["fp"], curves.walk["tn"]
     short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
     if short.any():
         group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}
         named = ", ".join(f"{name}={value!r}" for name, value in group.items())
         raise BrokenCurveError.of(
             f"curves: the curve{' of ' + named if named else ''} ends before its lowest score, "
-            "so the area under it is not known",
-            "Make the curve without thresholds= and keep all its rows; for a part of the area ask "
+            "so the area under it is unknown",
+            "Make the curve without thresholds= and keep all its rows. For a partial area use "
             ".roc.auc(…, fpr=(0, 0.1)).",
         )
     before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
@@ -221,27 +221,27 @@ ROC_AREAS = ("roc", "det")
 
 
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
-    """Measure the area under each averaged curve, straight lines between its rows.
+    """Return the area under each averaged curve, with straight lines between its rows.
 
-    It is null where the rows do not reach from one end of the axis to the other, have no mean, or
-    are means of more curves here than there.
+    It is null if the rows do not reach from one end of the axis to the other, if a row has no mean,
+    or if rows are means of different numbers of curves.
     """
     name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))
     group_dtypes(mean.by, schema)
     x, y = pl.col(mean.kind.x), pl.col(mean.kind.y)
-    up = 1 - y if mean.kind.y == "fnr" else y
-    along, high = (y, 1 - x) if mean.fixed == "y" else (x, up)
-    width, sides = along.diff(), (high + high.shift()) / 2
-    whole = (
-        (along.first() == 0)
-        & (along.last() == 1)
-        & along.is_not_null().all()
-        & high.is_not_null().all()
+    tpr = 1 - y if mean.kind.y == "fnr" else y
+    axis, height = (y, 1 - x) if mean.fixed == "y" else (x, tpr)
+    trapezoids = axis.diff() * ((height + height.shift()) / 2)
+    complete = (
+        (axis.first() == 0)
+        & (axis.last() == 1)
+        & axis.is_not_null().all()
+        & height.is_not_null().all()
         & (pl.col("n_curves").n_unique() == 1)
     )
-    area = pl.when(whole).then((width * sides).sum()).otherwise(None).alias(name)
-    order = [pl.col("threshold_mean")] if mean.fixed is None else [along]
+    area = pl.when(complete).then(trapezoids.sum()).otherwise(None).alias(name)
+    order = [pl.col("threshold_mean")] if mean.fixed is None else [axis]
     order += [pl.col(SIDE)] if mean.sides else []
     keys = [column(key) for key in mean.by]
     rows = plan.sort(

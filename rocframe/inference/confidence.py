@@ -1,4 +1,4 @@
-"""Confidence intervals of areas and proportions."""
+"""Confidence limits of areas (Wald, logit, Newcombe) and proportions (Wilson, Clopper-Pearson)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+Limits = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
 Method = Literal[
     "logit_delong",
     "delong",
@@ -29,21 +31,21 @@ Method = Literal[
     "bootstrap_bca",
 ]
 
-# Whose methods are for whole areas only.
+# Methods for whole areas only, and their authors.
 WHOLE_AREA_METHODS = {
     "newcombe": "Newcombe",
     "hanley_mcneil": "Hanley and McNeil",
     "hanley_mcneil_exponential": "Hanley and McNeil",
 }
 
-MAX_RESAMPLES = 10**8  # resamples: their numbers take a gigabyte
+MAX_RESAMPLES = 10**8  # one statistic of so many resamples takes 0.8 GB
 
-BISECTION_STEPS = 60  # of [0, 1]: more than Float64 resolves
+BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """Method and level of intervals, and what those that draw resamples go by."""
+    """Options of confidence intervals, as the caller gave them."""
 
     ci: str | None
     level: float
@@ -59,20 +61,20 @@ class Confidence:
         seed: int | None,
         methods: Sequence[str] = get_args(Method),
     ) -> Confidence:
-        """Check the options that every interval has."""
+        """Check the options; `methods` are the values that `ci` may have besides None."""
         check_choice("ci", ci, (*methods, None))
         level = parse_level(level)
         return cls(ci=ci, level=level, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))
 
 
 def parse_level(level: float) -> float:
-    """Read the share of intervals that cover."""
-    wrong = "the share of intervals that cover is a number between 0 and 1"
+    """Parse `level`."""
+    wrong = "a confidence level is a number between 0 and 1"
     return share("level", level, wrong, "Give, say, level=0.95.")
 
 
 def parse_n_boot(argument: str, given: object) -> int:
-    """Read how many resamples are drawn."""
+    """Parse a number of resamples."""
     number = as_number(given)
     if number is None or isinstance(given, bool) or not 2 <= number <= MAX_RESAMPLES or number % 1:
         wrong = f"the number of resamples is a whole number from 2 to {MAX_RESAMPLES}"
@@ -81,27 +83,23 @@ def parse_n_boot(argument: str, given: object) -> int:
 
 
 def normal_quantile(level: float) -> float:
-    """Return how many standard errors the limits of this level lie from the estimate."""
+    """Return z such that estimate ± z standard errors is a Wald interval of this level."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def wald(
-    area: NDArray[np.float64], se: NDArray[np.float64], z: float, largest: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return estimate plus and minus `z` standard errors, clipped to what areas can be."""
-    return np.clip(area - z * se, 0, largest), np.clip(area + z * se, 0, largest)
+def wald(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:
+    """Return Wald limits, clipped to [0, maximum]."""
+    return np.clip(area - z * se, 0, maximum), np.clip(area + z * se, 0, maximum)
 
 
-def logit(
-    area: NDArray[np.float64], se: NDArray[np.float64], z: float, largest: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Wald limits of the area's log odds, brought back to areas."""
-    share = area / largest
+def logit(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:
+    """Return limits from the Wald interval of logit(area / maximum); NaN at 0 and maximum."""
+    share = area / maximum
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = np.log(share / (1 - share))
-        half = z * (se / largest) / (share * (1 - share))
-        lower = largest / (1 + np.exp(half - middle))
-        upper = largest / (1 + np.exp(-half - middle))
+        half = z * (se / maximum) / (share * (1 - share))
+        lower = maximum / (1 + np.exp(half - middle))
+        upper = maximum / (1 + np.exp(-half - middle))
     outside = ~((share > 0) & (share < 1))
     lower[outside], upper[outside] = np.nan, np.nan
     return lower, upper
@@ -109,18 +107,22 @@ def logit(
 
 def newcombe(
     area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], z: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas that lie just `z` of their own standard errors from the estimate."""
+) -> Limits:
+    """Return Newcombe's (2006) limits of an AUC, by bisection.
 
-    def off(trial: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (area - trial) ** 2 - z**2 * newcombe_variance(trial, n_pos, n_neg)
+    At a limit θ the estimate lies z standard errors from θ, with the standard error of θ.
+    """
+
+    def beyond_limit(trial: NDArray[np.float64]) -> NDArray[np.bool_]:
+        beyond = (area - trial) ** 2 > z**2 * newcombe_variance(trial, n_pos, n_neg)
+        return np.asarray(beyond)
 
     limits = []
     for end in (0.0, 1.0):
         near, far = area.copy(), np.full(len(area), end)
         for _ in range(BISECTION_STEPS):
             middle = (near + far) / 2
-            beyond = off(middle) > 0
+            beyond = beyond_limit(middle)
             far = np.where(beyond, middle, far)
             near = np.where(beyond, near, middle)
         limits.append(np.where(area == end, end, (near + far) / 2))
@@ -145,49 +147,46 @@ def notes(
     n_pos: NDArray[np.int64],
     n_neg: NDArray[np.int64],
     variance: NDArray[np.float64] | None,
-    lost: NDArray[np.int64] | None = None,
+    n_redrawn: NDArray[np.int64] | None = None,
     unsolved: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.object_]:
-    """Say of each group the first thing that keeps it from having all its numbers.
+    """Return the first note that applies to each group, or None.
 
-    `lost` are the resamples that had to be drawn again, or were left out; `unsolved` says where
-    the curve has no such point, or what is asked for is undefined there.
+    `n_redrawn` counts the resamples that were drawn again or left out. `unsolved` marks groups
+    without the requested point, or where the estimate is undefined.
     """
-    flat = np.zeros(len(n_pos), bool) if variance is None else variance == 0
-    found = np.full(len(n_pos), None, object)
-    for group in () if lost is None else np.flatnonzero(lost):
-        found[group] = f"redrawn:{lost[group]}"  # type: ignore[index]
-    # The last to be written is the first that applies.
+    result = np.full(len(n_pos), None, object)
+    for group in () if n_redrawn is None else np.flatnonzero(n_redrawn):
+        result[group] = f"redrawn:{n_redrawn[group]}"  # type: ignore[index]
+    # Later assignments overwrite earlier ones, so the first note that applies is assigned last.
     if unsolved is not None:
-        found[unsolved] = "no_solution"
-    found[flat] = "zero_variance"
-    found[n_neg == 1] = "one_negative"
-    found[n_pos == 1] = "one_positive"
-    found[n_neg == 0] = "no_negatives"
-    found[n_pos == 0] = "no_positives"
-    found[(n_pos == 0) & (n_neg == 0)] = "no_rows"
-    return found
-
-
-Limits = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+        result[unsolved] = "no_solution"
+    if variance is not None:
+        result[variance == 0] = "zero_variance"
+    result[n_neg == 1] = "one_negative"
+    result[n_pos == 1] = "one_positive"
+    result[n_neg == 0] = "no_negatives"
+    result[n_pos == 0] = "no_positives"
+    result[(n_pos == 0) & (n_neg == 0)] = "no_rows"
+    return result
 
 
 def wilson(part: NDArray[np.float64], whole: NDArray[Any], level: float) -> Limits:
-    """Return the proportions that lie just z of their own standard errors from part / whole."""
+    """Return Wilson's limits of the proportion part / whole; NaN where whole is 0."""
     z2 = normal_quantile(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         share, shrunk = part / whole, z2 / whole
         middle = share + shrunk / 2
         half = np.sqrt(shrunk * (share * (1 - share) + shrunk / 4))
         lower, upper = (middle - half) / (1 + shrunk), (middle + half) / (1 + shrunk)
-    # Rounding must not part a limit from the end, nor from the share between them.
+    # Rounding must not move limits inside 0 or 1, nor across the estimate.
     lower = np.where(part == 0, 0.0, np.minimum(lower, share))
     upper = np.where(part == whole, 1.0, np.maximum(upper, share))
     return _defined(lower, upper, whole)
 
 
 def clopper_pearson(part: NDArray[np.float64], whole: NDArray[np.float64], level: float) -> Limits:
-    """Return the proportions of which each has (1 - level) / 2 of its samples this far off."""
+    """Return Clopper and Pearson's exact limits of a proportion; NaN where whole is 0."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

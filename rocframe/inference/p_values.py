@@ -25,28 +25,28 @@ def normal_p_value(
     alternative: Alternative,
     df: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return how likely a standard normal number is to lie as far out, or a t with `df` degrees."""
+    """Return the p-value of a standard normal statistic, or of a t statistic with `df` degrees."""
     from scipy.special import ndtr, stdtr
 
-    def below(value: NDArray[np.float64]) -> NDArray[np.float64]:
-        share: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
-        # A t without degrees of freedom is that of a difference that is surely 0.
-        return np.where(value == 0, 0.5, share)
+    def lower_tail(value: NDArray[np.float64]) -> NDArray[np.float64]:
+        probability: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
+        # A difference of exactly 0 without variance has no degrees of freedom.
+        return np.where(value == 0, 0.5, probability)
 
     if alternative == "two-sided":
-        return 2 * below(-np.abs(statistic))
-    return below(-statistic if alternative == "greater" else statistic)
+        return 2 * lower_tail(-np.abs(statistic))
+    return lower_tail(-statistic if alternative == "greater" else statistic)
 
 
 def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
-    """Say of each drawn value, which is 0 on average, whether it lies as far out."""
+    """Return which permutation statistics, of mean 0, are at least as extreme as the observed."""
     if alternative == "two-sided":
-        far: NDArray[np.bool_] = np.abs(drawn) >= np.abs(observed)
+        extreme: NDArray[np.bool_] = np.abs(drawn) >= np.abs(observed)
     else:
-        far = drawn >= observed if alternative == "greater" else drawn <= observed
-    return far
+        extreme = drawn >= observed if alternative == "greater" else drawn <= observed
+    return extreme
 
 
 def permutation_p_value(
@@ -74,9 +74,9 @@ def check_adjust(adjust: str | None) -> None:
 def adjust_p_values(
     p_values: NDArray[np.float64], families: NDArray[Any], adjust: Adjust | None
 ) -> NDArray[np.float64]:
-    """Adjust p-values over the family of each; NaN is no test, and stays.
+    """Adjust p-values within families by Holm's or Benjamini and Hochberg's method.
 
-    `families` says by a number which family a test belongs to.
+    `families` numbers the family of each test. NaN means no test, and stays NaN.
     """
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))
@@ -100,12 +100,12 @@ def adjust_p_values(
 
 
 def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the largest value so far within each family."""
+    """Return the running maximum within each family."""
     result = values.copy()
     ends = np.append(starts[1:], len(values))
     step, longest = 1, int((ends - starts).max())
     place = np.arange(len(values)) - np.repeat(starts, ends - starts)
-    while step < longest:  # doubling: each pass looks twice as far back
+    while step < longest:  # each pass doubles the distance
         near = place >= step
         before = np.flatnonzero(near) - step
         result[near] = np.maximum(result[near], result[before])

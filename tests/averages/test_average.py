@@ -509,7 +509,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             {"weights": {1: 1.0}},
             "weights={1: 1.0}: it has no weight for 2.\nGive one for every value of 'fold'.",
         ),
-        ({"level": 1}, "level=1: the share of intervals that cover is a number between 0 and 1."),
+        ({"level": 1}, "level=1: a confidence level is a number between 0 and 1."),
         ({"over": []}, "over=[]: it names no key of the curves.\nGive one or several, say over="),
         ({"over": "tpr"}, "over='tpr': it is no key of the table.\nIts keys are: 'fold'."),
         ({"over": "flod"}, "over='flod': the frame has no such column.\nIt has: 'fold', "),
@@ -639,8 +639,8 @@ def test_the_area_of_a_mean_reads_no_options(options):
         with pytest.raises(rf.OptionValueError) as caught:
             verb(mean, **options)
         assert str(caught.value).startswith(
-            f"{name}={value!r}: an averaged curve has its keys left of its axes, and these say its "
-            "kind.\nLeave it out."
+            f"{name}={value!r}: the columns of averaged curves determine their keys and kind.\n"
+            "Leave it out."
         )
 
 

@@ -316,7 +316,7 @@ def test_bands_without_a_weighted_form_refuse_weights(frame, method):
 
 
 CHOICES = f"there is no such choice.\nChoose one of: {', '.join(map(repr, SCOPES))}."
-LEVEL = "the share of intervals that cover is a number between 0 and 1.\nGive, say, level=0.95."
+LEVEL = "a confidence level is a number between 0 and 1.\nGive, say, level=0.95."
 RESAMPLES = (
     "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
 )
