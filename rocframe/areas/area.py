@@ -200,7 +200,7 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return `tp` and `fp` after each row, then before it; raise an error for incomplete curves."""
-    tp, fp, tn = curves.walk["tp"], curves.walk["fp"], curves.walk["tn"]
+    tp, fp, tn = curves.columns["tp"], curves.columns["fp"], curves.columns["tn"]
     short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
     if short.any():
         group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}
