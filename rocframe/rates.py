@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from math import inf, isfinite
+from math import inf, isclose, isfinite
 from operator import add
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.options import as_number, check_choice, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # expressions compare to expressions
 class Rate:
-    """A metric: how it is called, worked out, and read.
+    """A metric of a confusion matrix: its name, formula and properties.
 
-    `mixes` says whether it depends on how many positives there are per negative.
+    Parameters
+    ----------
+    name : str
+        Name of a metric of the package; empty for an expression of the caller.
+    label : str
+        Title of an axis.
+    formula : callable
+        The metric as an expression over the four counts, given the settings.
+    better : {"higher", "lower", "neither"}
+        Which of two values is better.
+    bounds : tuple of float
+        Smallest and largest possible value.
+    aliases : tuple of str
+        Other names.
+    mixes : bool
+        Whether the value depends on the prevalence.
+    occurrence : {"first", "last"}
+        Which row of a curve counts if several have the same value: the one with the highest
+        threshold, for metrics of the rows below the threshold, or the one with the lowest.
+    extends : bool
+        Whether a complete curve also has values of this metric beyond its first and last row.
+    needs_alerts : bool
+        Whether the metric is undefined while no row is called positive.
+    column : str
+        Name of the column, if it is not `name`.
+    settings : Settings
+        Parameters of the formula.
     """
 
     name: str
@@ -32,17 +61,55 @@ class Rate:
     bounds: tuple[float, float] = (0, 1)
     aliases: tuple[str, ...] = ()
     mixes: bool = True
+    occurrence: Literal["first", "last"] = "last"
+    extends: bool = False
+    needs_alerts: bool = False
+    column: str = ""
+    settings: Settings | None = None
 
     @property
     def share(self) -> Share | None:
-        """Which counts it is of, and out of which, where it is a share of rows."""
-        return self.formula if isinstance(self.formula, Share) else None
+        """The counts that it is a ratio of; None for other formulas and at a given prevalence."""
+        scaled = self.mixes and self.settings is not None and self.settings.prevalence is not None
+        return self.formula if isinstance(self.formula, Share) and not scaled else None
+
+    @property
+    def rising(self) -> bool | None:
+        """Whether it rises along the whole curve, or falls; None if it may do both."""
+        return None if self.share is None else self.share.rising
+
+    @property
+    def monotone(self) -> bool:
+        """Whether it rises or falls along the whole curve."""
+        return self.rising is not None
+
+    @property
+    def proportion_of(self) -> tuple[str, ...]:
+        """The counts of the rows that it is a proportion of, if all points have the same rows."""
+        return self.share.whole if self.share is not None and self.share.whole in TOTALS else ()
+
+    @property
+    def reads_threshold(self) -> bool:
+        """Whether the formula contains the threshold."""
+        return "threshold" in self.expr().meta.root_names()
 
     def expr(self, settings: Settings | None = None) -> pl.Expr:
         """Return the metric as a Float64 expression; null where it is undefined."""
-        settings = settings or Settings()
+        settings = settings or self.settings or Settings()
         counts = settings.counts if self.mixes else COUNTED
-        return self.formula(counts, settings).cast(pl.Float64).alias(self.name)
+        return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
+
+    def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return the metric for arrays of thresholds and counts; NaN where it is undefined."""
+        if self.share is not None:
+            return self.share.evaluate(counts)
+        arrays = np.broadcast_arrays(*counts.values())
+        frame = pl.DataFrame(
+            {name: array.ravel() for name, array in zip(counts, arrays, strict=True)}
+        )
+        values = frame.with_columns(self.expr().alias("value")).get_column("value")
+        result: NDArray[np.float64] = values.fill_null(np.nan).to_numpy()
+        return result.reshape(arrays[0].shape)
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -55,20 +122,41 @@ def odds(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole).when((whole == 0) & (part > 0)).then(pl.lit(inf))
 
 
+# Sums of counts that are the same in all rows of a curve.
+TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of rows: which counts it is of, and out of which."""
+    """A ratio of two sums of counts, or one sum if `whole` is empty."""
 
     part: tuple[str, ...]
-    whole: tuple[str, ...]
+    whole: tuple[str, ...] = ()
 
     def __call__(self, counts: Counts, _: Settings) -> pl.Expr:
-        """Return the share."""
-        part, whole = (
-            reduce(add, (getattr(counts, name) for name in names))
-            for names in (self.part, self.whole)
-        )
-        return ratio(part, whole)
+        """Return the ratio as an expression."""
+        part: pl.Expr = reduce(add, (getattr(counts, name) for name in self.part))
+        if not self.whole:
+            return part
+        return ratio(part, reduce(add, (getattr(counts, name) for name in self.whole)))
+
+    def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return the ratio for arrays of counts; NaN where it is undefined."""
+        part = reduce(add, (counts[name] for name in self.part)).astype(np.float64)
+        if not self.whole:
+            return part
+        whole = reduce(add, (counts[name] for name in self.whole))
+        result: NDArray[np.float64] = np.full(part.shape, np.nan)
+        np.divide(part, whole, out=result, where=whole > 0)
+        return result
+
+    @property
+    def rising(self) -> bool | None:
+        """Whether it rises while the threshold falls; None if it may do both."""
+        if self.whole and self.whole not in TOTALS:
+            return None
+        called = {name in {"tp", "fp"} for name in self.part}
+        return called.pop() if len(called) == 1 else None
 
 
 tpr = Share(("tp",), ("tp", "fn"))
@@ -103,6 +191,9 @@ class Counts(NamedTuple):
 
 
 CONFUSION = Counts._fields
+
+# What an expression of the caller may contain.
+VARIABLES = ("threshold", *CONFUSION)
 
 accuracy = Share(("tp", "tn"), Counts._fields)
 
@@ -198,6 +289,7 @@ RATES = {
     for rate in (
         Rate(
             name="tpr",
+            occurrence="first",
             label="True positive rate",
             formula=tpr,
             better="higher",
@@ -206,6 +298,7 @@ RATES = {
         ),
         Rate(
             name="fpr",
+            extends=True,
             label="False positive rate",
             formula=fpr,
             better="lower",
@@ -222,6 +315,7 @@ RATES = {
         ),
         Rate(
             name="fnr",
+            occurrence="first",
             label="False negative rate",
             formula=fnr,
             better="lower",
@@ -230,6 +324,7 @@ RATES = {
         ),
         Rate(
             name="precision",
+            needs_alerts=True,
             label="Precision",
             formula=precision,
             better="higher",
@@ -237,18 +332,21 @@ RATES = {
         ),
         Rate(
             name="npv",
+            occurrence="first",
             label="Negative predictive value",
             formula=npv,
             better="higher",
         ),
         Rate(
             name="fdr",
+            needs_alerts=True,
             label="False discovery rate",
             formula=fdr,
             better="lower",
         ),
         Rate(
             name="false_omission_rate",
+            occurrence="first",
             label="False omission rate",
             formula=false_omission_rate,
             better="lower",
@@ -310,6 +408,7 @@ RATES = {
         ),
         Rate(
             name="alert_rate",
+            extends=True,
             label="Alert rate",
             formula=alert_rate,
             better="neither",
@@ -321,7 +420,14 @@ RATES = {
             formula=rnp,
             better="neither",
         ),
-        Rate(name="lift", label="Lift", formula=lift, better="higher", bounds=(0, inf)),
+        Rate(
+            name="lift",
+            needs_alerts=True,
+            label="Lift",
+            formula=lift,
+            better="higher",
+            bounds=(0, inf),
+        ),
         Rate(
             name="prevalence",
             label="Prevalence",
@@ -338,6 +444,7 @@ RATES = {
         ),
         Rate(
             name="lr_neg",
+            occurrence="first",
             label="Negative likelihood ratio",
             formula=lambda c, s: odds(fnr(c, s), tnr(c, s)),
             better="lower",
@@ -384,6 +491,60 @@ RATES = {
 
 NAMES = {name: rate for rate in RATES.values() for name in (rate.name, *rate.aliases)}
 
+COUNT_METRICS = {
+    name: Rate(
+        name=name,
+        label=name,
+        formula=Share((name,)),
+        better="neither",
+        bounds=(0, inf),
+        mixes=False,
+        occurrence="first" if name in {"tp", "fn"} else "last",
+    )
+    for name in Counts._fields
+}
+
+
+def parse_metric(
+    argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
+) -> Rate:
+    """Return the metric that is given by name, or as a named expression over the four counts.
+
+    `others` are further names that the argument accepts.
+    """
+    if isinstance(value, pl.Expr):
+        return own_metric(argument, value)
+    check_choice(argument, value, (*NAMES, *COUNT_METRICS, *others))
+    metric = (NAMES | COUNT_METRICS)[str(value)]
+    return replace(metric, column=str(value), settings=settings)
+
+
+def own_metric(argument: str, expr: pl.Expr) -> Rate:
+    """Return a metric that is given as a named expression over threshold and counts."""
+    name = expression_name(argument, expr)
+    for root in expr.meta.root_names():
+        if root not in VARIABLES:
+            raise MissingColumnError.of(argument, root, VARIABLES)
+    check_rowwise(argument, name, expr)
+    return Rate(
+        name="",
+        label=name,
+        column=name,
+        formula=lambda *_: expr,
+        better="neither",
+        bounds=(-inf, inf),
+        mixes=False,
+    )
+
+
+def expression_name(argument: str, expr: pl.Expr) -> str:
+    """Return the name of the one column that an expression makes."""
+    name = expr.meta.output_name(raise_if_undetermined=False)
+    if name is None:
+        wrong, todo = "it makes several columns", "Give one named expression for each."
+        raise OptionValueError.of(argument, expr, wrong, todo)
+    return name
+
 
 def as_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
@@ -397,10 +558,7 @@ def as_expressions(
     named: dict[str, pl.Expr] = {}
     for metric in given:
         if isinstance(metric, pl.Expr):
-            name, expr = metric.meta.output_name(raise_if_undetermined=False), metric
-            if name is None:
-                wrong, todo = "it makes several columns", "Give one named expression for each."
-                raise OptionValueError.of("metrics", metric, wrong, todo)
+            name, expr = expression_name("metrics", metric), metric
         else:
             check_choice("metrics", metric, NAMES)
             name = str(metric)
@@ -466,6 +624,61 @@ class Settings:
             fn=pos * ratio(fn, tp + fn),
             tn=neg * ratio(tn, fp + tn),
         )
+
+
+# In no order, of all sizes, with a row that comes twice and one that is not there: whatever looks
+# at several rows sees others than it would see alone.
+TRIAL_ROWS: tuple[tuple[float | None, ...], ...] = (
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.7, 1.0, 0.0, 4.0, 18.0),
+    (None, None, None, None, None),
+    (-2.0, 5e6, 3e6, 4e5, 6e7),
+    (inf, 0.0, 0.0, 5.0, 18.0),
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.1, 5.0, 13.0, 0.0, 5.0),
+)
+
+
+def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
+    """Check that an expression makes one number of each row, from that row alone."""
+    frame = pl.DataFrame(TRIAL_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    try:
+        together = _column_of(frame, expr)
+        alone = [_column_of(frame[i], expr) for i in range(len(TRIAL_ROWS))]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        why = (str(error).splitlines() or ["polars says no more"])[0]
+        raise _rowwise_error(
+            argument, name, f"it cannot be worked out row by row: {why}"
+        ) from error
+    for made in (together, *alone):
+        if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
+            wrong, todo = f"it makes {made.dtype}", "Give a number, or a Boolean."
+            raise OptionValueError.of(argument, name, wrong, todo)
+    if not _all_close(_as_numbers(together), [_as_numbers(one)[0] for one in alone]):
+        raise _rowwise_error(argument, name, "what it makes of a row depends on other rows")
+
+
+def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
+    return frame.with_columns(expr.alias("made")).get_column("made")
+
+
+def _as_numbers(made: pl.Series) -> list[float | None]:
+    return made.cast(pl.Float64).fill_nan(None).to_list()
+
+
+def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
+    return all(
+        a is b or (a is not None and b is not None and isclose(a, b))
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
+    todo = (
+        "The counts of all groups and resamples stand in one column: "
+        'say pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
+    )
+    return OptionValueError.of(argument, name, wrong, todo)
 
 
 # Products of two counts outgrow Int64; as floats they only lose digits that no one reads.

@@ -64,6 +64,7 @@ GUESTS = {
         "planning",
     },
     "numpy": {
+        "rates",
         "kinds",
         "inputs",
         "kernel",

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.metrics.metric import check_rowwise
 from rocframe.options import check_choice
-from rocframe.rates import CONFUSION, NAMES
+from rocframe.rates import CONFUSION, NAMES, check_rowwise
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -614,7 +613,7 @@ class Measure:
         for root in expr.meta.root_names():
             if root not in CURVE_COLUMNS:
                 raise MissingColumnError.of(argument, root, CURVE_COLUMNS)
-        check_rowwise(name, expr, argument)
+        check_rowwise(argument, name, expr)
         return cls(name=name, expr=expr)
 
     @property

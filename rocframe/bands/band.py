@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rocframe.bands.closed_form import binomial, kolmogorov_smirnov, threshold, working_hotelling
-from rocframe.bands.grid import Curves, as_grid, at_rates, at_steps
+from rocframe.bands.grid import Curves, at_rates, at_steps, parse_band_grid
 from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
@@ -164,7 +164,7 @@ def band(
     """
     # numpy loads with the first band, not with the package.
     level = parse_level(level)
-    wanted = Wanted(method=method_named(method, weight), level=level, grid=as_grid(grid))
+    wanted = Wanted(method=method_named(method, weight), level=level, grid=parse_band_grid(grid))
     draws = partial(BootstrapDraws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))
     roles = Roles(
         label=label,

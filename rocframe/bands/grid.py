@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.errors import OptionValueError
-from rocframe.options import as_numbers
+from rocframe.curves.locate import grouped_bisect, parse_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,27 +19,13 @@ if TYPE_CHECKING:
 
 Grid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 
-GIVE = 'Give a number of points from 2, false positive rates between 0 and 1, or "curve".'
 
-
-def as_grid(grid: object) -> tuple[float, ...] | None:
-    """Return the rates asked for, rising and each once; None for the points of each curve."""
-    if isinstance(grid, str) and grid == "curve":
-        return None
-    points = getattr(grid, "item", lambda: grid)() if getattr(grid, "ndim", None) == 0 else grid
-    if isinstance(points, int) and not isinstance(points, bool):
-        if points < 2:
-            raise OptionValueError.of("grid", grid, "that is no grid from 0 to 1", GIVE)
+def parse_band_grid(grid: object) -> tuple[float, ...] | None:
+    """Return the false positive rates of the grid in rising order; None for those of each curve."""
+    points = parse_grid(grid, keyword="curve")
+    if isinstance(points, int):
         return tuple(i / (points - 1) for i in range(points))
-    if isinstance(points, bool | float):
-        raise OptionValueError.of("grid", grid, "it is neither a number of points nor rates", GIVE)
-    rates = as_numbers(points)
-    if not rates:
-        raise OptionValueError.of("grid", grid, "it names no false positive rates", GIVE)
-    for rate in rates:
-        if not 0 <= rate <= 1:
-            raise OptionValueError.of("grid", rate, "a rate lies between 0 and 1", GIVE)
-    return tuple(sorted(set(rates)))
+    return None if isinstance(points, str) else tuple(points)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,18 +122,15 @@ class Curves:
         self, group: NDArray[np.int64], x: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
         """Return the point before which the rates of a group are below `x` (right: or at `x`)."""
-        low, high = self.starts[group], self.starts[group + 1]
-        longest = int(np.diff(self.starts).max(initial=0))
-        for _ in range(longest.bit_length()):
-            open_ = low < high
-            middle = np.minimum((low + high) // 2, len(self.fpr) - 1)
-            rate = self.fpr[middle]
-            before = open_ & (
-                (rate < x - self.slack) if side == "left" else (rate <= x + self.slack)
+
+        def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
+            rate = self.fpr[point]
+            result: NDArray[np.bool_] = (
+                rate < x - self.slack if side == "left" else rate <= x + self.slack
             )
-            low = np.where(before, middle + 1, low)
-            high = np.where(before | ~open_, high, middle)
-        return low
+            return result
+
+        return grouped_bisect(before, self.starts[group], self.starts[group + 1] - 1)
 
     def heights(
         self,

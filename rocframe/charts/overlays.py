@@ -14,7 +14,7 @@ import polars as pl
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import measured, rates
 from rocframe.charts.curve_data import BETWEEN, POINTS, bent, drawn_on, numbers, records_of
-from rocframe.curves.at import nearest
+from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
@@ -333,7 +333,7 @@ def points_of(curves: Curves, points: Points) -> pl.DataFrame:
         if values is None or any(map(isnan, values)):
             wrong = "it is neither thresholds nor a collected table of points"
             raise OptionValueError.of("mark", points, wrong, GIVE)
-        rows = nearest(curves, "threshold", values)
+        rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
         return rows.select(pl.Series(CURVE, curve, pl.Int64), THRESHOLD, *CONFUSION)
     keys = curves.keys

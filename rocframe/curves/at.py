@@ -1,13 +1,14 @@
-"""The verb `at`: curve tables → the operating points at given thresholds or rates."""
+"""The verb `at`: operating points of curve tables at given thresholds or rates."""
 
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
+from rocframe.curves.locate import CurveAxis, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, take_rows, through_node
@@ -25,27 +26,26 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
 
 
-Given: TypeAlias = "float | Sequence[float] | pl.Series | None"
+PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
 
-Axis = Literal["threshold", "fpr", "tpr", "alert_rate"]
+PointAxis = Literal["threshold", "fpr", "tpr", "alert_rate"]
 
 
 def at(
     curves: FrameT,
     /,
     *,
-    threshold: Given = None,
-    fpr: Given = None,
-    tpr: Given = None,
-    alert_rate: Given = None,
+    threshold: PointValues = None,
+    fpr: PointValues = None,
+    tpr: PointValues = None,
+    alert_rate: PointValues = None,
     interpolate: bool = False,
     by: By = None,
 ) -> FrameT:
-    """Find the operating point of each group at given thresholds or rates.
+    """Return the operating points of each group at given thresholds or rates.
 
-    A row is a point of the curve that some threshold really reaches, unless `interpolate` asks
-    for the point in between. Exactly one of the four arguments is given, as a number or as a
-    list of numbers.
+    Exactly one of `threshold`, `fpr`, `tpr` and `alert_rate` is given, as a number or as a list
+    of numbers. A point is a row of the curve, or with `interpolate=True` a point between two rows.
 
     Parameters
     ----------
@@ -53,35 +53,40 @@ def at(
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Every group must be complete. Rows may be in any order.
     threshold : float or sequence of float, default None
-        What predicting `score >= threshold` does: the row with the smallest threshold that is at
-        least this one.
+        Return the counts of `score >= threshold`: the row with the smallest threshold that is at
+        least this value.
     fpr : float or sequence of float, default None
-        The lowest threshold whose false positive rate does not exceed this.
+        Return the row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
-        The highest threshold whose true positive rate reaches this.
+        Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
-        The lowest threshold that calls no larger a share of all rows positive than this.
+        Return the row with the lowest threshold at which the proportion of rows that are called
+        positive is at most this value.
     interpolate : bool, default False
-        Return the point that lies exactly at the rate: linear in `tp` and `fp` between the two rows
-        around it, which is what answering with either of two thresholds by lot does.
+        Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
+        between the two rows around it. A random choice between the two thresholds has this
+        expected performance.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, at` (String, the argument's name), `value` (Float64), then the curve's row
-        unchanged; a row per group and value. The row is null where the curve has none. With
-        `interpolate` the counts are Float64, `threshold` is null, the rates are worked out from
-        the counts (null for a metric whose formula the table does not tell, such as one's own),
-        and `threshold_above, threshold_below, mix` (Float64) follow: use the lower threshold in a
-        share `mix` of the cases, in [0, 1].
+        One row per group and value. The columns are `*by, at, value`, then those of the curve
+        table. `at` (String) is the name of the argument and `value` (Float64) the given value. The
+        columns of the curve table are null if no row of the curve meets the condition. With
+        `interpolate=True` the counts are Float64, `threshold` is null, rates and metrics are
+        computed from the interpolated counts (null if the formula of the column is not known, as
+        for a metric of your own), and `threshold_above, threshold_below, mix` (Float64) follow.
+        To obtain the point, use `threshold_below` for a random proportion `mix` of the cases, in
+        [0, 1], and `threshold_above` for the others.
 
     Raises
     ------
     RocframeError
-        If not exactly one of the four is given or a value is outside its range; if the table is
-        no curve table or a group is not whole, as after a filter on rows or a join.
+        If not exactly one of the four arguments is given, if a value is outside its range, if the
+        table is not a curve table, or if a group is incomplete, for example after a filter on
+        rows or a join.
 
     References
     ----------
@@ -103,7 +108,7 @@ def at(
     │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 0.0 ┆ 0.5 │
     └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
 
-    Exactly a quarter of the negatives, which no single threshold gives:
+    No single threshold has a false positive rate of exactly 0.25:
 
     >>> point = curves.roc.at(fpr=0.25, interpolate=True)
     >>> point.select("fpr", "tpr", "threshold_above", "threshold_below", "mix")
@@ -116,33 +121,34 @@ def at(
     │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
     └──────┴──────┴─────────────────┴─────────────────┴─────┘
     """
-    axis, values = as_point(
+    axis, values = parse_point(
         {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     )
     if interpolate and axis == "threshold":
         raise OptionValueError.of(
             "interpolate",
             interpolate,
-            "between two scores nothing changes, so there is nothing to interpolate",
-            "Give fpr=, tpr= or alert_rate= with it.",
+            "the counts do not change between two scores, so that nothing can be interpolated",
+            "Use it with fpr=, tpr= or alert_rate=.",
         )
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        made = (*POINT_NAMES, *(MIX if interpolate else ()))
-        table = curve_layout(schema, by, made)
-        for name in made:
+        added = (*POINT_NAMES, *(MIX if interpolate else ()))
+        table = curve_layout(schema, by, added)
+        for name in added:
             if name in table.row:
                 raise BrokenCurveError.of(
-                    f"curves: the column {name!r} would stand in the result twice",
-                    f"Rename it first, say .rename({{{name!r}: {name + '_metric'!r}}}).",
+                    f"curves: it has a column {name!r}, which is also a column of the result",
+                    f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
                 )
         row = dict(table.row)
         if interpolate:
             row |= curve_columns(pl.Float64()) | MIX
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            whole = read_curves(frame, table)
-            return (interpolated if interpolate else nearest)(whole, axis, values)
+            return operating_points(
+                read_curves(frame, table), axis, values, interpolate=interpolate
+            )
 
         return through_node(
             plan.select(table.inputs),
@@ -155,152 +161,114 @@ def at(
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
 
 
-def as_point(given: dict[str, Given]) -> tuple[Axis, list[float]]:
-    """Return which of the four is given, and its values."""
-    said = {name: value for name, value in given.items() if value is not None}
-    first, *others = said or get_args(Axis)[:1]
-    if not said or others:
-        raise OptionValueError.of(
-            first,
-            said.get(first),
-            f"{' and '.join(f'{name}=' for name in others)} is given too"
-            if others
-            else "nobody said where on the curve",
-            f"Give one of {', '.join(get_args(Axis))}, such as fpr=[0.01, 0.05].",
-        )
-    ((name, value),) = said.items()
+def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[float]]:
+    """Return which one of the arguments is given, and its values."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    first, *others = given or get_args(PointAxis)[:1]
+    if not given or others:
+        problem = "no threshold or rate is given"
+        if others:
+            problem = f"{' and '.join(f'{name}=' for name in others)} is given too"
+        hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
+        raise OptionValueError.of(first, given.get(first), problem, hint)
+    ((name, value),) = given.items()
     values = as_numbers(value)
     if values is None:
-        raise OptionValueError.of(
-            name, value, "it is neither a number nor a list of numbers", f"Give {name}=0.5, say."
-        )
+        problem = "expected a number or a list of numbers"
+        raise OptionValueError.of(name, value, problem, f"Use, for example, {name}=0.5.")
     for one in values:
-        if isnan(one) or (name != "threshold" and not 0 <= one <= 1):
-            wrong = "NaN is no threshold" if name == "threshold" else f"{one:g} is no share"
-            todo = "Leave it out." if isnan(one) else "Rates lie between 0 and 1: 5 % is 0.05."
-            raise OptionValueError.of(name, value, wrong, todo)
+        if isnan(one):
+            raise OptionValueError.of(name, value, "one of the values is NaN", "Remove it.")
+        if name != "threshold" and not 0 <= one <= 1:
+            problem = f"{one:g} is not between 0 and 1"
+            raise OptionValueError.of(name, value, problem, "Use 0.05 for 5 %.")
     return name, values  # type: ignore[return-value]
 
 
-def nearest(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
-    """Return the row of each group at each value; nulls where there is none."""
-    amount = _amounts(curves, axis)
-    found = [row_at(curves, axis, amount, value) for value in values]
-    rows = np.column_stack(found).ravel() if values else np.zeros(0, np.int64)
-    asked = _asked(curves, axis, values)
-    picked = curves.table.select(curves.layout.private(name) for name in curves.layout.row)
-    places = pl.Series(np.maximum(rows, 0).astype(np.uint32)).set(pl.Series(rows < 0), None)
-    return asked.with_columns(
-        picked.get_column(curves.layout.private(name)).gather(places).alias(name)
+def rows_at(
+    curves: Curves, axis: PointAxis, values: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the row of each group (down) at each value (across), and whether it exists."""
+    metric = None if axis == THRESHOLD else NAMES[axis]
+    along = CurveAxis.of(curves, metric, rounded=False)
+    group = np.arange(len(curves.firsts))
+    value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
+    first, last = curves.firsts[:, None], curves.lasts[:, None]
+    row = along.search(group, value, "first" if axis == "tpr" else "last")
+    exists = (row >= first) & (row <= last)
+    exists &= ~np.isnan(along.values(first, group[:, None]))
+    return np.clip(row, first, last), exists
+
+
+def operating_points(
+    curves: Curves, axis: PointAxis, values: Sequence[float], *, interpolate: bool = False
+) -> pl.DataFrame:
+    """Return the operating point of each group at each value; nulls where there is none."""
+    row, exists = rows_at(curves, axis, values)
+    group = np.repeat(np.arange(len(row)), len(values))
+    keys = take_rows(curves.keys, group).with_columns(
+        pl.Series("at", [axis] * len(group), pl.String),
+        pl.Series("value", np.tile(np.asarray(values, np.float64), len(row)), pl.Float64),
+    )
+    if interpolate:
+        return _interpolated_points(curves, keys, axis, row, exists)
+    rows = pl.Series(row.ravel().astype(np.uint32)).set(pl.Series(~exists.ravel()), None)
+    return keys.with_columns(
+        curves.table.get_column(curves.layout.private(name)).gather(rows).alias(name)
         for name in curves.layout.row
     )
 
 
-def interpolated(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
-    """Return the point of each group at each value, between its neighbouring rows."""
-    amount = _amounts(curves, axis)
-    last = curves.starts[1:] - 1
-    made: list[dict[str, NDArray[Any]]] = []
-    for value in values:
-        row = row_at(curves, axis, amount, value)
-        # From the row above the point to the row below it.
-        above = np.maximum(row - 1, curves.firsts) if axis == "tpr" else np.maximum(row, 0)
-        below = np.minimum(np.maximum(row, 0) if axis == "tpr" else row + 1, last)
-        rise = amount[below] - amount[above]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mix = np.where(rise > 0, (value - amount[above]) / rise, 0.0)
-        mix = np.clip(mix, 0, 1)
-        point = {
-            name: curves.columns[name][above]
-            + mix * (curves.columns[name][below] - curves.columns[name][above])
-            for name in CONFUSION
+def _interpolated_points(
+    curves: Curves,
+    keys: pl.DataFrame,
+    axis: PointAxis,
+    row: NDArray[np.int64],
+    exists: NDArray[np.bool_],
+) -> pl.DataFrame:
+    """Return the points between the two rows around each value."""
+    first, last = curves.firsts[:, None], curves.lasts[:, None]
+    above = np.maximum(row - 1, first) if axis == "tpr" else row
+    below = row if axis == "tpr" else np.minimum(row + 1, last)
+    upper, lower = (
+        {
+            name: np.asarray(curves.columns.at(name, rows.ravel()), np.float64)
+            for name in CURVE_COLUMNS
         }
-        point |= {
-            "threshold_above": curves.columns[THRESHOLD][above],
-            "threshold_below": curves.columns[THRESHOLD][below],
-            "mix": mix,
-        }
-        made.append({name: np.where(row < 0, np.nan, part) for name, part in point.items()})
-    names = (*CONFUSION, *MIX)
-    columns = {
-        name: np.column_stack([point[name] for point in made]).ravel() if made else np.zeros(0)
-        for name in names
+        for rows in (above, below)
+    )
+    mix = segment_root(NAMES[axis], keys.get_column("value").to_numpy(), upper, lower)
+    columns = {name: upper[name] + mix * (lower[name] - upper[name]) for name in CONFUSION}
+    columns["threshold_above"], columns["threshold_below"] = upper[THRESHOLD], lower[THRESHOLD]
+    columns["mix"] = mix
+    known = {
+        name: pl.Series(name, np.where(exists.ravel(), values, np.nan), nan_to_null=True)
+        for name, values in columns.items()
     }
-    table = _asked(curves, axis, values).with_columns(
+    points = keys.with_columns(
         pl.lit(None, curves.layout.row[THRESHOLD]).alias(THRESHOLD),
-        *(pl.Series(name, columns[name], nan_to_null=True) for name in CONFUSION),
+        *(known[name] for name in CONFUSION),
     )
-    rest = [name for name in curves.layout.row if name not in table.columns]
-    return table.with_columns(_again(curves, name, table) for name in rest).with_columns(
-        pl.Series(name, columns[name], nan_to_null=True) for name in MIX
-    )
-
-
-def _asked(curves: Curves, axis: Axis, values: Sequence[float]) -> pl.DataFrame:
-    """Return the key of each group beside each value asked for."""
-    groups, asked = len(curves.firsts), len(values)
-    keys = curves.keys
-    places = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), asked))
-    repeated = take_rows(keys, places)
-    return repeated.with_columns(
-        pl.Series("at", [axis] * len(places), pl.String),
-        pl.Series("value", np.tile(np.asarray(values, np.float64), groups), pl.Float64),
+    rest = [name for name in curves.layout.row if name not in points.columns]
+    return points.with_columns(_recomputed(curves, name, points) for name in rest).with_columns(
+        known[name] for name in MIX
     )
 
 
-def _amounts(curves: Curves, axis: Axis) -> NDArray[np.float64]:
-    """Return what the values are compared with; NaN where it is undefined."""
-    threshold, tp, fp, fn, tn = (curves.columns[name] for name in CURVE_COLUMNS)
-    if axis == "threshold":
-        return threshold
-    part, whole = {
-        "fpr": (fp, fp + tn),
-        "tpr": (tp, tp + fn),
-        "alert_rate": (tp + fp, tp + fp + fn + tn),
-    }[axis]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate: NDArray[np.float64] = part / whole
-    return rate
+def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
+    """Return a metric at interpolated points, or nulls if its formula is not known.
 
-
-def row_at(
-    curves: Curves, axis: Axis, amount: NDArray[np.float64], value: float
-) -> NDArray[np.int64]:
-    """Return the row of each group at this value, -1 where there is none.
-
-    Thresholds fall and rates rise along a group, so the rows on one side of a value are the
-    first ones.
-    """
-    if axis == "threshold":
-        before = amount >= value
-    elif axis == "tpr":
-        before = amount < value
-    else:
-        before = amount <= value
-    counts = np.zeros(len(curves.firsts), np.int64)
-    if len(counts):
-        counts = np.add.reduceat(before.astype(np.int64), curves.firsts)
-    undefined = np.isnan(amount[curves.firsts])
-    if axis == "tpr":  # the first row that reaches it
-        none = counts == np.diff(curves.starts)
-        return np.where(undefined | none, -1, curves.firsts + counts)
-    return np.where(undefined | (counts == 0), -1, curves.firsts + counts - 1)
-
-
-def _again(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
-    """Return a column at the new points: worked out again where its name says how.
-
-    A column that its own rows do not confirm (another prevalence, another beta, a metric of the
-    caller's) is null: its formula is not in the table.
+    The formula is that of the metric of this name if it reproduces the column of the curve. It
+    does not for another prevalence or beta, or for a metric of the caller.
     """
     dtype = curves.layout.row[name]
-    nothing = pl.Series(name, [None], dtype).new_from_index(0, points.height)
+    unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)
     rate = NAMES.get(name)
     if rate is None or rate.name in {"expected_cost", "net_benefit"}:
-        return nothing
+        return unknown
     private = curves.layout.private
     rows = curves.table.select(pl.col(private(part)).alias(part) for part in CONFUSION)
     given = curves.table.get_column(private(name)).cast(pl.Float64)
     if not rows.select(rate.expr().alias(name)).to_series().equals(given.alias(name)):
-        return nothing
+        return unknown
     return points.select(rate.expr().alias(name)).to_series().cast(dtype)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.at import row_at
+from rocframe.curves.at import rows_at
 from rocframe.curves.hull import hull_vertices
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.curves.thinning import CurveCounts, display_axes, douglas_peucker, rows_at_levels
@@ -218,8 +218,7 @@ def _mark_keep(
 ) -> NDArray[np.bool_] | None:
     """Mark the rows of the operating points; None where nobody named any."""
     wanted = np.zeros(curves.starts[-1], bool)
-    for value in thresholds:
-        wanted[row_at(curves, "threshold", curves.columns[THRESHOLD], value)] = True
+    wanted[rows_at(curves, "threshold", thresholds)[0]] = True
     if points is not None:
         keys = list(map(column, curves.layout.by))
         falling = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from rocframe.areas.variance import Clusters
-from rocframe.curves.at import as_point
+from rocframe.curves.at import parse_point
 from rocframe.frames import build_table, like
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
 from rocframe.inference.confidence import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.curves.at import Given
+    from rocframe.curves.at import PointValues
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
@@ -63,10 +63,10 @@ def intervals(
     score: Scores,
     *,
     metrics: str | pl.Expr | Sequence[str | pl.Expr],
-    threshold: Given = None,
-    fpr: Given = None,
-    tpr: Given = None,
-    alert_rate: Given = None,
+    threshold: PointValues = None,
+    fpr: PointValues = None,
+    tpr: PointValues = None,
+    alert_rate: PointValues = None,
     by: By = None,
     ci: Method | None = "bootstrap",
     level: float = 0.95,
@@ -226,7 +226,7 @@ def intervals(
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     check_points(asked, given)
     some = any(value is not None for value in given.values())
-    axis, values = as_point(given) if some else (None, [])
+    axis, values = parse_point(given) if some else (None, [])
     check_method(ci, asked, axis, {"weight": weight, "cluster": cluster})
     wanted = Wanted(metrics=asked, axis=axis, values=values, confidence=confidence)
     roles = Roles(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.rates import CONFUSION
+from rocframe.curves.locate import grouped_bisect
+from rocframe.rates import CONFUSION, NAMES
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.at import Axis
+    from rocframe.curves.at import PointAxis
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateScan
@@ -47,14 +48,14 @@ class Where:
     score does. `unit` is what the weights of the walk were divided by.
     """
 
-    axis: Axis
+    axis: PointAxis
     values: Sequence[float]
     codec: Codec
     limits: Sequence[Any]
     unit: float
 
     @classmethod
-    def of(cls, walk: Scan, axis: Axis, values: Sequence[float], unit: float) -> Where:
+    def of(cls, walk: Scan, axis: PointAxis, values: Sequence[float], unit: float) -> Where:
         """Look the thresholds up among the scores of all groups."""
         codec = walk.rows.codec
         limits: list[Any] = [None] * len(values)
@@ -104,14 +105,14 @@ class Where:
         made = []
         for place in range(len(self.values)):
             # All steps before this one lie on one side of the value, all others on the other.
-            turn = _bisect(starts, ends, self._before(walk, block, place))
+            turn = grouped_bisect(self._before(walk, block, place), starts, ends - 1)
             some = turn < ends if self.axis == "tpr" else turn > starts
             step = np.clip(turn if self.axis == "tpr" else turn - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
                 # Resamples lack scores: the highest of the steps that call the same rows.
                 same = block.tp[step] + block.fp[step]
-                score = _bisect(starts, step, partial(_calls_fewer, block, same))
+                score = grouped_bisect(partial(_calls_fewer, block, same), starts, step - 1)
             made.append(
                 _Found(some=some, tp=block.tp[step], fp=block.fp[step], code=block.codes[score])
             )
@@ -135,15 +136,9 @@ class Where:
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
         # The totals are put together as those of a curve's row are, to the last bit.
-        fn, tn = pos - tp, neg - fp
-        part, whole = {
-            "fpr": (fp, fp + tn),
-            "tpr": (tp, tp + fn),
-            "alert_rate": (tp + fp, tp + fp + fn + tn),
-        }[self.axis]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rate: NDArray[np.float64] = part / whole
-        return rate
+        share = NAMES[self.axis].share
+        assert share is not None
+        return share.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
 
     def _points(
         self,
@@ -179,22 +174,6 @@ class Where:
 def _calls_fewer(block: Block, than: NDArray[Any], step: NDArray[np.int64]) -> NDArray[np.bool_]:
     fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < than
     return fewer
-
-
-def _bisect(
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    before: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
-) -> NDArray[np.int64]:
-    """Return the first step from `low` on, in each group, that is not before; or `high`."""
-    last = high.max(initial=1) - 1
-    while (more := low < high).any():
-        middle = (low + high) // 2
-        # Where nothing is left to halve, the step may be the next group's: it changes nothing.
-        further = before(np.minimum(middle, last)) & more
-        low = np.where(further, middle + 1, low)
-        high = np.where(further, high, middle)
-    return low
 
 
 class _Found(NamedTuple):

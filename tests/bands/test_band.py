@@ -320,7 +320,12 @@ LEVEL = "a confidence level is a number between 0 and 1.\nGive, say, level=0.95.
 RESAMPLES = (
     "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
 )
-GRID = 'Give a number of points from 2, false positive rates between 0 and 1, or "curve".'
+POINTS = "Use, for example, grid=101."
+RANGE = "Use values within this range."
+GRID = (
+    'expected a number of points, a list of values or "curve".\n'
+    "Use, for example, grid=101 or grid=[0.01, 0.1]."
+)
 WRONG = [
     (
         {"method": "bootstap"},
@@ -334,14 +339,20 @@ WRONG = [
         {"level": 95},
         f"level=95: {LEVEL}",
     ),
-    ({"grid": 1}, f"grid=1: that is no grid from 0 to 1.\n{GRID}"),
-    ({"grid": 2.0}, f"grid=2.0: it is neither a number of points nor rates.\n{GRID}"),
-    ({"grid": True}, f"grid=True: it is neither a number of points nor rates.\n{GRID}"),
-    ({"grid": []}, f"grid=[]: it names no false positive rates.\n{GRID}"),
-    ({"grid": "curves"}, f"grid='curves': it names no false positive rates.\n{GRID}"),
-    ({"grid": None}, f"grid=None: it names no false positive rates.\n{GRID}"),
-    ({"grid": [0.5, 1.5]}, f"grid=1.5: a rate lies between 0 and 1.\n{GRID}"),
-    ({"grid": [math.nan]}, f"grid=nan: a rate lies between 0 and 1.\n{GRID}"),
+    ({"grid": 1}, f"grid=1: a grid has from 2 to 10000000 points.\n{POINTS}"),
+    ({"grid": 2.0}, f"grid=2.0: {GRID}"),
+    ({"grid": True}, f"grid=True: {GRID}"),
+    ({"grid": []}, f"grid=[]: {GRID}"),
+    (
+        {"grid": "curves"},
+        (
+            "grid='curves': there is no such choice.\nChoose one of: 'curve'.\n"
+            "Did you mean grid='curve'?"
+        ),
+    ),
+    ({"grid": None}, f"grid=None: {GRID}"),
+    ({"grid": [0.5, 1.5]}, f"grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\n{RANGE}"),
+    ({"grid": [math.nan]}, "grid=[nan]: one of the values is NaN.\nRemove it."),
     ({"n_boot": 1}, f"n_boot=1: {RESAMPLES}"),
     ({"n_boot": 2.5}, f"n_boot=2.5: {RESAMPLES}"),
     (
