@@ -1,9 +1,9 @@
-"""The verb `auc_test`: predictions → a test of each group's AUC against chance."""
+"""Test of an AUC against chance, or against a given area: `auc_test`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -27,11 +27,9 @@ from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, share, whole
 from rocframe.schemas import AUC_TEST
-from rocframe.significance.permutation import Margins, Permutation
+from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.cases import Cases
@@ -57,11 +55,10 @@ def auc_test(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Test whether the AUC of each group is another than chance, or than any given area.
+    """Test whether the AUC of each group differs from chance, or from a given area.
 
-    The p-value says how likely an area at least as far from `null` is where the true area is
-    `null`. It says nothing about how much better than chance a model is: for that see the
-    interval of `auc`.
+    The p-value is the probability of an area at least as far from `null` if the true area is
+    `null`. It does not measure how much better than chance a model is; see the interval of `auc`.
 
     Parameters
     ----------
@@ -80,9 +77,9 @@ def auc_test(
     null : float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance.
     method : str, default "delong"
-        `"delong"`, the difference over DeLong's standard error, for any `null`; or, for chance
-        alone, `"permutation"`, dealing out the labels of a group anew, and `"mann_whitney"`, the
-        normal limit of that. These two need rows that are exchangeable.
+        `"delong"`: the difference from `null` divided by DeLong's standard error.
+        `"permutation"`: permutes the labels of a group. `"mann_whitney"`: the normal approximation
+        of the permutation test. The last two require `null=0.5` and exchangeable rows.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -119,13 +116,17 @@ def auc_test(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `auc, p_value, p_adjusted, null, se, statistic, n_pos, n_neg, n_missing,
-        test, note`; a row per group, sorted by group. `p_adjusted` is adjusted over the whole
-        result. `statistic` is the difference of `auc` and `null` over `se`: DeLong's standard
-        error, or that of an area by chance, ties allowed for. The three counts (Int64) are of rows,
-        `count` included, also where rows are weighted; all else are Float64, but for the last two
-        (String). `test` is `method`, or `permutation_exact`; it is never null. Without positives or
-        without negatives `auc` and all that follows from it is null; under `"delong"` the p-value
-        is null too where a class has one row or where the variance is 0, say at an AUC of 1. Where
+        test, note`; one row per group, sorted by group.
+
+        `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
+        `se`, which is DeLong's standard error, or under `"permutation"` and `"mann_whitney"` the
+        standard error over all permutations of the labels, with ties. `n_pos`, `n_neg` and
+        `n_missing` (Int64) count rows, with `count` but without weights. The other columns are
+        Float64, except for `test` and `note` (String). `test` is `method`, or `permutation_exact`
+        if all permutations were used.
+
+        Without positives or negatives `auc` and the test are null. Under `"delong"` the test is
+        also null where a class has one row, and where the variance is 0, such as at an AUC of 1. If
         the variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1. `note`
         is null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
         one_negative, zero_variance`.
@@ -133,24 +134,23 @@ def auc_test(
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
+        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
     OptionValueError
-        If `null` is no area, or not 1/2 where labels are dealt out; if they are, and rows have
-        weights or `missing` is `"worst"`; if `n_perm` or `seed` is no whole number.
+        If `null` is not between 0 and 1, `n_perm` or `seed` is not a whole number, or `null`,
+        `weight`, `cluster` or `missing="worst"` is not supported by the method.
 
     See Also
     --------
     auc : The areas, with intervals.
     compare : Test the difference of two models.
-    power : Plan how likely such a test is to find what is there.
+    power : Compute the power of such a test.
 
     Notes
     -----
-    Two-sided permutation p-values compare distances from 1/2. Adjusted p-values depend on every
-    group, so in a lazy plan no filter on groups is passed down to the predictions.
+    Two-sided permutation p-values compare distances from 1/2. Adjusted p-values depend on all
+    groups, so a lazy plan does not push filters on groups down to the predictions.
 
     References
     ----------
@@ -180,19 +180,17 @@ def auc_test(
     │ 0.875 ┆ 0.666667 ┆ 0.5  ┆ permutation_exact │
     └───────┴──────────┴──────┴───────────────────┘
     """
-    # numpy loads with the first test, not with the package.
-    check_choice("method", method, ("delong", "permutation", "mann_whitney"))
-    check_alternative(alternative)
-    check_adjust(adjust)
-    question = Question(
-        null=share("null", null, "an area is between 0 and 1", "Give, say, null=0.5."),
+    options = AucTestOptions.parse(
+        null=null,
         method=method,
         alternative=alternative,
-        n_perm=whole("n_perm", n_perm, most=10**9),
-        seed=Seed.parse(seed),
+        adjust=adjust,
+        n_perm=n_perm,
+        seed=seed,
+        weight=weight,
+        cluster=cluster,
+        missing=missing,
     )
-    if method != "delong":
-        _check_exchangeable(question.null, method, weight, cluster, missing)
     roles = Roles(
         label=label,
         score=score,
@@ -203,120 +201,136 @@ def auc_test(
         missing=missing,
         cluster=cluster,
     )
-
-    def make(cases: Cases) -> pl.DataFrame:
-        return auc_test_table(cases, question)
-
     table = tabulated(
         predictions,
         roles,
-        make,
+        lambda cases: auc_test_table(cases, options),
         columns=AUC_TEST.columns(),
         anchor="n_pos",
-        finish=lambda tests: with_adjusted(tests, adjust),
+        finish=lambda tests: adjust_table(tests, options.adjust),
     )
     return like(predictions, table)
 
 
-def _check_exchangeable(
-    null: float, method: str, weight: Column | None, cluster: Column | None, missing: str
-) -> None:
-    """Check that labels can be dealt out anew among the rows."""
-    todo = f'Leave it out, or say method="delong" instead of {method!r}.'
-    if null != 0.5:
-        wrong = "dealing out labels anew is what a model by chance does, whose area is 0.5"
-        raise OptionValueError.of("null", null, wrong, todo)
-    if weight is not None:
-        wrong = "labels cannot be dealt out anew among rows of different weight"
-        raise OptionValueError.of("weight", weight, wrong, todo)
-    if cluster is not None:
-        wrong = "labels cannot be dealt out anew among rows that belong together"
-        raise OptionValueError.of("cluster", cluster, wrong, todo)
-    if missing == "worst":
-        wrong = "what an unscored row counts for depends on its label, which is dealt out anew"
-        raise OptionValueError.of("missing", missing, wrong, todo)
-
-
 Method = Literal["delong", "permutation", "mann_whitney"]
 
-ROUNDING = 1e-12  # of an area: weighted ones differ by less where they are equal
+AREA_ROUNDING = 1e-12  # of areas of weighted rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Question:
-    """What is asked of each group's area, and how it is answered."""
+class AucTestOptions:
+    """Options of `auc_test`."""
 
     null: float
     method: Method
     alternative: Alternative
+    adjust: Adjust | None
     n_perm: int
     seed: Seed
 
+    @classmethod
+    def parse(
+        cls,
+        *,
+        null: float,
+        method: Method,
+        alternative: Alternative,
+        adjust: Adjust | None,
+        n_perm: int,
+        seed: int | None,
+        weight: Column | None,
+        cluster: Column | None,
+        missing: Missing,
+    ) -> AucTestOptions:
+        """Check the options, and that the method supports the rows."""
+        check_choice("method", method, get_args(Method))
+        check_alternative(alternative)
+        check_adjust(adjust)
+        options = cls(
+            null=share("null", null, "an area is between 0 and 1", "Give, say, null=0.5."),
+            method=method,
+            alternative=alternative,
+            adjust=adjust,
+            n_perm=whole("n_perm", n_perm, most=10**9),
+            seed=Seed.parse(seed),
+        )
+        if method == "delong":
+            return options
+        todo = f'Omit it, or use method="delong" instead of {method!r}.'
+        unsupported = (
+            ("null", null, null != 0.5, "permuted labels correspond to an area of 0.5"),
+            ("weight", weight, weight is not None, "rows of different weight are not exchangeable"),
+            ("cluster", cluster, cluster is not None, "rows of a cluster are not exchangeable"),
+            (
+                "missing",
+                missing,
+                missing == "worst",
+                "the rank of an unscored row would depend on its label",
+            ),
+        )
+        for name, value, is_unsupported, wrong in unsupported:
+            if is_unsupported:
+                raise OptionValueError.of(name, value, wrong, todo)
+        return options
 
-def auc_test_table(cases: Cases, question: Question) -> pl.DataFrame:
-    """Return one row per group: its key, then the columns of a table of tests."""
+
+def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
+    """Return a row for each group: its key and the columns of the test."""
     if cases.weight is not None:
-        (weight,) = scale_to_unit(cases.weight)
-        cases = replace(cases, weight=weight)
-    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
-    n_pos, n_neg = walk.totals.pos_rows, walk.totals.neg_rows
-    pairs = count_pairs(walk)
-    area = pairs.areas[0]
-    by_ranks = question.method != "delong"
-    margins = Margins.of(walk) if by_ranks else None
-    units = n_pos, n_neg
-    if margins is not None:
-        variance = margins.null_variance(n_pos, n_neg)
+        cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
+    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
+    pairs = count_pairs(scan)
+    auc = pairs.areas[0]
+    ranks = None if options.method == "delong" else CenteredRanks.from_scan(scan)
+    if ranks is not None:
+        variance = ranks.null_variance(n_pos, n_neg)
     else:
-        clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
-        variance = auc_variance(walk, pairs, clusters, cases.weight)
+        clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
+        variance = auc_variance(scan, pairs, clusters, cases.weight)
         units = units if clusters is None else clusters.sizes[:2]
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
-    statistic = (area - question.null) / se
-    p = normal_p_value(statistic, question.alternative)
-    test = np.full(len(p), question.method, object)
-    if margins is not None and question.method == "permutation":
-        which = np.flatnonzero(variance > 0)
-        permutation = Permutation.of(margins, pairs, which, question.alternative)
-        keys = stream_keys(walk.rows.keys, cases.model)
-        p[which], exact = permutation.p_values(question.n_perm, question.seed, keys)
-        test[which[exact]] = "permutation_exact"
-    # Without any spread an area is either the one asked about, or nothing can be said.
-    same = (variance == 0) & (np.abs(area - question.null) < ROUNDING)
-    statistic[same], p[same] = 0, 1
-    found: dict[str, Any] = {
+    statistic = (auc - options.null) / se
+    p_value = normal_p_value(statistic, options.alternative)
+    test = np.full(len(auc), options.method, object)
+    if ranks is not None and options.method == "permutation":
+        defined = np.flatnonzero(variance > 0)
+        p_value[defined], exact = permutation_p_values(
+            ranks,
+            pairs,
+            defined,
+            options.alternative,
+            n_perm=options.n_perm,
+            seed=options.seed,
+            keys=stream_keys(scan.rows.keys, cases.model),
+        )
+        test[defined[exact]] = "permutation_exact"
+    # Without variance the test is defined only if the area equals its null value.
+    equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
+    statistic[equal], p_value[equal] = 0, 1
+    note = notes(*units, variance)
+    if ranks is not None:  # one row of a class is enough for the methods on ranks
+        single = (note == "one_positive") | (note == "one_negative")
+        note[single] = None
+        note[single & (variance == 0)] = "zero_variance"
+    columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_missing": walk.rows.unscored.n_missing,
-        "auc": area,
-        "null": question.null,
+        "n_missing": scan.rows.unscored.n_missing,
+        "auc": auc,
+        "null": options.null,
         "se": se,
         "statistic": statistic,
-        "p_value": p,
-        "p_adjusted": p,
+        "p_value": p_value,
+        "p_adjusted": p_value,
         "test": list(test),
-        "note": list(_notes(*units, variance, by_ranks)),
+        "note": list(note),
     }
-    return build_table(walk.rows.keys, found, AUC_TEST.columns())
+    return build_table(scan.rows.keys, columns, AUC_TEST.columns())
 
 
-def _notes(
-    n_pos: NDArray[np.int64],
-    n_neg: NDArray[np.int64],
-    variance: NDArray[np.float64],
-    by_ranks: bool,
-) -> NDArray[np.object_]:
-    """Say what keeps a group from having all its numbers."""
-    found = notes(n_pos, n_neg, variance)
-    if by_ranks:  # which one row of a class is enough for
-        single = (found == "one_positive") | (found == "one_negative")
-        found[single] = None
-        found[single & (variance == 0)] = "zero_variance"
-    return found
-
-
-def with_adjusted(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
+def adjust_table(table: pl.DataFrame, adjust: Adjust | None) -> pl.DataFrame:
     """Adjust the p-values over all groups and models."""
-    p = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    found = adjust_p_values(p, np.zeros(len(p)), adjust)
-    return table.with_columns(pl.Series("p_adjusted", found, nan_to_null=True))
+    p_value = table["p_value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted, nan_to_null=True))

@@ -1,19 +1,29 @@
-"""Permutation test of an AUC."""
+"""Permutation test of an AUC against chance: the labels of a group are permuted.
+
+The AUC depends on the labels only through the sum of the ranks of the positives. Under the null
+hypothesis the positives are a random subset of the rows of a group, and the sum is that of a sample
+without replacement.
+
+References
+----------
+B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
+Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rocframe.errors import OptionValueError
-from rocframe.inference.p_values import is_as_extreme
+from rocframe.inference.p_values import is_as_extreme, permutation_p_value
 from rocframe.kernel.exact import exact_sums
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel
+from rocframe.kernel.threads import batch_sizes, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,257 +36,270 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scan
 
 
-LARGEST = 10**9  # numpy draws from fewer rows than this
+MAX_GROUP_ROWS = 10**9  # numpy draws without replacement from fewer rows than this
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Permutation:
-    """Groups that have both classes, and what their labels are dealt out with.
+def permutation_p_values(
+    ranks: CenteredRanks,
+    pairs: Pairs,
+    groups: NDArray[np.int64],
+    alternative: Alternative,
+    *,
+    n_perm: int,
+    seed: Seed,
+    keys: Sequence[tuple[int, ...]],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the p-values of some groups, and whether all permutations were enumerated.
 
-    The class with fewer rows is drawn, `drawn` of `rows` rows; `sign` is -1 where these are the
-    negatives, whose margins add up to the opposite. `observed` is the sum of the positives'.
+    The groups have both classes. `keys` are the keys of all groups, for the random streams.
     """
+    m, n = pairs.pos[groups], pairs.neg[groups]
+    n_rows = m + n
+    if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
+        raise OptionValueError.of(
+            "method",
+            "permutation",
+            f"a group has {n_rows.max()} rows, too many to permute their labels",
+            'Use method="mann_whitney", the limit of this test for many rows.',
+        )
+    # The rows of the smaller class are drawn. The centered ranks of all rows add up to 0, so that
+    # the sum over the negatives is that over the positives with the opposite sign.
+    draws = _Draws(
+        ranks=ranks,
+        groups=groups,
+        n_rows=n_rows,
+        n_drawn=np.minimum(m, n),
+        sign=np.where(m > n, -1, 1),
+        observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
+        alternative=alternative,
+    )
+    n_subsets = np.array(
+        [
+            _count_subsets(rows, drawn, n_perm)
+            for rows, drawn in zip(n_rows, draws.n_drawn, strict=True)
+        ],
+        np.int64,
+    )
+    exact = n_subsets <= n_perm
+    n_extreme = np.zeros(len(groups), np.int64)
+    _count_enumerated(draws, np.flatnonzero(exact), n_extreme)
+    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, n_perm=n_perm, seed=seed, keys=keys)
+    return permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact), exact
 
-    margins: Margins
+
+class _Draws(NamedTuple):
+    """Samples of the ranks of some groups; element `i` of each array belongs to `groups[i]`."""
+
+    ranks: CenteredRanks
     groups: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    drawn: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    n_drawn: NDArray[np.int64]
     sign: NDArray[np.int64]
     observed: NDArray[np.int64]
     alternative: Alternative
 
-    @classmethod
-    def of(
-        cls,
-        margins: Margins,
-        pairs: Pairs,
-        groups: NDArray[np.int64],
-        alternative: Alternative,
-    ) -> Permutation:
-        """Read what the labels of some groups are dealt out with."""
-        m, n = pairs.pos[groups], pairs.neg[groups]
-        rows = m + n
-        if len(rows) and rows.max() >= LARGEST:
-            raise OptionValueError.of(
-                "method",
-                "permutation",
-                f"a group has {rows.max()} rows, too many to deal out their labels",
-                'Say method="mann_whitney", the limit of the same test for many rows.',
-            )
-        return cls(
-            margins=margins,
-            groups=groups,
-            rows=rows,
-            drawn=np.minimum(m, n),
-            sign=np.where(m > n, -1, 1),
-            observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
-            alternative=alternative,
+
+def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
+    """Return the number of subsets of this size, or `n_perm` + 1 if it is larger than `n_perm`."""
+    # At most half of the rows are drawn, so that there are at least 2^n_drawn subsets.
+    if n_drawn >= int(n_perm).bit_length():
+        return n_perm + 1
+    return min(math.comb(int(n_rows), int(n_drawn)), n_perm + 1)
+
+
+def _count_enumerated(
+    draws: _Draws, which: NDArray[np.int64], n_extreme: NDArray[np.int64]
+) -> None:
+    """Count all subsets that are at least as extreme as the data, for groups of few subsets."""
+    shapes = np.stack([draws.n_rows[which], draws.n_drawn[which]], axis=1)
+    for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
+        same_shape = which[(shapes == (n_rows, n_drawn)).all(axis=1)]
+        for places in _enumerate_subsets(n_rows, n_drawn):
+            size = max(1, BLOCK_ROWS // max(places.size, n_rows))
+            for part in np.split(same_shape, range(size, len(same_shape), size)):
+                ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
+                sums = ranks[:, places].sum(axis=2) * draws.sign[part, None]
+                extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
+                n_extreme[part] += np.count_nonzero(extreme, axis=1)
+
+
+def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]:
+    """Yield, in blocks, the rows of each subset."""
+    subsets = combinations(range(n_rows), n_drawn)
+    size = max(1, BLOCK_ROWS // n_drawn)
+    while block := list(chain.from_iterable(islice(subsets, size))):
+        yield np.array(block, np.int64).reshape(-1, n_drawn)
+
+
+def _count_sampled(
+    draws: _Draws,
+    which: NDArray[np.int64],
+    n_extreme: NDArray[np.int64],
+    *,
+    n_perm: int,
+    seed: Seed,
+    keys: Sequence[tuple[int, ...]],
+) -> None:
+    """Count the subsets that are at least as extreme as the data among `n_perm` random ones."""
+    samplers = {}
+    tasks = []
+    for i in which.tolist():
+        n_scores = len(draws.ranks.of_group(draws.groups[i])[0])
+        sampler = SubsetSampler.fastest(
+            n_rows=int(draws.n_rows[i]), n_scores=n_scores, n_drawn=int(draws.n_drawn[i])
         )
+        samplers[i] = sampler
+        tasks += [(i, *batch) for batch in enumerate(batch_sizes(n_perm, sampler.batch_size))]
 
-    def p_values(
-        self, n_perm: int, seed: Seed, keys: Sequence[tuple[int, ...]]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return p-values, and where they are exact: with no more than `n_perm` ways."""
-        ways = np.array(
-            [_ways(n, k, n_perm) for n, k in zip(self.rows, self.drawn, strict=True)], np.int64
-        )
-        exact = ways <= n_perm
-        p = np.empty(len(self.rows))
-        p[exact] = self._all_ways(np.flatnonzero(exact)) / ways[exact]
-        p[~exact] = (1 + self._some_ways(np.flatnonzero(~exact), n_perm, seed, keys)) / (1 + n_perm)
-        return p, exact
+    def count_extreme(task: tuple[int, int, int]) -> int:
+        i, batch, size = task
+        stream = seed.stream(keys[draws.groups[i]], batch)
+        sums = samplers[i].sums(stream, *draws.ranks.of_group(draws.groups[i]), size)
+        extreme = is_as_extreme(sums * draws.sign[i], draws.observed[i], draws.alternative)
+        return int(np.count_nonzero(extreme))
 
-    def _all_ways(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the ways that lie as far out as the labels that are there."""
-        hits = np.zeros(len(self.rows), np.int64)
-        shapes = np.stack([self.rows[which], self.drawn[which]], axis=1)
-        for rows, drawn in np.unique(shapes, axis=0).tolist():
-            alike = which[(shapes == (rows, drawn)).all(axis=1)]
-            for places in _arrangements(rows, drawn):
-                size = max(1, BLOCK_ROWS // max(places.size, rows))
-                for some in np.split(alike, range(size, len(alike), size)):
-                    margins = self.margins.of_rows(self.groups[some], rows)
-                    exact_sums = margins[:, places].sum(axis=2) * self.sign[some, None]
-                    far = is_as_extreme(exact_sums, self.observed[some, None], self.alternative)
-                    hits[some] += np.count_nonzero(far, axis=1)
-        return hits[which]
-
-    def _some_ways(
-        self, which: NDArray[np.int64], n_perm: int, seed: Seed, keys: Sequence[tuple[int, ...]]
-    ) -> NDArray[np.int64]:
-        """Count those that lie as far out among `n_perm` that are drawn."""
-        dealings = {}
-        tasks = []
-        for i in which.tolist():
-            steps = len(self.margins.of_group(self.groups[i])[0])
-            dealing = Dealing.of(rows=int(self.rows[i]), steps=steps, drawn=int(self.drawn[i]))
-            dealings[i] = dealing
-            starts = range(0, n_perm, dealing.times)
-            tasks += [(i, batch, start) for batch, start in enumerate(starts)]
-
-        def one(task: tuple[int, int, int]) -> int:
-            i, batch, start = task
-            dealing, rng = dealings[i], seed.stream(keys[self.groups[i]], batch)
-            times = min(dealing.times, n_perm - start)
-            exact_sums = dealing.sums(rng, *self.margins.of_group(self.groups[i]), times)
-            far = is_as_extreme(exact_sums * self.sign[i], self.observed[i], self.alternative)
-            return int(np.count_nonzero(far))
-
-        hits = np.zeros(len(self.rows), np.int64)
-        found = np.array(run_parallel(one, tasks), np.int64)
-        np.add.at(hits, np.array([task[0] for task in tasks], np.int64), found)
-        return hits[which]
+    counts = np.array(run_parallel(count_extreme, tasks), np.int64)
+    np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
-def _ways(rows: int, drawn: int, most: int) -> int:
-    """Return in how many ways so many of the rows can be drawn, or just more than `most`."""
-    # With at least two rows per row drawn there are at least 2^drawn ways.
-    few = drawn < int(most).bit_length()
-    return min(math.comb(int(rows), int(drawn)), most + 1) if few else most + 1
+# Measured nanoseconds per subset, of which only the ratios matter.
+SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
 
+MIN_ROWS_PER_DRAW = 20  # from here on numpy draws without replacement row by row
 
-def _arrangements(rows: int, drawn: int) -> Iterator[NDArray[np.int64]]:
-    """Yield, in blocks, the places that are drawn in each way."""
-    ways = combinations(range(rows), drawn)
-    size = max(1, BLOCK_ROWS // drawn)
-    while block := list(chain.from_iterable(islice(ways, size))):
-        yield np.array(block, np.int64).reshape(-1, drawn)
-
-
-# Nanoseconds of each way, as measured once: only their ratios matter.
-BY_STEP, BY_ROW, BY_DRAW, CALL = 90, 4, 60, 10_000
-
-COIN = 1 << 16
-
-SPARSE = 20  # rows per row drawn from which numpy draws them one by one
+UINT16_VALUES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Dealing:
-    """How `drawn` rows of a group are drawn: by step, by draw, or by row.
+class SubsetSampler:
+    """Draws subsets of `n_drawn` rows, and adds up their ranks.
 
-    `times` is how many sums fill a block.
+    `strategy` is what is drawn: the number of rows of each distinct score, each row of a subset, or
+    for all rows whether they are in it. `batch_size` is the number of subsets that fill a block.
     """
 
-    way: str
-    drawn: int
-    times: int
+    strategy: Literal["scores", "draws", "rows"]
+    n_drawn: int
+    batch_size: int
 
     @classmethod
-    def of(cls, *, rows: int, steps: int, drawn: int) -> Dealing:
-        """Choose the quickest way."""
-        costs = {"step": BY_STEP * steps, "row": BY_ROW * rows}
-        if drawn * SPARSE <= rows:
-            costs["draw"] = CALL + BY_DRAW * drawn
-        way = min(costs, key=costs.__getitem__)
-        width = {"step": steps, "row": rows, "draw": drawn}[way]
-        # Rows are flags of one byte, everything else takes eight.
-        block = 4 * BLOCK_ROWS if way == "row" else BLOCK_ROWS
-        return cls(way=way, drawn=drawn, times=max(1, block // width))
+    def fastest(cls, *, n_rows: int, n_scores: int, n_drawn: int) -> SubsetSampler:
+        """Choose the fastest strategy."""
+        costs = {"scores": SCORE_COST * n_scores, "rows": ROW_COST * n_rows}
+        if n_drawn * MIN_ROWS_PER_DRAW <= n_rows:
+            costs["draws"] = CALL_COST + DRAW_COST * n_drawn
+        strategy: Any = min(costs, key=costs.__getitem__)
+        width = {"scores": n_scores, "rows": n_rows, "draws": n_drawn}[strategy]
+        # A row takes one byte, anything else takes eight.
+        block = 4 * BLOCK_ROWS if strategy == "rows" else BLOCK_ROWS
+        return cls(strategy=strategy, n_drawn=n_drawn, batch_size=max(1, block // width))
 
     def sums(
         self,
-        rng: np.random.Generator,
-        rows: NDArray[np.int64],
-        margin: NDArray[np.int64],
-        times: int,
+        stream: np.random.Generator,
+        n_rows: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        size: int,
     ) -> NDArray[np.int64]:
-        """Draw so many sums of margins; `rows` says how often each margin is there."""
-        if self.way == "step":
-            found = rng.multivariate_hypergeometric(rows, self.drawn, times, method="marginals")
-            return _dot(found, margin)
-        ends = np.cumsum(rows)
-        total = int(ends[-1])
-        if self.way == "draw":
-            result = np.empty(times, np.int64)
-            for i in range(times):
-                places = rng.choice(total, self.drawn, replace=False, shuffle=False)
-                result[i] = margin[np.searchsorted(ends, places, "right")].sum()
+        """Return the sums of ranks of `size` subsets; a rank belongs to `n_rows` rows."""
+        result: NDArray[np.int64]
+        if self.strategy == "scores":
+            drawn = stream.multivariate_hypergeometric(
+                n_rows, self.n_drawn, size, method="marginals"
+            )
+            result = drawn @ ranks
             return result
-        return _dot(chosen(rng, times, total, self.drawn), np.repeat(margin, rows))
+        ends = np.cumsum(n_rows)
+        total = int(ends[-1])
+        if self.strategy == "draws":
+            result = np.empty(size, np.int64)
+            for i in range(size):
+                places = stream.choice(total, self.n_drawn, replace=False, shuffle=False)
+                result[i] = ranks[np.searchsorted(ends, places, "right")].sum()
+            return result
+        subsets: NDArray[Any] = sample_subsets(stream, size, total, self.n_drawn)
+        result = subsets @ np.repeat(ranks, n_rows)
+        return result
 
 
-def _dot(drawn: NDArray[Any], margin: NDArray[np.int64]) -> NDArray[np.int64]:
-    exact_sums: NDArray[np.int64] = drawn @ margin
-    return exact_sums
-
-
-def chosen(rng: np.random.Generator, times: int, rows: int, drawn: int) -> NDArray[np.bool_]:
-    """Choose `drawn` of the rows, so many times: any set of them is as likely as any other."""
-    # Each row by a coin of its own first. Then rows drawn at random are turned over where that
-    # brings their number nearer: sets of one size stay equally likely. To add some is quicker
-    # than to take some away, as more rows are out than in.
-    few = max(0.0, drawn - math.sqrt(drawn * (1 - drawn / rows)))
-    coins = rng.integers(0, COIN, (times, rows), np.uint16)
-    found: NDArray[np.bool_] = coins < int(COIN * few / rows)
-    flat = found.reshape(-1)
-    lacking = drawn - np.count_nonzero(found, axis=1)
+def sample_subsets(
+    stream: np.random.Generator, size: int, n_rows: int, n_drawn: int
+) -> NDArray[np.bool_]:
+    """Return `size` random subsets of `n_drawn` rows, all subsets with the same probability."""
+    # First each row is in a subset with the same probability. Then random rows are added or removed
+    # until the number is right, which keeps subsets of one size equally likely. Fewer rows than
+    # needed are drawn at first, because adding takes fewer attempts than removing.
+    expected = max(0.0, n_drawn - math.sqrt(n_drawn * (1 - n_drawn / n_rows)))
+    uniform = stream.integers(0, UINT16_VALUES, (size, n_rows), np.uint16)
+    subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
+    flat = subsets.reshape(-1)
+    lacking = n_drawn - np.count_nonzero(subsets, axis=1)
     while lacking.any():
-        # No more than are lacking, so that there are never too many.
-        replicates = np.repeat(np.arange(times), np.abs(lacking))
-        places = replicates * rows + rng.integers(0, rows, len(replicates))
-        places = np.sort(places[flat[places] != (lacking > 0)[replicates]])
-        turned = places[np.diff(places, prepend=-1) > 0]
-        flat[turned] ^= True
-        lacking -= np.sign(lacking) * np.bincount(turned // rows, minlength=times)
-    return found
+        # No more than are lacking, so that the number is never exceeded.
+        owner = np.repeat(np.arange(size), np.abs(lacking))
+        places = owner * n_rows + stream.integers(0, n_rows, len(owner))
+        places = np.sort(places[flat[places] != (lacking > 0)[owner]])
+        changed = places[np.diff(places, prepend=-1) > 0]
+        flat[changed] ^= True
+        lacking -= np.sign(lacking) * np.bincount(changed // n_rows, minlength=size)
+    return subsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Margins:
-    """Steps of all groups: group i has those from `starts[i]` to `starts[i + 1]`.
+class CenteredRanks:
+    """Doubled ranks minus their mean, for the distinct scores of all groups.
 
-    A step has `rows` rows of one score, each with the same `margin`.
+    Group `i` has the scores from `starts[i]` to `starts[i + 1]`. A score has `n_rows` rows.
     """
 
     starts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    margin: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    rank: NDArray[np.int64]
 
     @classmethod
-    def of(cls, walk: Scan) -> Margins:
-        """Find the margins, where rows have no weights."""
-        total = walk.totals.pos_rows + walk.totals.neg_rows
+    def from_scan(cls, scan: Scan) -> CenteredRanks:
+        """Rank the rows of all groups; they have no weights."""
+        total = scan.totals.pos_rows + scan.totals.neg_rows
 
-        def one(block: Block) -> tuple[NDArray[np.int64], ...]:
+        def rank_block(block: Block) -> tuple[NDArray[np.int64], ...]:
             above, reached = block.tp0 + block.fp0, block.tp + block.fp
-            margin = block.of_steps(total) - reached - above
-            return block.groups, np.diff(block.starts), reached - above, margin
+            rank = block.of_steps(total) - reached - above
+            return block.groups, np.diff(block.starts), reached - above, rank
 
         starts = np.zeros(len(total) + 1, np.int64)
-        rows, margins = [starts[:0]], [starts[:0]]
-        for groups, steps, row, margin in walk.map(one):
-            starts[groups + 1] += steps
-            rows.append(row)
-            margins.append(margin)
+        n_rows, ranks = [starts[:0]], [starts[:0]]
+        for groups, n_scores, rows, rank in scan.map(rank_block):
+            starts[groups + 1] += n_scores
+            n_rows.append(rows)
+            ranks.append(rank)
         return cls(
-            starts=np.cumsum(starts), rows=np.concatenate(rows), margin=np.concatenate(margins)
+            starts=np.cumsum(starts), n_rows=np.concatenate(n_rows), rank=np.concatenate(ranks)
         )
 
     def of_group(self, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return rows and margins of the steps of a group."""
-        steps = slice(self.starts[group], self.starts[group + 1])
-        return self.rows[steps], self.margin[steps]
+        """Return the number of rows and the rank of each score of a group."""
+        scores = slice(self.starts[group], self.starts[group + 1])
+        return self.n_rows[scores], self.rank[scores]
 
     def of_rows(self, groups: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-        """Return the margins of every row of groups that have `length` rows each."""
-        steps = self.starts[groups + 1] - self.starts[groups]
-        ends = np.cumsum(steps)
-        places = np.arange(ends[-1]) + np.repeat(self.starts[groups] - ends + steps, steps)
-        return np.repeat(self.margin[places], self.rows[places]).reshape(-1, length)
+        """Return the ranks of all rows of groups that have `length` rows each."""
+        n_scores = self.starts[groups + 1] - self.starts[groups]
+        ends = np.cumsum(n_scores)
+        places = np.arange(ends[-1]) + np.repeat(self.starts[groups] - ends + n_scores, n_scores)
+        return np.repeat(self.rank[places], self.n_rows[places]).reshape(-1, length)
 
     def null_variance(
         self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the variance of each group's AUC over all ways to deal out its labels.
+        """Return the exact variance of each group's AUC over all permutations of its labels.
 
-        It is exact, ties or not; NaN where a class is absent.
+        NaN where a class is absent.
         """
         squares = np.zeros(len(n_pos))
-        some = np.flatnonzero(np.diff(self.starts))
-        if len(some):
-            found = exact_sums(self.rows, np.abs(self.margin), self.starts[some], power=2)
-            squares[some] = found.astype(np.float64)
+        filled = np.flatnonzero(np.diff(self.starts))
+        if len(filled):
+            sums = exact_sums(self.n_rows, np.abs(self.rank), self.starts[filled], power=2)
+            squares[filled] = sums.astype(np.float64)
         m, n = n_pos.astype(np.float64), n_neg.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             variance: NDArray[Any] = squares / (4 * m * n * (m + n) * (m + n - 1))

@@ -1,4 +1,4 @@
-"""`auc_test`: whole tables by hand, then against scipy, then what tests owe each other."""
+"""`auc_test`: tables computed by hand, comparisons with scipy, and invariances."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def area(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 def enumerated(rows: pl.DataFrame, alternative: str) -> Fraction:
-    """Deal out the labels in every way, and compare the pairs of each."""
+    """Enumerate all permutations of the labels, and count the pairs of each."""
     scores, labels = rows["score"].to_list(), rows["label"].to_list()
 
     def twice(chosen: tuple[int, ...]) -> int:
@@ -335,7 +335,7 @@ def test_a_filter_on_groups_after_a_lazy_test_changes_no_number():
 
 # Bad inputs
 
-CHANCE_ALONE = 'Leave it out, or say method="delong" instead of {method!r}.'
+CHANCE_ALONE = 'Omit it, or use method="delong" instead of {method!r}.'
 
 
 def refused(frame, options):
@@ -348,16 +348,18 @@ def refused(frame, options):
 @pytest.mark.parametrize(
     ("option", "value", "wrong"),
     [
-        ("null", 0.6, "dealing out labels anew is what a model by chance does, whose area is 0.5"),
-        ("weight", "w", "labels cannot be dealt out anew among rows of different weight"),
+        ("null", 0.6, "permuted labels correspond to an area of 0.5"),
+        ("weight", "w", "rows of different weight are not exchangeable"),
         (
             "missing",
             "worst",
-            "what an unscored row counts for depends on its label, which is dealt out anew",
+            "the rank of an unscored row would depend on its label",
         ),
     ],
 )
-def test_what_keeps_labels_from_being_dealt_out_is_refused(frame, method, option, value, wrong):
+def test_permutations_of_labels_reject_options_they_do_not_support(
+    frame, method, option, value, wrong
+):
     assert refused(frame, {"method": method, option: value}) == (
         rf.OptionValueError,
         f"{option}={value!r}: {wrong}.\n{CHANCE_ALONE.format(method=method)}",
@@ -419,13 +421,13 @@ def test_an_option_outside_its_range_is_refused(frame, options, error, text):
     assert refused(frame, options) == (error, text)
 
 
-def test_a_group_of_a_milliard_rows_is_not_permuted(frame):
+def test_a_group_of_a_billion_rows_is_not_permuted(frame):
     rows = {"label": [1, 0, 1, 0], "score": [4, 3, 2, 1], "n": [10**10] * 4}
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc_test(frame(rows), "label", "score", count="n", method="permutation").lazy().collect()
     assert str(caught.value) == (
-        "method='permutation': a group has 40000000000 rows, too many to deal out their labels.\n"
-        'Say method="mann_whitney", the limit of the same test for many rows.'
+        "method='permutation': a group has 40000000000 rows, too many to permute their labels.\n"
+        'Use method="mann_whitney", the limit of this test for many rows.'
     )
     limit = rf.auc_test(frame(rows), "label", "score", count="n", method="mann_whitney")
     assert limit.lazy().collect()["p_value"].item() == 0

@@ -50,6 +50,6 @@ def test_one_cluster_of_a_class_has_no_test():
 
 def test_permutations_take_no_clusters():
     with pytest.raises(
-        rf.OptionValueError, match=r"^cluster='user': labels cannot be dealt out anew among rows"
+        rf.OptionValueError, match=r"^cluster='user': rows of a cluster are not exchangeable"
     ):
         rf.auc_test(log(4), "label", "score", cluster="user", method="permutation")
