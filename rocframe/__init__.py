@@ -60,7 +60,8 @@ if TYPE_CHECKING:
     from rocframe.curves.simplify import simplify
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
-    from rocframe.reports.export import chart_bundle, chart_fragment, save_chart
+    from rocframe.reports.export import chart_fragment, save_chart
+    from rocframe.reports.offline_script import chart_bundle
     from rocframe.reports.report import report
     from rocframe.significance.auc_test import auc_test
 
@@ -125,7 +126,8 @@ __all__ = [
 MODULES = {
     **{name: value.module for name, value in vars(RocFrame).items() if isinstance(value, Method)},
     **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
-    **dict.fromkeys(("chart_bundle", "chart_fragment", "save_chart"), "rocframe.reports.export"),
+    "chart_bundle": "rocframe.reports.offline_script",
+    **dict.fromkeys(("chart_fragment", "save_chart"), "rocframe.reports.export"),
     **dict.fromkeys(("about", "read", "scan", "write"), "rocframe.io.tables"),
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 LONGEST = 100  # characters of a value that a message repeats
@@ -56,3 +56,31 @@ def _text(value: object) -> str:
 
 def _braced(braces: str, parts: Iterable[str]) -> str:
     return f"{braces[0]}{', '.join(parts)}{braces[1]}"
+
+
+def format_number(value: float | None) -> str | None:
+    """Return a number with 4 decimals; None for None."""
+    return None if value is None else f"{value:.4f}".replace("-", "−")
+
+
+def format_interval(lower: float | None, upper: float | None) -> str | None:
+    """Return an interval such as "0.7300 to 0.9100"; None if a limit is None."""
+    if lower is None or upper is None:
+        return None
+    return f"{format_number(lower)} to {format_number(upper)}"
+
+
+def format_p_value(value: float | None) -> str | None:
+    """Return a p-value with 4 decimals, or "< 0.0001"; None for None."""
+    return None if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural: "1 file", "2,000 files"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence: "a", "a and b", "a, b and c"."""
+    *front, last = names
+    return f"{', '.join(front)} and {last}" if front else last

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.cli import main as cli
-from rocframe.cli import tasks as work
+from rocframe.cli import tasks
 
 VOTE = str(rf.datasets.path("vote"))
 LOG = pl.DataFrame(
@@ -37,11 +37,11 @@ def _folder(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def _without_page(monkeypatch):
     """Leave out the page, which takes a second, where a test is not about it."""
-    monkeypatch.setattr(work, "find_spec", lambda _: None)
+    monkeypatch.setattr(tasks, "find_spec", lambda _: None)
 
 
 # What is said of the page that is left out here, and, on a slow machine, of the steps.
-ELSEWHERE = re.compile(r"^rocframe: (no page is written; .*| +[\d.]+ s  .*)\n", re.MULTILINE)
+ELSEWHERE = re.compile(r"^rocframe: (no page is written: .*| +[\d.]+ s  .*)\n", re.MULTILINE)
 
 
 def run(capsys, *arguments):
@@ -160,8 +160,9 @@ def test_weights_and_counts(capsys):
 def test_a_column_called_count_has_to_be_explained(capsys):
     LOG.with_columns(count=pl.lit(3)).write_parquet("log.parquet")
     assert refused(capsys, *BASIC) == (
-        "--count: the log has a column 'count', and a row may stand for that many rows.\n"
-        "Say --count count if it does, or --no-count if it does not."
+        "--count: the log has a column named 'count', which may hold the number of rows that "
+        "each row represents.\n"
+        "Pass --count count if it does, or --no-count if it does not."
     )
     assert refused(capsys, *BASIC, "--count", "count", "--no-count") == (
         "--count and --no-count exclude each other."
@@ -180,8 +181,8 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
     code, _, err = run(
         capsys, "evaluate", *BASIC, "empty.parquet", "--skip-unreadable", "-o", "out"
     )
-    why = "the file is empty: it has 0 bytes, so its data are missing"
-    assert (code, err) == (0, f"rocframe: empty.parquet is left out: {why}.\n")
+    why = "the file is empty (0 bytes)"
+    assert (code, err) == (0, f"rocframe: empty.parquet is skipped: {why}.\n")
     assert rf.about("out/auc.parquet")["files_skipped"] == {"empty.parquet": why}
 
 
@@ -198,8 +199,8 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         (
             ["log.parquet", "--label", "label", "--score", "scor"],
             (
-                "log.parquet: there is no column 'scor', which --score asks for.\n"
-                "It has: 'label', 'truth', 'score', 'other', 'model'.\n"
+                "log.parquet: there is no column 'scor' for --score.\n"
+                "Columns: 'label', 'truth', 'score', 'other', 'model'.\n"
                 "Did you mean --score score?"
             ),
         ),
@@ -239,8 +240,8 @@ def test_a_folder_that_cannot_be_made_is_named(capsys):
     code, _, err = run(capsys, "evaluate", *BASIC, "--out", "log.parquet")
     assert code == 2
     assert err == (
-        "rocframe: log.parquet: the folder cannot be made: File exists.\n"
-        "Say --out and the name of a folder.\n"
+        "rocframe: log.parquet: the folder cannot be created: File exists.\n"
+        "Pass the name of a folder as --out.\n"
     )
     assert_frame_equal(pl.read_parquet("log.parquet"), LOG)
 
@@ -265,7 +266,7 @@ def test_a_failure_leaves_the_tables_of_an_earlier_run(capsys):
     ],
 )
 def test_arguments_in_messages_become_options(message, text):
-    assert cli.as_options(message) == text
+    assert cli.with_options(message) == text
 
 
 # Around the work
@@ -294,17 +295,17 @@ def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(work, "evaluate", interrupted)
+    monkeypatch.setattr(tasks, "evaluate_logs", interrupted)
     code, out, err = run(capsys, "evaluate", *BASIC, "--out", "out")
     assert (code, out) == (130, "")
-    assert err == "rocframe: stopped. Files are as they were or complete.\n"
+    assert err == "rocframe: interrupted. Every file is unchanged or complete.\n"
 
 
 def test_an_error_of_ours_keeps_its_traceback(capsys, monkeypatch):
     def wrong(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(work, "evaluate", wrong)
+    monkeypatch.setattr(tasks, "evaluate_logs", wrong)
     with pytest.raises(ZeroDivisionError):
         run(capsys, "evaluate", *BASIC, "--out", "out")
 
@@ -337,7 +338,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
     child.send_signal(signal.SIGINT)
     _, err = child.communicate()
     assert (child.returncode, err[-60:]) in [
-        (130, "rocframe: stopped. Files are as they were or complete.\n"[-60:]),
+        (130, "rocframe: interrupted. Every file is unchanged or complete.\n"[-60:]),
         (0, ""),
     ]
     assert [path for path in Path("out").iterdir() if path.suffix == ".tmp"] == []
@@ -370,14 +371,15 @@ def test_without_the_extra_the_tables_are_written_and_a_line_says_so(capsys):
     code = cli.main(["evaluate", *BASIC, "--out", "out"])
     assert code == 0
     assert capsys.readouterr().err == (
-        'rocframe: no page is written; it needs `pip install "rocframe[report]"`.\n'
+        "rocframe: no page is written: vl-convert is not installed; install it with "
+        'pip install "rocframe[report]".\n'
     )
     assert sorted(path.name for path in Path("out").iterdir()) == ["auc.parquet", "curves.parquet"]
 
 
 @pytest.mark.skipif(find_spec("vl_convert") is None, reason="the extra is not installed")
 def test_the_page_is_written_beside_the_tables(capsys, monkeypatch):
-    monkeypatch.setattr(work, "find_spec", find_spec)
+    monkeypatch.setattr(tasks, "find_spec", find_spec)
     out = evaluated(capsys, *BASIC, "--title", "Who & what")
     assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
     assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")

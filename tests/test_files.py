@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rocframe as rf
-from rocframe.io.files import check_target, fault, replaced, write_text
+from rocframe.io.files import check_target, file_problem, replaced, write_text
 
 
 def names(folder):
@@ -17,21 +17,21 @@ def names(folder):
 @pytest.mark.parametrize(
     ("content", "wrong"),
     [
-        (b"", "the file is empty: it has 0 bytes, so its data are missing"),
-        (b"hello", "that is no Parquet file: it does not begin with PAR1"),
-        (b"PAR1....", "the Parquet file is cut short: it does not end with PAR1"),
+        (b"", "the file is empty (0 bytes)"),
+        (b"hello", "it is not a Parquet file: it does not begin with PAR1"),
+        (b"PAR1....", "the Parquet file is truncated: it does not end with PAR1"),
         (b"PAR1....PAR1", None),
     ],
 )
 def test_both_ends_of_a_file_say_whether_it_is_whole(tmp_path, content, wrong):
     path = tmp_path / "table.parquet"
     path.write_bytes(content)
-    assert fault(path, "Parquet") == wrong
+    assert file_problem(path, "Parquet") == wrong
 
 
 def test_a_folder_and_a_missing_file_are_told_apart(tmp_path):
-    assert fault(tmp_path, "Parquet") == "that is a folder"
-    assert fault(tmp_path / "gone.parquet", "Parquet") == "there is no such file"
+    assert file_problem(tmp_path, "Parquet") == "it is a folder"
+    assert file_problem(tmp_path / "gone.parquet", "Parquet") == "there is no such file"
 
 
 def test_a_file_takes_its_place_only_when_it_is_complete(tmp_path):
@@ -66,7 +66,7 @@ def test_a_failing_disk_is_a_storage_error_with_the_path(tmp_path):
         raise OSError(28, "No space left on device")
     assert str(caught.value) == (
         f"path={str(path)!r}: the file cannot be written: No space left on device.\n"
-        "What was there before is as it was."
+        "If the file existed, it is unchanged."
     )
     assert names(tmp_path) == []
 
@@ -104,7 +104,7 @@ def test_a_path_without_a_folder_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: no folder {str(tmp_path / 'gone')!r}.\nMake the folder first."
+        f"path={str(path)!r}: {str(tmp_path / 'gone')!r} does not exist.\nCreate the folder first."
     )
 
 
@@ -114,14 +114,16 @@ def test_a_path_below_a_file_is_refused(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(path)
     assert str(caught.value).startswith(
-        f"path={str(path)!r}: {str(tmp_path / 'file')!r} is no folder.\n"
+        f"path={str(path)!r}: {str(tmp_path / 'file')!r} is not a folder.\n"
     )
 
 
 def test_a_folder_is_no_target(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(tmp_path)
-    assert str(caught.value) == (f"path={str(tmp_path)!r}: that is a folder.\nName a file in it.")
+    assert str(caught.value) == (
+        f"path={str(tmp_path)!r}: it is a folder.\nPass the name of a file in it."
+    )
 
 
 def test_a_device_is_never_replaced_by_a_file(tmp_path):
@@ -129,7 +131,7 @@ def test_a_device_is_never_replaced_by_a_file(tmp_path):
     link.symlink_to(os.devnull)
     with pytest.raises(rf.StorageError) as caught:
         check_target(link)
-    assert str(caught.value).startswith(f"path={str(link)!r}: that is no regular file.\n")
+    assert str(caught.value).startswith(f"path={str(link)!r}: it is not a regular file.\n")
     assert not Path(os.devnull).is_file()
 
 
@@ -137,8 +139,8 @@ def test_an_address_is_no_local_file():
     with pytest.raises(rf.StorageError) as caught:
         check_target("s3://bucket/table.parquet")
     assert str(caught.value) == (
-        "path='s3://bucket/table.parquet': that is no local file.\n"
-        "Write it here, then copy it there."
+        "path='s3://bucket/table.parquet': it is not a local file.\n"
+        "Write to a local file, then copy it."
     )
 
 

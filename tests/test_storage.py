@@ -254,13 +254,13 @@ def test_a_name_of_ours_is_refused(tmp_path, name):
 def test_a_value_that_json_cannot_hold_is_refused(tmp_path, value, why):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
-    assert str(caught.value).startswith(f"about['day']={value!r}: JSON cannot hold it: {why}")
+    assert str(caught.value).startswith(f"about['day']={value!r}: JSON cannot represent it: {why}")
 
 
 def test_a_name_that_is_no_string_is_refused(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
-    assert str(caught.value) == "about=1: a name is a string.\nWrite it as one."
+    assert str(caught.value) == "about=1: names must be strings.\nPass it as a string."
 
 
 @pytest.mark.parametrize("said", ["fraud", "", ["a"], 3])
@@ -268,7 +268,8 @@ def test_what_has_no_names_is_refused(tmp_path, said):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about=said)
     assert str(caught.value) == (
-        f'about={said!r}: it has no names.\nGive names and values, say {{"what": "fraud"}}.'
+        f"about={said!r}: expected a mapping from names to values.\n"
+        'For example about={"what": "fraud"}.'
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -281,8 +282,8 @@ def test_a_file_of_other_making_has_nothing_to_say(tmp_path, suffix):
     with pytest.raises(rf.StorageError) as caught:
         rf.about(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: its metadata do not say what it shows; rocframe.write did not make "
-        "this file.\nrocframe.read reads it all the same."
+        f"path={str(path)!r}: the file has no rocframe metadata, so rocframe.write did not "
+        "write it.\nrocframe.read can read it."
     )
 
 
@@ -310,7 +311,7 @@ def test_an_empty_a_truncated_and_another_file_are_named(tmp_path, verb, suffix)
         path.write_bytes(content)
         with pytest.raises(rf.StorageError) as caught:
             verb(path)
-        assert str(caught.value).startswith(f"path={str(path)!r}: that is no ") or str(
+        assert str(caught.value).startswith(f"path={str(path)!r}: it is not ") or str(
             caught.value
         ).startswith(f"path={str(path)!r}: the ")
 
@@ -341,15 +342,15 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
         verb(tmp_path / "curve.csv")
     path = str(tmp_path / "curve.csv")
     assert str(caught.value) == (
-        f"path={path!r}: no format has the suffix '.csv'.\n"
-        "There are: '.parquet', '.pq', '.arrow', '.feather', '.ipc'."
+        f"path={path!r}: unknown suffix '.csv'.\n"
+        "Supported: '.parquet', '.pq', '.arrow', '.feather', '.ipc'."
     )
 
 
 def test_what_is_no_frame_is_refused(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write({"a": [1]}, tmp_path / "table.parquet")
-    assert str(caught.value).startswith("table='dict': it is no polars frame.\n")
+    assert str(caught.value).startswith("table='dict': expected a polars frame.\n")
 
 
 def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):
@@ -357,7 +358,7 @@ def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):
     rf.write(LOG, path)
     with pytest.raises(rf.StorageError) as caught:
         rf.write(pl.DataFrame({"a": pl.Series([1], dtype=pl.Int128)}), path)
-    assert str(caught.value).startswith(f"path={str(path)!r}: Arrow cannot hold this table: ")
+    assert str(caught.value).startswith(f"path={str(path)!r}: Arrow does not support this table: ")
     assert_frame_equal(rf.read(path), LOG)
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -1,6 +1,7 @@
-"""The command `rocframe`: options → work, and an exit code.
+"""The command `rocframe`: parse the command line, run a command, return the exit code.
 
-0 all went well, 1 an error of ours, 2 an error of the caller's in one short message, 130 Ctrl-C.
+Exit codes: 0 for success, 2 for an error of the user (one short message), 130 for Ctrl-C. Any other
+error is a bug and shows its traceback.
 """
 
 import os
@@ -19,17 +20,12 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-    from rocframe.cli.options import Options
-    from rocframe.cli.tasks import Outcome, Task
+    from rocframe.cli.options import CommandOptions
+    from rocframe.cli.tasks import Outcome
     from rocframe.cli.terminal import Progress
 
 
-FINE, WRONG, STOPPED = 0, 2, 130
-
-# Messages speak of arguments, as Python has them; here they are options, or plain paths.
-OPTIONS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|path"
-
-ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({OPTIONS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
+SUCCESS, USER_ERROR, INTERRUPTED = 0, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,41 +34,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        What stands after `rocframe` on the command line; by default, what stands there.
+        Arguments after `rocframe`; by default those of the command line.
     """
     from cyclopts import CycloptsError
 
-    given = sys.argv[1:] if arguments is None else arguments
+    arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # some terminals have few letters
+        if hasattr(stream, "reconfigure"):  # the encoding of a terminal may lack some characters
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = application()(given)
+        code = application()(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
-        return _refuse(f"{str(error).strip()}\nSee rocframe {_named(given)}--help.")
+        command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
+        return _fail(f"{str(error).strip()}\nSee rocframe {command}--help.")
     except RocframeError as error:
-        return _refuse(as_options(str(error).split(PLAN_MARK)[0]))
+        return _fail(with_options(str(error).split(PLAN_MARK)[0]))
     except KeyboardInterrupt:
-        print("rocframe: stopped. Files are as they were or complete.", file=sys.stderr)
-        return STOPPED
+        print("rocframe: interrupted. Every file is unchanged or complete.", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has read enough. Python would complain when it flushes at exit.
+        # The reader of the output has closed it. Without this, Python reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    return code if isinstance(code, int) else FINE
+        return SUCCESS
+    return code if isinstance(code, int) else SUCCESS
 
 
-def _named(given: Sequence[str]) -> str:
-    """Return which command was meant, if that can be told."""
-    return f"{given[0]} " if given and given[0] in {"evaluate", "report"} else ""
+COMMANDS = ("evaluate", "report")
+
+# Arguments in the messages of the package, which are options of the command.
+ARGUMENTS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|path"
+ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
-def as_options(message: str) -> str:
-    """Write the arguments in a message as options of the command."""
+def with_options(message: str) -> str:
+    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`."""
 
-    def option(found: re.Match[str]) -> str:
-        name, quoted, bare = found[1], found[3], found[4]
+    def option(match: re.Match[str]) -> str:
+        name, quoted, bare = match[1], match[3], match[4]
         if bare == "None":
             return "--no-count" if name == "count" else f"no --{name}"
         value = bare if quoted is None else quoted
@@ -84,19 +83,18 @@ def as_options(message: str) -> str:
 
 
 def application() -> "App":
-    """Describe the command line."""
+    """Return the definition of the commands; their docstrings are the help."""
     from cyclopts import App, Parameter
 
     import rocframe as rf
-    from rocframe.cli.options import Options
+    from rocframe.cli.options import CommandOptions
 
     app = App(
         name="rocframe",
-        help="Evaluation curves of scoring classifiers: prediction logs in, tables out.",
+        help="Evaluate scoring classifiers from logs of predictions.",
         version=rf.__version__,
         help_format="markdown",
-        # No --no-quiet and --empty-by beside every option.
-        default_parameter=Parameter(negative=()),
+        default_parameter=Parameter(negative=()),  # no --no-quiet, no --empty-by
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,
@@ -106,88 +104,77 @@ def application() -> "App":
     @app.command
     def evaluate(
         *log: Annotated[str, Parameter(required=True)],
-        options: Options,
+        options: CommandOptions,
         out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
     ) -> int:
-        """Evaluate prediction logs: areas, curves, and a page with charts.
+        """Write tables of AUC and curves, and a page with charts, to a folder.
 
-        Prints the area under each ROC curve, and writes auc.parquet, curves.parquet and
-        charts.html to a folder.
+        The files are auc.parquet, curves.parquet and charts.html. The AUC of each group is printed.
 
         Parameters
         ----------
         log
-            Files, globs and folders: Parquet, Arrow IPC or CSV, a row per prediction. Folders
-            called key=value are columns.
+            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. Folders
+            named key=value become columns.
         out
-            Where the files go; made if it is not there.
+            Folder for the files. It is created if it does not exist.
         """
-        from rocframe.cli.tasks import evaluate
+        from rocframe.cli.tasks import evaluate_logs
 
-        return _done(evaluate, log, options, out)
+        return _run(evaluate_logs, log, options, out)
 
     @app.command
     def report(
         *log: Annotated[str, Parameter(required=True)],
-        options: Options,
+        options: CommandOptions,
         out: Annotated[Path, Parameter(metavar="FILE", alias="-o")],
     ) -> int:
-        """Write one page about prediction logs: areas, curves, and what they rest on.
+        """Write an HTML page with AUC, curves and charts.
 
-        The page is one HTML file that needs no network. Prints the area under each ROC curve.
+        The page is one file that needs no network. The AUC of each group is printed.
 
         Parameters
         ----------
         log
-            Files, globs and folders: Parquet, Arrow IPC or CSV, a row per prediction. Folders
-            called key=value are columns.
+            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. Folders
+            named key=value become columns.
         out
-            The page, in a folder that is there.
+            HTML file to write, in an existing folder.
         """
-        from rocframe.cli.tasks import report
+        from rocframe.cli.tasks import report_logs
 
-        return _done(report, log, options, out)
+        return _run(report_logs, log, options, out)
 
     return app
 
 
-def _done(
-    work: "Callable[[Task, Path, Progress], Outcome]",
-    logs: Sequence[str],
-    options: "Options",
+def _run(
+    command: "Callable[[Sequence[str], CommandOptions, Path, Progress], Outcome]",
+    sources: Sequence[str],
+    options: "CommandOptions",
     out: Path,
 ) -> int:
-    """Do what a command does, and say what came of it."""
-    from rocframe.cli.terminal import Progress
+    """Run a command and print its outcome."""
+    from rocframe.cli.terminal import Progress, areas_table
 
     if options.no_count and options.count is not None:
-        return _refuse("--count and --no-count exclude each other.")
+        return _fail("--count and --no-count exclude each other.")
     with Progress(quiet=options.quiet) as progress:
-        outcome = work(options.task(logs), out.expanduser(), progress)
-    _report(outcome, quiet=options.quiet)
-    return FINE
-
-
-def _report(outcome: "Outcome", *, quiet: bool) -> None:
-    """Print what came of an evaluation."""
-    from rocframe.cli.terminal import printed
-
-    for file, why in outcome.skipped.items():
-        print(f"rocframe: {file} is left out: {why}.", file=sys.stderr)
-    if outcome.page_lacks:
+        outcome = command(sources, options, out.expanduser(), progress)
+    for file, reason in outcome.skipped.items():
+        print(f"rocframe: {file} is skipped: {reason}.", file=sys.stderr)
+    if not outcome.has_page:
+        hint = 'install it with pip install "rocframe[report]"'
         print(
-            'rocframe: no page is written; it needs `pip install "rocframe[report]"`.',
-            file=sys.stderr,
+            f"rocframe: no page is written: vl-convert is not installed; {hint}.", file=sys.stderr
         )
-    if quiet:
-        return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print(printed(outcome.areas, width=width))
-    print()
-    for path in outcome.written:
-        print(path)
+    if not options.quiet:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(areas_table(outcome.areas, width=width), end="\n\n")
+        print(*outcome.written, sep="\n")
+    return SUCCESS
 
 
-def _refuse(message: str) -> int:
+def _fail(message: str) -> int:
     print(f"rocframe: {message}", file=sys.stderr)
-    return WRONG
+    return USER_ERROR

@@ -1,17 +1,16 @@
-"""The options that all commands have: what is said of a log, and of its page."""
+"""The options that the commands share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import polars as pl
 from cyclopts import Parameter
 
-from rocframe.cli.tasks import Task
+from rocframe.errors import RepeatedNameError
 from rocframe.options import NOT_GIVEN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 
@@ -20,46 +19,48 @@ Kind = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_cha
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """What the columns are, and what is worked out.
+class CommandOptions:
+    """Columns of the logs and settings of the evaluation; the texts below are the help.
 
     Attributes
     ----------
     label
-        The truth: Boolean, or 0 and 1, or anything with --positive.
+        Column with the true class: Boolean, 0/1, or any values together with --positive.
     score
-        Higher means more positive. Say it again to compare columns as models.
+        Column with the score; higher values indicate the positive class. Repeat the option to
+        compare several columns as models.
     by
-        A group column: a curve per group. Say it again for more.
+        Group column; each group has its own curve. Repeat the option for several columns.
     over
-        The group column whose curves are averaged on the page; fold, if that is one.
+        Group column over which the page averages curves. By default "fold", if that is a group
+        column.
     id
-        What a row is about, where the group column model says whose prediction it is: then the
-        page compares models. Say it again if it takes several columns.
+        Column that identifies the instance of a row. With it, the page compares the models that
+        the group column "model" names. Repeat the option for several columns.
     positive
-        The label that is the positive class.
+        Value of the label that is the positive class.
     weight
-        How much a row counts.
+        Column with the weight of a row.
     count
-        How many identical rows a row stands for.
+        Column with the number of identical rows that a row represents.
     no_count
-        The column count of the log is nothing of the kind.
+        The column named "count" does not hold repetition counts.
     missing
-        Rows whose label, score or weight is missing: an error, left out and counted, or
-        (scores only) counted against the model.
+        Rows with a missing label, score or weight: raise an error, leave out and count ("drop"), or
+        count rows without a score as errors of the model ("worst").
     kind
-        Curves on the page; roc and precision_recall if nothing is said. The first gives the
-        axes of the table of curves, the others are columns of it.
+        Kind of curve; by default roc and precision_recall. Repeat the option for several kinds.
+        curves.parquet has the axes of the first kind, and those of the others as more columns.
     ci
-        How the interval of an area is worked out.
+        Method of the confidence interval of the AUC.
     level
-        The level of the interval.
+        Confidence level of the intervals, between 0 and 1.
     title
-        The title of the page.
+        Title of the page.
     skip_unreadable
-        Leave out files that are empty, cut short or damaged, and say so.
+        Skip files that are empty, truncated or damaged, and list them.
     quiet
-        Print nothing but errors.
+        Print errors only.
     """
 
     label: Annotated[str, COLUMN]
@@ -74,27 +75,53 @@ class Options:
     missing: Literal["raise", "drop", "worst"] = "raise"
     kind: Annotated[list[Kind] | None, Parameter(metavar="KIND")] = None
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
-    level: Annotated[float, Parameter(metavar="SHARE")] = 0.95
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
     skip_unreadable: Annotated[bool, FLAG] = False
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
 
-    def task(self, logs: Sequence[str]) -> Task:
-        """Return what they ask for."""
-        return Task(
-            logs=logs,
-            label=self.label,
-            scores=self.score,
-            by=self.by or (),
-            over=NOT_GIVEN if self.over is None else self.over,
-            ids=self.id or (),
-            positive=self.positive,
-            weight=self.weight,
-            count=None if self.no_count else NOT_GIVEN if self.count is None else self.count,
-            missing=self.missing,
-            kinds=self.kind or ("roc", "precision_recall"),
-            ci=None if self.ci == "none" else self.ci,
-            level=self.level,
-            title=self.title,
-            skip_unreadable=self.skip_unreadable,
-        )
+    def required_columns(self) -> dict[str, str]:
+        """Return the columns to read, and the option that names each."""
+        names = {"--by": self.by, "--id": self.id, "--score": self.score}
+        for option in ("--by", "--score"):
+            values = names[option] or []
+            for name in values:
+                if values.count(name) > 1:
+                    raise RepeatedNameError.of(option[2:], name, values)
+        columns = {name: option for option, values in names.items() for name in values or []}
+        for name, option in ((self.weight, "--weight"), (self.count, "--count")):
+            columns |= {} if name is None else {name: option}
+        return {**columns, self.label: "--label"}
+
+    def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
+        """Return the options of the report; the dtype of the labels is that of `--positive`."""
+        arguments: dict[str, Any] = {
+            "label": self.label,
+            "score": self.score if len(self.score) > 1 else self.score[0],
+            "by": self.by,
+            "over": NOT_GIVEN if self.over is None else self.over,
+            "id": self.id,
+            "kind": self.kind or DEFAULT_KINDS,
+            "ci": None if self.ci == "none" else self.ci,
+            "level": self.level,
+            "positive": parse_positive(self.positive, label_dtype),
+            "weight": self.weight,
+            "count": self.count,
+            "missing": self.missing,
+        }
+        return ReportOptions(**arguments)
+
+
+def parse_positive(text: str | None, dtype: pl.DataType) -> object:
+    """Return the positive class as a value of the dtype of the labels, or else as text."""
+    if text is None:
+        return None
+    if dtype == pl.Boolean:
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    if dtype.is_numeric():
+        for number in (int, float):
+            try:
+                return number(text)
+            except ValueError:
+                continue
+    return text

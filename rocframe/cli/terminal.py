@@ -1,4 +1,4 @@
-"""Text of the terminal: tables and progress."""
+"""Output on the terminal: the table of areas, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocframe.reports.report_tables import counted, interval, keys_of, level_of, number
+from rocframe.reports.report_tables import (
+    NO_VALUE,
+    TextColumn,
+    count_column,
+    group_columns,
+    interval_columns,
+    name_columns,
+    note_columns,
+    number_column,
+)
 from rocframe.schemas import ROW_COUNTS
-from rocframe.text import visible, words
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -20,96 +28,89 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 
-NONE = "-"
-
-SHORTEST = 8
-
-GAP = "  "
+COLUMN_GAP = "  "
+MIN_NAME_WIDTH = 8
 
 
-def printed(areas: pl.DataFrame, *, width: int | None, most: int = 60) -> str:
-    """Lay out the table of areas: a line per group, numbers below each other.
+def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
+    """Return the table of areas as text: a line per group, with aligned numbers.
 
-    Group names are cut where the lines would be wider than `width`; after `most` lines the rest
-    is counted.
+    Group names are shortened until the lines fit into `width` characters, if they can.
     """
-    keys = keys_of(areas)
-    top = areas.head(most)
-    columns = [[visible(name), *words(top.get_column(name))] for name in keys]
-    columns += [["AUC", *(number(area) or NONE for area in top.get_column("auc"))]]
-    level = level_of(areas)
-    if level is not None:
-        limits = zip(top.get_column("lower"), top.get_column("upper"), strict=True)
-        columns += [[level, *(interval(*pair) or NONE for pair in limits)]]
-    columns += [[name, *(f"{n:,}" for n in top.get_column(name))] for name in ROW_COUNTS]
-    if areas.get_column("note").null_count() < areas.height:
-        columns += [["note", *(note or "" for note in top.get_column("note"))]]
-    left = {*range(len(keys)), *([len(columns) - 1] if columns[-1][0] == "note" else [])}
+    top = areas.head(max_rows)
+    columns = [
+        *name_columns(top, group_columns(areas)),
+        number_column("AUC", top["auc"]),
+        *interval_columns(top, areas),
+        *(count_column(name, top[name]) for name in ROW_COUNTS),
+        *note_columns(top, areas),
+    ]
+    cells = [_cells(column) for column in columns]
     if width is not None:
-        _fit(columns, len(keys), width)
-    lines = _lines(columns, left)
-    if areas.height > most:
-        lines.append(f"... and {counted(areas.height - most, 'more group')}")
+        _shorten_names(cells, len(group_columns(areas)), width)
+    padded = [_padded(*pair) for pair in zip(cells, columns, strict=True)]
+    lines = [COLUMN_GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
+    if areas.height > max_rows:
+        lines.append(f"... and {format_count(areas.height - max_rows, 'more group')}")
     return "\n".join(lines)
 
 
-def _fit(columns: list[list[str]], keys: int, width: int) -> None:
-    """Cut the widest group names until the lines fit, or are as short as is still of use."""
-    while sum(map(_widest, columns)) + len(GAP) * (len(columns) - 1) > width:
-        place = max(range(keys), key=lambda i: _widest(columns[i]), default=None)
-        if place is None or _widest(columns[place]) <= SHORTEST:
-            return
-        limit = _widest(columns[place]) - 1
-        columns[place] = [_cut(text, limit) for text in columns[place]]
+def _cells(column: TextColumn) -> list[str]:
+    cells = list(column.cells)
+    if column.kind == "number":
+        cells = ["-" if cell == NO_VALUE else cell for cell in cells]
+    return [column.title, *cells]
 
 
-def _cut(text: str, limit: int) -> str:
+def _padded(cells: list[str], column: TextColumn) -> list[str]:
+    from rich.cells import cell_len
+
+    padding = [" " * (_text_width(cells) - cell_len(cell)) for cell in cells]
+    pairs = zip(cells, padding, strict=True)
+    if column.kind == "number":
+        return [space + cell for cell, space in pairs]
+    return [cell + space for cell, space in pairs]
+
+
+def _text_width(cells: list[str]) -> int:
+    from rich.cells import cell_len  # some characters take two columns of a terminal, some none
+
+    return max(map(cell_len, cells))
+
+
+def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
+    """Shorten the widest group names in place until the lines fit or the names are too short."""
     from rich.cells import cell_len, set_cell_size
 
-    return text if cell_len(text) <= limit else set_cell_size(text, limit - 1).rstrip() + "…"
-
-
-def _widest(column: Sequence[str]) -> int:
-    # Some letters are two columns wide on a terminal, and some are none.
-    from rich.cells import cell_len
-
-    return max(map(cell_len, column))
-
-
-def _lines(columns: Sequence[Sequence[str]], left: set[int]) -> list[str]:
-    from rich.cells import cell_len
-
-    widths = [_widest(column) for column in columns]
-    lines = []
-    for cells in zip(*columns, strict=True):
-        padded = [
-            text + " " * (width - cell_len(text))
-            if place in left
-            else " " * (width - cell_len(text)) + text
-            for place, (text, width) in enumerate(zip(cells, widths, strict=True))
+    while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:
+        widest = max(range(n_names), key=lambda i: _text_width(columns[i]), default=None)
+        if widest is None or _text_width(columns[widest]) <= MIN_NAME_WIDTH:
+            return
+        limit = _text_width(columns[widest]) - 1
+        columns[widest] = [
+            cell if cell_len(cell) <= limit else set_cell_size(cell, limit - 1).rstrip() + "…"
+            for cell in columns[widest]
         ]
-        lines.append(GAP.join(padded).rstrip())
-    return lines
 
 
 class Progress:
-    """Say on stderr which step is under way, once the work has taken a while.
+    """Show the current step on stderr after a delay.
 
-    Quick work says nothing. A terminal has one line that changes and then goes away; anything
-    else, such as the log of a nightly job, has a line per step.
+    A terminal shows one line, which is removed at the end. Other outputs, such as the log of a
+    nightly job, get a line per step. Fast commands show nothing.
     """
 
-    def __init__(self, *, quiet: bool = False, patience: float | None = None) -> None:
+    def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
         self._terminal = sys.stderr.isatty()
-        if patience is None:
-            patience = 1.0 if self._terminal else 5.0
-        self._begun = monotonic()
+        if delay is None:
+            delay = 1.0 if self._terminal else 5.0
+        self._start = monotonic()
         self._step = ""
-        self._said = ""
-        self._awake = False
+        self._shown_step = ""
+        self._active = False
         self._status: Status | None = None
         self._lock = Lock()
-        self._timer = None if quiet else Timer(patience, self._wake)
+        self._timer = None if quiet else Timer(delay, self._activate)
 
     def __enter__(self) -> Self:
         if self._timer is not None:
@@ -126,33 +127,33 @@ class Progress:
         if self._timer is not None:
             self._timer.cancel()
         with self._lock:
-            self._awake = False
+            self._active = False
             if self._status is not None:
                 self._status.stop()
 
     def step(self, text: str) -> None:
-        """Begin a step of the work."""
+        """Set the current step."""
         with self._lock:
             self._step = text
             self._show()
 
-    def count(self, text: str, done: int, total: int) -> None:
-        """Say how far a step of many parts has come; in a log only where it begins."""
-        if self._terminal or done == 0:
-            self.step(f"{text} {done + 1:,} of {total:,}" if self._terminal else text)
+    def count(self, text: str, n_done: int, n_total: int) -> None:
+        """Set the current step and its part; a log shows only the start of the step."""
+        if self._terminal or n_done == 0:
+            self.step(f"{text} {n_done + 1:,} of {n_total:,}" if self._terminal else text)
 
-    def _wake(self) -> None:
+    def _activate(self) -> None:
         with self._lock:
-            self._awake = True
+            self._active = True
             self._show()
 
     def _show(self) -> None:
-        if not self._awake or not self._step or self._step == self._said:
+        if not self._active or not self._step or self._step == self._shown_step:
             return
-        self._said = self._step
+        self._shown_step = self._step
         if not self._terminal:
-            passed = monotonic() - self._begun
-            sys.stderr.write(f"rocframe: {passed:6.1f} s  {self._step}\n")
+            seconds = monotonic() - self._start
+            sys.stderr.write(f"rocframe: {seconds:6.1f} s  {self._step}\n")
             sys.stderr.flush()
         elif self._status is None:
             from rich.console import Console

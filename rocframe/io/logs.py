@@ -1,4 +1,4 @@
-"""Prediction logs in files as one lazy table."""
+"""Logs of predictions: find the files, check them, and read them as one table."""
 
 from __future__ import annotations
 
@@ -13,299 +13,291 @@ import polars as pl
 
 from rocframe.errors import LogError
 from rocframe.frames import collected, column
-from rocframe.io.files import FORMATS, UNREADABLE, Format, fault, reason
+from rocframe.io.files import (
+    EMPTY_FILE,
+    FILE_FORMATS,
+    READ_ERRORS,
+    FileFormat,
+    error_reason,
+    file_problem,
+)
 from rocframe.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Files of one format, one schema and one set of hive keys: what one scan can read."""
+LogFormat: TypeAlias = FileFormat | Literal["CSV"]
 
-    kind: LogFormat
-    schema: Mapping[str, pl.DataType]
-    hive: tuple[str, ...]
-    files: tuple[str, ...]
+LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
-    def scan(self, needed: Iterable[str]) -> pl.LazyFrame:
-        """Read the needed columns; those that no file holds, from the names of its folders."""
-        files = list(self.files)
-        if self.kind == "CSV":
-            return pl.scan_csv(files, glob=False, infer_schema_length=None)
-        hive = bool(self.hive) and any(name not in self.schema for name in needed)
-        scan = pl.scan_parquet if self.kind == "Parquet" else pl.scan_ipc
-        return scan(files, glob=False, hive_partitioning=hive)
+# Names of files that are not data in a data set, such as _SUCCESS.
+HIDDEN_PREFIXES = (".", "_")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
-    """Prediction logs that were found and opened, and those that could not be, with the reason."""
+def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
+    """Return the files that names, globs and folders refer to, each once.
 
-    parts: tuple[Part, ...]
-    skipped: Mapping[str, str]
+    `exclude` has files that are not logs, such as the tables of an earlier run in the same folder.
+    """
+    excluded = {path.resolve() for path in exclude}
+    files: dict[Path, str] = {}
+    for source in sources:
+        for file in _expand(source):
+            if Path(file).resolve() not in excluded:
+                files.setdefault(Path(file).resolve(), file)
+    if not files:
+        raise LogError.of(listed(sources), "there are no logs to read", "Pass files or folders.")
+    return sorted(files.values())
 
-    @property
-    def files(self) -> list[str]:
-        """All files that are read."""
-        return sorted(file for part in self.parts for file in part.files)
 
-    def has(self, name: str) -> bool:
-        """Say whether any of the files has a column of this name."""
-        return any(name in part.schema for part in self.parts)
+def _expand(source: str) -> Iterator[str]:
+    path = str(Path(source).expanduser())
+    searched = f"Searched in {str(Path.cwd())!r}."
+    if Path(path).is_dir():
+        files = list(_logs_in_folder(path))
+        if not files:
+            hint = f"Logs have one of these suffixes: {listed(LOG_FORMATS)}."
+            raise LogError.of(source, "the folder contains no logs", hint)
+        yield from files
+    elif Path(path).exists():
+        yield path
+    elif not has_magic(path):
+        raise LogError.of(source, "there is no such file or folder", searched)
+    else:
+        # Path.glob rejects absolute patterns.
+        matches = sorted(glob(path, recursive=True))  # noqa: PTH207
+        if not matches:
+            raise LogError.of(source, "no file matches", searched)
+        for match in matches:
+            yield from _logs_in_folder(match) if Path(match).is_dir() else [match]
 
-    def scan(self, needed: Mapping[str, str]) -> pl.LazyFrame:
-        """Plan one table with the needed columns: `{column: what asks for it}`."""
-        plans = [(part, part.scan(needed)) for part in self.parts]
-        found = []
-        for part, plan in plans:
-            schema = plan.collect_schema()
-            for name, option in needed.items():
-                if name not in schema:
-                    raise _lacks_column(part.files[0], name, option, schema)
-            found.append((part.files[0], schema))
-        types = {
-            name: common_type(name, option, [(file, schema[name]) for file, schema in found])
-            for name, option in needed.items()
-        }
-        return pl.concat(
-            plan.select(column(name).cast(dtype) for name, dtype in types.items())
-            for _, plan in plans
+
+def _logs_in_folder(folder: str) -> Iterator[str]:
+    """Yield the logs in a folder and its subfolders, which may be links to folders."""
+    visited = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        visited.add(Path(parent).resolve())
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(HIDDEN_PREFIXES) and Path(parent, name).resolve() not in visited
         )
-
-    def read(self, needed: Mapping[str, str], *, skip: bool = False) -> tuple[pl.DataFrame, Logs]:
-        """Read the needed columns; return them, and the logs that they come from.
-
-        A file may be damaged in a place that only reading it to the end comes to.
-        """
-        try:
-            return collected(self.scan(needed)), self
-        except LogError:
-            raise
-        except UNREADABLE as error:
-            bad = self._damaged(needed)
-            if not bad:
-                todo = "Run it again, or give the files one by one to find the one that fails."
-                raise LogError.of(listed(self.files), _cannot(error), todo) from error
-            if not skip:
-                file, why = next(iter(bad.items()))
-                raise _unreadable(file, why) from error
-            return self._without(bad).read(needed, skip=skip)
-
-    def _damaged(self, needed: Mapping[str, str]) -> dict[str, str]:
-        """Find out which files cannot be read to the end, by reading each alone."""
-        bad = {}
-        for part in self.parts:
-            for file in part.files:
-                alone = replace(part, files=(file,)).scan(needed)
-                try:
-                    collected(alone.select(column(name) for name in needed))
-                except UNREADABLE as error:
-                    bad[file] = _cannot(error)
-        return bad
-
-    def _without(self, bad: Mapping[str, str]) -> Logs:
-        parts = [
-            replace(part, files=tuple(file for file in part.files if file not in bad))
-            for part in self.parts
-        ]
-        return _some(Logs(parts=tuple(filter(_files, parts)), skipped={**self.skipped, **bad}))
+        for name in sorted(names):
+            if not name.startswith(HIDDEN_PREFIXES) and Path(name).suffix.lower() in LOG_FORMATS:
+                yield str(Path(parent, name))
 
 
 def open_logs(
     files: Sequence[str],
     *,
-    on_error: Literal["raise", "skip"] = "raise",
-    tell: Callable[[int], None] = lambda _: None,
+    skip_unreadable: bool = False,
+    on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Open each file without reading its rows: see that it is whole, and which columns it has."""
-    alike: dict[tuple[object, ...], tuple[Part, list[str]]] = {}
+    """Check each file and read its schema, but no rows; `on_file` receives its number."""
+    parts: dict[tuple[object, ...], LogPart] = {}
     skipped = {}
     for number, file in enumerate(files):
-        tell(number)
+        on_file(number)
         try:
-            part = _open(file)
+            part = _open_file(file)
         except LogError as error:
-            if on_error == "raise":
+            if not skip_unreadable:
                 raise
             skipped[file] = str(error).removeprefix(f"{file}: ").split(".\n")[0]
             continue
-        same = (part.kind, frozenset(part.schema.items()), part.hive)
-        alike.setdefault(same, (part, []))[1].append(file)
-    parts = tuple(replace(part, files=tuple(paths)) for part, paths in alike.values())
-    return _some(Logs(parts=parts, skipped=skipped))
+        key = (part.format, frozenset(part.schema.items()), part.hive_keys)
+        if key in parts:
+            part = replace(parts[key], files=(*parts[key].files, file))
+        parts[key] = part
+    return _checked_logs(tuple(parts.values()), skipped)
 
 
-def _some(logs: Logs) -> Logs:
-    if not logs.parts:
-        file, why = next(iter(logs.skipped.items()))
-        others = len(logs.skipped) - 1
-        wrong = f"{why}; and none of {others} other files can be read" if others else why
-        raise LogError.of(file, wrong, "Write or fetch them again.")
-    return logs
-
-
-def _files(part: Part) -> tuple[str, ...]:
-    return part.files
-
-
-def _open(file: str) -> Part:
-    kind = SUFFIXES.get(Path(file).suffix.lower())
-    if kind is None:
+def _open_file(file: str) -> LogPart:
+    log_format = LOG_FORMATS.get(Path(file).suffix.lower())
+    if log_format is None:
         raise LogError.of(
-            file, "no format of logs has that suffix", f"There are: {listed(SUFFIXES)}."
+            file,
+            f"unknown suffix {Path(file).suffix!r}",
+            f"Supported: {listed(LOG_FORMATS)}.",
         )
     try:
-        wrong = _empty(file) if kind == "CSV" else fault(Path(file), kind)
-        if wrong is None:
-            return Part(kind=kind, schema=_schema(file, kind), hive=_hive(file), files=(file,))
-    except UNREADABLE as error:
-        wrong = _cannot(error)
-    raise _unreadable(file, wrong)
+        if log_format == "CSV":
+            problem = None if Path(file).stat().st_size else EMPTY_FILE
+        else:
+            problem = file_problem(Path(file), log_format)
+        if problem is None:
+            # Keys of folders named key=value, as polars finds them.
+            keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
+            schema = _read_schema(file, log_format)
+            return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
+    except READ_ERRORS as error:
+        problem = _read_problem(error)
+    raise _unreadable_log(file, problem)
 
 
-def _schema(file: str, kind: LogFormat) -> Mapping[str, pl.DataType]:
-    if kind == "Parquet":
+def _read_schema(file: str, log_format: LogFormat) -> Mapping[str, pl.DataType]:
+    if log_format == "Parquet":
         return pl.read_parquet_schema(file)
-    if kind == "Arrow IPC":
+    if log_format == "Arrow IPC":
         return pl.read_ipc_schema(file)
     return pl.scan_csv(file, glob=False, infer_schema_length=None).collect_schema()
 
 
-def _empty(file: str) -> str | None:
-    size = Path(file).stat().st_size
-    return None if size else "the file is empty: it has 0 bytes, so its data are missing"
+def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
+    """Return the logs, or raise an error if no file can be read."""
+    if not parts:
+        file, problem = next(iter(skipped.items()))
+        n_others = len(skipped) - 1
+        others = f"; {n_others} more cannot be read either" if n_others else ""
+        raise LogError.of(file, problem + others, "Write or download the files again.")
+    return Logs(parts=tuple(parts), skipped=skipped)
 
 
-def _hive(file: str) -> tuple[str, ...]:
-    """Return the keys of folders that are called `key=value`, as polars finds them."""
-    return tuple(part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPart:
+    """Files with the same format, schema and hive keys, which one scan can read."""
+
+    format: LogFormat
+    schema: Mapping[str, pl.DataType]
+    hive_keys: tuple[str, ...]
+    files: tuple[str, ...]
+
+    def scan(self, columns: Iterable[str]) -> pl.LazyFrame:
+        """Scan the files; columns that they lack come from folders named key=value."""
+        files = list(self.files)
+        if self.format == "CSV":
+            return pl.scan_csv(files, glob=False, infer_schema_length=None)
+        hive = bool(self.hive_keys) and any(name not in self.schema for name in columns)
+        scan = pl.scan_parquet if self.format == "Parquet" else pl.scan_ipc
+        return scan(files, glob=False, hive_partitioning=hive)
 
 
-def _lacks_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
-    there = list(schema)
-    guess = get_close_matches(name, there, n=1)
-    return LogError.of(
-        file,
-        f"there is no column {name!r}, which {option} asks for",
-        f"It has: {listed(there, most=30) or 'no columns'}."
-        + (f"\nDid you mean {option} {guess[0]}?" if guess else ""),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """The logs that can be read, and the files that were skipped, with the reasons."""
 
+    parts: tuple[LogPart, ...]
+    skipped: Mapping[str, str]
 
-def _unreadable(file: str, why: str) -> LogError:
-    return LogError.of(
-        file, why, "Write or fetch it again, or leave out such files with --skip-unreadable."
-    )
+    @property
+    def files(self) -> list[str]:
+        """The files that are read."""
+        return sorted(file for part in self.parts for file in part.files)
 
+    def has_column(self, name: str) -> bool:
+        """Return whether any file has a column of this name."""
+        return any(name in part.schema for part in self.parts)
 
-def _cannot(error: BaseException) -> str:
-    return f"the file cannot be read: {reason(error)}"
-
-
-LogFormat: TypeAlias = Format | Literal["CSV"]
-
-SUFFIXES: dict[str, LogFormat] = {**FORMATS, ".csv": "CSV"}
-
-# Names that the writers of data sets give to what is not data, such as _SUCCESS.
-HIDDEN = (".", "_")
-
-
-def find(sources: Sequence[str], *, but: Collection[Path] = ()) -> list[str]:
-    """Find the files that names, globs and folders stand for, each once.
-
-    `but` names files that are no logs: the tables of an earlier run, which may lie beside them.
-    """
-    leave = {path.resolve() for path in but}
-    found: dict[Path, str] = {}
-    for source in sources:
-        for file in _expand(source):
-            if Path(file).resolve() not in leave:
-                found.setdefault(Path(file).resolve(), file)
-    if not found:
-        raise LogError.of(listed(sources), "no log is left to read", "Name files or folders.")
-    return sorted(found.values())
-
-
-def _expand(source: str) -> Iterator[str]:
-    path = str(Path(source).expanduser())
-    if Path(path).is_dir():
-        files = list(_below(path))
-        if not files:
-            raise LogError.of(
-                source,
-                "the folder holds no logs",
-                f"Logs are files that end in one of: {listed(SUFFIXES)}.",
-            )
-        yield from files
-    elif Path(path).exists():
-        yield path
-    elif not has_magic(path):
-        raise LogError.of(source, "there is no such file or folder", f"Looked in {_here()}.")
-    else:
-        # Path.glob takes no absolute pattern.
-        matches = sorted(glob(path, recursive=True))  # noqa: PTH207
-        if not matches:
-            raise LogError.of(source, "no file matches", f"Looked in {_here()}.")
-        for match in matches:
-            yield from _below(match) if Path(match).is_dir() else [match]
-
-
-def _here() -> str:
-    return repr(str(Path.cwd()))
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Yield the logs in a folder and in those below it, which may be links to folders."""
-    seen = set()
-    for here, folders, names in os.walk(folder, followlinks=True):
-        seen.add(Path(here).resolve())
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(HIDDEN) and Path(here, name).resolve() not in seen
+    def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
+        """Plan one table with the columns: `{column: option that names it}`."""
+        plans = [part.scan(columns) for part in self.parts]
+        schemas = []
+        for part, plan in zip(self.parts, plans, strict=True):
+            schema = plan.collect_schema()
+            for name, option in columns.items():
+                if name not in schema:
+                    raise _missing_column(part.files[0], name, option, schema)
+            schemas.append((part.files[0], schema))
+        dtypes = {
+            name: common_dtype(name, option, [(file, schema[name]) for file, schema in schemas])
+            for name, option in columns.items()
+        }
+        return pl.concat(
+            plan.select(column(name).cast(dtype) for name, dtype in dtypes.items())
+            for plan in plans
         )
-        for name in sorted(names):
-            if not name.startswith(HIDDEN) and Path(name).suffix.lower() in SUFFIXES:
-                yield str(Path(here, name))
+
+    def read(
+        self, columns: Mapping[str, str], *, skip_unreadable: bool = False
+    ) -> tuple[pl.DataFrame, Logs]:
+        """Read the columns; return them and the logs that they come from.
+
+        Some damage shows only when a file is read to its end. Such files are then searched.
+        """
+        try:
+            return collected(self.scan(columns)), self
+        except LogError:
+            raise
+        except READ_ERRORS as error:
+            damaged = self._damaged_files(columns)
+            if not damaged:
+                hint = "Run it again, or pass the files one by one to find the one that fails."
+                raise LogError.of(listed(self.files), _read_problem(error), hint) from error
+            if not skip_unreadable:
+                raise _unreadable_log(*next(iter(damaged.items()))) from error
+        parts = [
+            replace(part, files=tuple(file for file in part.files if file not in damaged))
+            for part in self.parts
+        ]
+        logs = _checked_logs([part for part in parts if part.files], {**self.skipped, **damaged})
+        return logs.read(columns, skip_unreadable=skip_unreadable)
+
+    def _damaged_files(self, columns: Mapping[str, str]) -> dict[str, str]:
+        """Read each file alone, and return those that fail with the reasons."""
+        damaged = {}
+        for part in self.parts:
+            for file in part.files:
+                plan = replace(part, files=(file,)).scan(columns)
+                try:
+                    collected(plan.select(column(name) for name in columns))
+                except READ_ERRORS as error:
+                    damaged[file] = _read_problem(error)
+        return damaged
 
 
-FLOATS = (pl.Float16(), pl.Float32(), pl.Float64())
+def _read_problem(error: BaseException) -> str:
+    return f"the file cannot be read: {error_reason(error)}"
 
-INTEGERS = tuple(
+
+def _unreadable_log(file: str, problem: str) -> LogError:
+    hint = "Write or download it again, or skip unreadable files with --skip-unreadable."
+    return LogError.of(file, problem, hint)
+
+
+def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
+    available = list(schema)
+    guess = get_close_matches(name, available, n=1)
+    hint = f"Columns: {listed(available, most=30) or 'none'}."
+    hint += f"\nDid you mean {option} {guess[0]}?" if guess else ""
+    return LogError.of(file, f"there is no column {name!r} for {option}", hint)
+
+
+FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())
+
+INTEGER_DTYPES = tuple(
     dtype() for dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 )
 
 
-def common_type(name: str, option: str, found: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
-    """Return the type that holds all that the files have in one column, without any loss."""
-    (first, common), *others = found
+def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
+    """Return the dtype that represents a column of all files without loss; `dtypes` by file."""
+    (first, common), *others = dtypes
     for file, dtype in others:
-        wider = wider_type(common, dtype, small=option == "--label")
+        wider = _wider_dtype(common, dtype, small_integers=option == "--label")
         if wider is None:
             raise LogError.of(
                 file,
-                f"column {name!r} has type {dtype}, and in {first} it has type {common}",
-                "A column has one type in all files of a log: cast it where they are written.",
+                f"column {name!r} has type {dtype}, but in {first} it has type {common}",
+                "A column needs the same type in all files: cast it when writing them.",
             )
         if wider != common:
             first, common = file, wider
     return common
 
 
-def wider_type(a: pl.DataType, b: pl.DataType, *, small: bool) -> pl.DataType | None:
-    """Return the type that holds both; `small` says that whole numbers are below 2**53."""
+def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
+    """Return a dtype for the values of both; `small_integers`: all integers are below 2**53."""
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:
         return min(pair, default=a, key=str)
-    if pair <= set(FLOATS):
-        return max(pair, key=FLOATS.index)
-    if pair <= set(INTEGERS):
+    if pair <= set(FLOAT_DTYPES):
+        return max(pair, key=FLOAT_DTYPES.index)
+    if pair <= set(INTEGER_DTYPES):
         return pl.Int64()
-    # pandas turns whole numbers into floats where one of them is missing. Those of 64 bits may
-    # have more digits than a float.
-    if pair <= {*FLOATS, *INTEGERS} and (small or pl.Int64() not in pair):
+    # pandas converts integers with missing values to floats. A float cannot represent all 64-bit
+    # integers.
+    if pair <= {*FLOAT_DTYPES, *INTEGER_DTYPES} and (small_integers or pl.Int64() not in pair):
         return pl.Float64()
     if pair <= {pl.String(), pl.Categorical()}:
         return pl.String()

@@ -1,4 +1,4 @@
-"""Result tables as Parquet and Arrow files."""
+"""Tables as Parquet and Arrow files with metadata: `write`, `read`, `scan`, `about`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ import polars as pl
 
 from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
 from rocframe.frames import collected
-from rocframe.io.files import UNREADABLE, check_target, fault, format_of, reason, replaced
+from rocframe.io.files import (
+    FILE_FORMATS,
+    READ_ERRORS,
+    FileFormat,
+    check_target,
+    error_reason,
+    file_problem,
+    replaced,
+)
 from rocframe.schemas import table_of
+from rocframe.text import listed
 
-KEY = "rocframe"
-
-SCHEMA_VERSION = 1
-
-RULE = "score >= threshold"
+METADATA_KEY = "rocframe"
+METADATA_VERSION = 1
+DECISION_RULE = "score >= threshold"
 
 
 def write(
@@ -28,31 +35,30 @@ def write(
     *,
     about: Mapping[str, object] | None = None,
 ) -> None:
-    """Write a table to one Parquet or Arrow file, whole or not at all.
+    """Write a table to a Parquet or Arrow file in one step.
 
-    The file is written beside its place, and then takes it in one step. A failure in between,
-    be it a full disk or the end of the process, leaves what was there before. The metadata of
-    the file say what the table shows.
+    A failure, such as a full disk or the end of the process, leaves the old file unchanged. The
+    metadata of the file describe the table; see `about`.
 
     Parameters
     ----------
     table : DataFrame or LazyFrame
-        Any table; a LazyFrame is collected first, so it may read the file it replaces.
+        Any table. A LazyFrame is collected first, so it may read the file that it replaces.
     path : str or Path
-        A file in a folder that is there. Its suffix says the format: `.parquet` or `.pq` for
-        Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which needs the types of Arrow.
+        File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
+        for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.
     about : mapping of str to JSON value, default None
-        What the metadata shall say beside that: names and JSON values.
+        Names and values to add to the metadata.
 
     Raises
     ------
     StorageError
-        If the suffix is unknown, if there is no such folder, or if the file cannot be written.
+        If the suffix is unknown, the folder does not exist, or the file cannot be written.
     RepeatedNameError
-        If `about` has a name that rocframe uses itself.
+        If `about` has a name that rocframe itself writes.
     OptionValueError
-        If `about` is no mapping or has a value that JSON cannot hold, or if `table` is no polars
-        frame.
+        If `about` is not a mapping or has a value that JSON cannot represent, or if `table` is not
+        a polars frame.
 
     Examples
     --------
@@ -66,22 +72,25 @@ def write(
     ['threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr']
     """
     if not isinstance(table, pl.DataFrame | pl.LazyFrame):
+        name = type(table).__name__
         raise OptionValueError.of(
-            "table", type(table).__name__, "it is no polars frame", "Give one, say pl.DataFrame(…)."
+            "table", name, "expected a polars frame", "Pass a DataFrame or a LazyFrame."
         )
-    kind, said = format_of(path), _checked({} if about is None else about)
+    file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
     try:
         frame = collected(table)
     except pl.exceptions.PanicException as error:
-        wrong = "the table cannot be computed: a file that it reads changed meanwhile"
-        raise StorageError.of(os.fspath(path), wrong, "Scan the file again.") from error
-    meta = json.dumps({**shown(frame), **said})
+        problem = "the table cannot be computed: a file that it reads has changed since the scan"
+        raise StorageError.of(os.fspath(path), problem, "Scan the file again.") from error
+    text = json.dumps({**_table_metadata(frame), **metadata})
     with replaced(path) as new:
-        if kind == "Parquet":
-            frame.write_parquet(new, compression="zstd", statistics=True, metadata={KEY: meta})
+        if file_format == "Parquet":
+            frame.write_parquet(
+                new, compression="zstd", statistics=True, metadata={METADATA_KEY: text}
+            )
         else:
-            _write_ipc(frame, new, meta, os.fspath(path))
+            _write_ipc(frame, new, text, os.fspath(path))
 
 
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
@@ -95,12 +104,12 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The table as it was written: null, infinite thresholds and types included.
+        The table as written, with the same dtypes, null and infinite values.
 
     Raises
     ------
     StorageError
-        If the file is missing, empty, cut short, or something else.
+        If the file is missing, empty, truncated or not of this format.
 
     Examples
     --------
@@ -113,17 +122,17 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     rf.read(Path(folder) / "auc.arrow")["auc"].item()
     0.75
     """
-    local, kind = _local(path)
+    local, file_format = _check_file(path)
     try:
-        # Opened once: what takes the place of the file meanwhile is another file.
+        # The file is opened once, because another process may replace it.
         with local.open("rb") as file:
-            return pl.read_parquet(file) if kind == "Parquet" else pl.read_ipc(file)
-    except UNREADABLE as error:
-        raise _unreadable(path, reason(error)) from error
+            return pl.read_parquet(file) if file_format == "Parquet" else pl.read_ipc(file)
+    except READ_ERRORS as error:
+        raise _unreadable_table(path, error_reason(error)) from error
 
 
 def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
-    """Read a table from a Parquet or Arrow file, as far as it is needed.
+    """Scan a table in a Parquet or Arrow file.
 
     Parameters
     ----------
@@ -133,12 +142,12 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        The table as it was written. Collecting reads the columns and groups that are asked for.
+        The table as written. Collecting it reads only the columns and groups that are needed.
 
     Raises
     ------
     StorageError
-        If the file is missing, empty, cut short, or something else.
+        If the file is missing, empty, truncated or not of this format.
 
     Examples
     --------
@@ -151,20 +160,20 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     ...     rf.scan(Path(folder) / "curve.parquet").select("threshold", "tp").collect_schema()
     Schema([('threshold', Float64), ('tp', Int64)])
     """
-    local, kind = _local(path)
+    local, file_format = _check_file(path)
     try:
-        if kind == "Parquet":
+        if file_format == "Parquet":
             lazy = pl.scan_parquet(local, glob=False, hive_partitioning=False)
         else:
             lazy = pl.scan_ipc(local, glob=False, hive_partitioning=False)
         lazy.collect_schema()
-    except UNREADABLE as error:
-        raise _unreadable(path, reason(error)) from error
+    except READ_ERRORS as error:
+        raise _unreadable_table(path, error_reason(error)) from error
     return lazy
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Say what the table in a file shows, and what its writer said.
+    """Return the metadata of a table in a file.
 
     Parameters
     ----------
@@ -174,17 +183,17 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table` ("curve", "average", "auc", "partial_auc", "auc_test", "comparison", "contrast",
-        "auc_covariance", "band", "plan", "fold_auc", "pooling_gap", "multiclass_auc",
+        `table`, its type ("curve", "average", "auc", "partial_auc", "auc_test", "comparison",
+        "contrast", "auc_covariance", "band", "plan", "fold_auc", "pooling_gap", "multiclass_auc",
         "volume", "operating_points", "area" or "table");
-        `kind` of curve; `by`, the group columns; `rule` for what is called positive; `ties`;
-        `version` of rocframe; `schema`, the version of these names; then what the writer said.
-        What does not apply is None.
+        `kind`, the kind of curve; `by`, the group columns; `rule`, the decision rule; `ties`, the
+        meaning of tied scores; `version` of rocframe; `schema`, the version of these names; then
+        the names and values of `write`. A name that does not apply is None.
 
     Raises
     ------
     StorageError
-        If the file cannot be read, or if it is not of rocframe's making.
+        If the file cannot be read, or if rocframe did not write it.
 
     Examples
     --------
@@ -195,100 +204,112 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "curve.parquet"
     ...     rf.write(rf.curve(log, "label", "score"), file, about={"positive": "churned"})
-    ...     found = rf.about(file)
-    >>> found["table"], found["kind"], found["rule"], found["ties"], found["positive"]
+    ...     metadata = rf.about(file)
+    >>> tuple(metadata[name] for name in ("table", "kind", "rule", "ties", "positive"))
     ('curve', 'roc', 'score >= threshold', 'a tie is one row', 'churned')
     """
-    local, kind = _local(path)
+    local, file_format = _check_file(path)
     try:
-        text = (
-            pl.read_parquet_metadata(local).get(KEY) if kind == "Parquet" else _ipc_metadata(local)
-        )
-        found = json.loads(text) if text is not None else None
-    except (*UNREADABLE, ValueError) as error:
-        raise _unreadable(path, reason(error)) from error
-    if not isinstance(found, dict):
+        if file_format == "Parquet":
+            text = pl.read_parquet_metadata(local).get(METADATA_KEY)
+        else:
+            text = _ipc_metadata(local)
+        metadata = None if text is None else json.loads(text)
+    except (*READ_ERRORS, ValueError) as error:
+        raise _unreadable_table(path, error_reason(error)) from error
+    if not isinstance(metadata, dict):
         raise StorageError.of(
             os.fspath(path),
-            "its metadata do not say what it shows; rocframe.write did not make this file",
-            "rocframe.read reads it all the same.",
+            "the file has no rocframe metadata, so rocframe.write did not write it",
+            "rocframe.read can read it.",
         )
-    return found
+    return metadata
 
 
-def shown(table: pl.DataFrame) -> dict[str, Any]:
-    """Say what a table shows, as far as its columns tell."""
+def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
+    """Return the metadata that follow from the columns of a table."""
     import rocframe as rf
 
-    found = table_of(table.columns)
+    result = table_of(table.columns)
     return {
-        "table": found.name,
-        "kind": found.kind,
-        "by": list(found.by),
-        "rule": RULE if found.type.ties else None,
-        "ties": found.type.ties,
+        "table": result.name,
+        "kind": result.kind,
+        "by": list(result.by),
+        "rule": DECISION_RULE if result.type.ties else None,
+        "ties": result.type.ties,
         "version": rf.__version__,
-        "schema": SCHEMA_VERSION,
+        "schema": METADATA_VERSION,
     }
 
 
-def _checked(said: object) -> dict[str, object]:
-    """Check that the caller's metadata have names of their own and values that JSON can hold."""
-    if not isinstance(said, Mapping):
-        wrong, todo = "it has no names", 'Give names and values, say {"what": "fraud"}.'
-        raise OptionValueError.of("about", said, wrong, todo)
-    ours = shown(pl.DataFrame())
-    for name, value in said.items():
+def _check_metadata(about: object) -> dict[str, object]:
+    """Check that the names of the user are new and that JSON can represent the values."""
+    if not isinstance(about, Mapping):
+        hint = 'For example about={"what": "fraud"}.'
+        raise OptionValueError.of("about", about, "expected a mapping from names to values", hint)
+    own = _table_metadata(pl.DataFrame())
+    for name, value in about.items():
         if not isinstance(name, str):
-            raise OptionValueError.of("about", name, "a name is a string", "Write it as one.")
-        if name in ours:
-            raise RepeatedNameError.of("about", name, [*ours, *said])
+            raise OptionValueError.of(
+                "about", name, "names must be strings", "Pass it as a string."
+            )
+        if name in own:
+            raise RepeatedNameError.of("about", name, [*own, *about])
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
+            problem = f"JSON cannot represent it: {error}"
             raise OptionValueError.of(
-                f"about[{name!r}]", value, f"JSON cannot hold it: {error}", "Say it as a string."
+                f"about[{name!r}]", value, problem, "Pass it as a string."
             ) from None
-    return dict(said)
+    return dict(about)
 
 
-def _write_ipc(frame: pl.DataFrame, new: Path, meta: str, path: str) -> None:
-    # polars writes Arrow files, but no metadata into them.
+def _write_ipc(frame: pl.DataFrame, new: Path, metadata: str, path: str) -> None:
+    # polars cannot write metadata to Arrow files.
     import pyarrow as pa
     from pyarrow import ipc
 
     try:
-        table = frame.to_arrow().unify_dictionaries().replace_schema_metadata({KEY: meta})
+        table = frame.to_arrow().unify_dictionaries()
+        table = table.replace_schema_metadata({METADATA_KEY: metadata})
         options = ipc.IpcWriteOptions(compression="zstd")
         with ipc.new_file(new, table.schema, options=options) as writer:
             writer.write_table(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise StorageError.of(
-            path, f"Arrow cannot hold this table: {reason(error)}", "Write it as Parquet."
-        ) from error
+        problem = f"Arrow does not support this table: {error_reason(error)}"
+        raise StorageError.of(path, problem, "Write it as Parquet.") from error
 
 
 def _ipc_metadata(path: Path) -> str | None:
     from pyarrow import OSFile, ipc
 
     with OSFile(str(path)) as file:
-        found = (ipc.open_file(file).schema.metadata or {}).get(KEY.encode())
-    return None if found is None else found.decode()
+        text = (ipc.open_file(file).schema.metadata or {}).get(METADATA_KEY.encode())
+    return None if text is None else text.decode()
 
 
-def _local(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    kind = format_of(path)
+def _file_format(path: str | os.PathLike[str]) -> FileFormat:
+    suffix = Path(path).suffix.lower()
+    if suffix not in FILE_FORMATS:
+        hint = f"Supported: {listed(FILE_FORMATS)}."
+        raise StorageError.of(os.fspath(path), f"unknown suffix {suffix!r}", hint)
+    return FILE_FORMATS[suffix]
+
+
+def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
+    """Return the local path and the format of a file that looks complete."""
+    file_format = _file_format(path)
     local = Path(path).expanduser()
     try:
-        wrong = fault(local, kind)
+        problem = file_problem(local, file_format)
     except OSError as error:
-        raise _unreadable(path, error.strerror or reason(error)) from error
-    if wrong:
-        raise StorageError.of(os.fspath(path), wrong, "Check the path, or write the file again.")
-    return local, kind
+        raise _unreadable_table(path, error.strerror or error_reason(error)) from error
+    if problem:
+        raise StorageError.of(os.fspath(path), problem, "Check the path, or write the file again.")
+    return local, file_format
 
 
-def _unreadable(path: str | os.PathLike[str], why: str) -> StorageError:
-    return StorageError.of(
-        os.fspath(path), f"the file cannot be read: {why}", "Write it again, or fetch it again."
-    )
+def _unreadable_table(path: str | os.PathLike[str], reason: str) -> StorageError:
+    problem = f"the file cannot be read: {reason}"
+    return StorageError.of(os.fspath(path), problem, "Write or download it again.")

@@ -1,4 +1,4 @@
-"""Colors of charts in a page, on white paper and on dark."""
+"""Colors of the charts in a page: CSS variables, which differ between light and dark mode."""
 
 from __future__ import annotations
 
@@ -7,94 +7,72 @@ from typing import TYPE_CHECKING, Any
 from rocframe.charts.style import DARK, LIGHT, Paint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
-NAMES = {"paper": "paper", "ink": "ink", "quiet": "quiet", "grid": "line"}
+VARIABLES = {"paper": "paper", "ink": "ink", "quiet": "quiet", "grid": "line"}
 
 
-def _variable(name: str, color: str) -> str:
-    # The color behind the comma is for pictures that are taken out of the page.
+def _css_variable(name: str, color: str) -> str:
+    # The color after the comma applies to images that are saved from the page.
     return f"var(--{name}, {color})"
 
 
-PAGE = Paint(
-    **{ours: _variable(name, getattr(LIGHT, ours)) for ours, name in NAMES.items()},
-    colors=tuple(_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
+PAGE_STYLE = Paint(
+    **{part: _css_variable(name, getattr(LIGHT, part)) for part, name in VARIABLES.items()},
+    colors=tuple(_css_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
 )
 
-# What charts say themselves, and would keep.
-OURS = {
-    **{getattr(LIGHT, ours): getattr(PAGE, ours) for ours in NAMES},
-    **dict(zip(LIGHT.colors, PAGE.colors, strict=True)),
+# Colors that are written in the specification of a chart, and their variables.
+REPLACEMENTS = {
+    **{getattr(LIGHT, part): getattr(PAGE_STYLE, part) for part in VARIABLES},
+    **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
-# Where strings are no colors, but values of groups, whatever these are called.
-DATA = {"data", "datasets", "domain", "sort", "description"}
-
-WORDS = {"text", "subtitle"}  # of a title
-
-
-def variables(paint: Paint) -> str:
-    """Return the colors of a paint as lines of a style sheet."""
-    named = {name: getattr(paint, ours) for ours, name in NAMES.items()}
-    named |= {f"color-{i}": color for i, color in enumerate(paint.colors)}
-    return " ".join(f"--{name}: {color};" for name, color in named.items())
+# Parts of a specification whose texts are names and values, which may look like colors.
+DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
+TITLE_TEXT_KEYS = {"text", "subtitle"}
 
 
-def sheets() -> dict[str, str]:
-    """Return the variables for either paper."""
-    return {"light": variables(LIGHT), "dark": variables(DARK)}
+def style_sheets() -> dict[str, str]:
+    """Return the definitions of the variables in light and in dark mode."""
+    return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
 
 
-def painted(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the names of colors in the place of ours; data stay as they are."""
-    return {key: _part(key, part) for key, part in spec.items()}
+def _definitions(style: Paint) -> str:
+    colors = {name: getattr(style, part) for part, name in VARIABLES.items()}
+    colors |= {f"color-{i}": color for i, color in enumerate(style.colors)}
+    return " ".join(f"--{name}: {color};" for name, color in colors.items())
 
 
-def _part(key: str, part: Any) -> Any:
-    if key == "title":
-        titled = part.items() if isinstance(part, dict) else ()
-        return {name: one if name in WORDS else _painted(one) for name, one in titled} or part
-    return part if key in DATA else _painted(part)
+def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:
+    """Replace the colors of a chart with CSS variables.
 
-
-def _painted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _part(key, part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_painted(part) for part in value]
-    return OURS.get(value, value) if isinstance(value, str) else value
-
-
-MOST = len(LIGHT.colors)
-
-
-def alike(spec: Mapping[str, Any], values: list[str]) -> dict[str, Any]:
-    """Give each value the color that it has in all charts of the page.
-
-    `values` are those of all charts; the legend goes on listing those of this one.
+    Each of `values`, the groups of all charts of the page, gets the same color in every chart.
+    The legend still lists only the values of this chart.
     """
-    if len(values) > MOST:
-        return dict(spec)
-    return {
-        key: part if key in {*DATA, "title"} else _alike(part, values) for key, part in spec.items()
-    }
+    shared = list(values) if len(values) <= len(LIGHT.colors) else []
+    return {key: _recolored(key, part, shared) for key, part in spec.items()}
 
 
-def _alike(value: Any, values: list[str]) -> Any:
+def _recolored(key: str, value: Any, shared: list[str]) -> Any:
+    if key in DATA_KEYS or (key == "title" and not isinstance(value, dict)):
+        return value
+    if isinstance(value, str):
+        return REPLACEMENTS.get(value, value)
     if isinstance(value, list):
-        return [_alike(part, values) for part in value]
+        return [_recolored("", part, shared) for part in value]
     if not isinstance(value, dict):
         return value
-    changed = {
-        key: part if key in {*DATA, "title"} else _alike(part, values)
-        for key, part in value.items()
+    kept = TITLE_TEXT_KEYS if key == "title" else set()
+    result = {
+        name: part if name in kept else _recolored(name, part, shared)
+        for name, part in value.items()
     }
-    scale = changed.get("scale")
+    scale = result.get("scale")
     domain = scale.get("domain") if isinstance(scale, dict) else None
-    if changed.get("type") == "nominal" and domain and set(domain) <= set(values):
-        changed["scale"] = {"domain": values, "range": list(PAGE.colors[: len(values)])}
-        if isinstance(changed.get("legend"), dict):
-            changed["legend"] = {**changed["legend"], "values": domain}
-    return changed
+    if result.get("type") == "nominal" and domain and set(domain) <= set(shared):
+        result["scale"] = {"domain": shared, "range": list(PAGE_STYLE.colors[: len(shared)])}
+        if isinstance(result.get("legend"), dict):
+            result["legend"] = {**result["legend"], "values": domain}
+    return result

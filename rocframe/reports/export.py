@@ -1,12 +1,9 @@
-"""Charts as files and HTML fragments, with the script that draws them offline."""
+"""Charts as files (`save_chart`) and as HTML fragments (`chart_fragment`)."""
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
-from functools import cache, partial
-from hashlib import sha256
 from html import escape
 from math import isfinite
 from pathlib import Path
@@ -14,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.errors import MissingExtraError, OptionValueError, StorageError
+from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, replaced
+from rocframe.reports.offline_script import chart_bundle, load_vl_convert
 from rocframe.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import ModuleType
+    from collections.abc import Mapping
 
 
-READS: dict[str, tuple[str, ...]] = {
+# The options of each format, by suffix.
+CHART_FORMATS: dict[str, tuple[str, ...]] = {
     ".json": (),
     ".html": (),
     ".svg": (),
@@ -31,7 +29,7 @@ READS: dict[str, tuple[str, ...]] = {
     ".pdf": ("scale",),
 }
 
-PAGE = """<!doctype html>
+CHART_PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -44,6 +42,8 @@ PAGE = """<!doctype html>
 </html>
 """
 
+DRAW_CALL = "<script>window.rocframe&&rocframe.draw()</script>"
+
 
 def save_chart(
     chart: alt.TopLevelMixin,
@@ -53,11 +53,11 @@ def save_chart(
     scale: float | None = None,
     ppi: float | None = None,
 ) -> None:
-    """Save a chart as a picture, a page or a specification, whole or not at all.
+    """Save a chart as an image, an HTML page or a Vega-Lite specification.
 
-    It does what `chart.save` does and three things more: the file is written beside its place,
-    and then takes it in one step; a page needs no network, and names and values that hold markup
-    are text in it; and data that JSON cannot hold become null.
+    This differs from `chart.save` in three ways: the file is replaced in one step, so a failure
+    leaves the old file unchanged; an HTML page needs no network, and markup in names and values is
+    shown as text; and data that JSON cannot represent become null.
 
     Parameters
     ----------
@@ -65,22 +65,23 @@ def save_chart(
         Any Altair chart. Its data are embedded; NaN and infinite values become null, because JSON
         has neither. Its description becomes the text alternative for screen readers.
     path : str or Path
-        A file in a folder that is there. Its suffix says the format: `.png`, `.svg`, `.pdf`,
-        `.html`, or `.json` for the specification.
+        File to write, in an existing folder. The suffix determines the format: `.png`, `.svg`,
+        `.pdf`, `.html`, or `.json` for the specification.
     scale : float, default None
-        How many times as large a picture is, of `.png` and `.pdf`; 1 unless given.
+        Factor by which the size of a `.png` or `.pdf` image is multiplied; None means 1.
     ppi : float, default None
-        Pixels per inch of a `.png`, 72 of which show the chart in its own size; 72 unless given.
+        Resolution of a `.png` image in pixels per inch. None means 72, one pixel per unit of the
+        size of the chart.
 
     Raises
     ------
     StorageError
-        If the suffix is unknown, if there is no such folder, or if the file cannot be written.
+        If the suffix is unknown, the folder does not exist, or the file cannot be written.
     MissingExtraError
-        If vl-convert is not installed, which all formats but `.json` need.
+        If vl-convert is not installed; only `.json` does not need it.
     OptionValueError
-        If `chart` is no Altair chart, if `scale` or `ppi` is no positive number, or if the format
-        has no such option.
+        If `chart` is not an Altair chart, if `scale` or `ppi` is not a positive number, or if the
+        option does not apply to the format.
 
     Examples
     --------
@@ -95,59 +96,47 @@ def save_chart(
     '<svg'
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in READS:
-        wrong = f"no format of charts has the suffix {suffix!r}"
-        raise StorageError.of(os.fspath(path), wrong, f"There are: {listed(READS)}.")
-    given = {"scale": scale, "ppi": ppi}
-    asked = {name: value for name, value in given.items() if value is not None}
-    for name, value in asked.items():
-        _check(name, value, suffix)
+    if suffix not in CHART_FORMATS:
+        problem = f"unknown chart format {suffix!r}"
+        raise StorageError.of(os.fspath(path), problem, f"Supported: {listed(CHART_FORMATS)}.")
+    options = {name: value for name, value in (("scale", scale), ("ppi", ppi)) if value is not None}
+    for name, value in options.items():
+        _check_image_option(name, value, suffix)
     check_target(path)
-    content = _content(chart, suffix, asked)
+    content = _file_content(chart, suffix, options)
     with replaced(path) as new:
         new.write_bytes(content)
 
 
-def _check(name: str, value: object, suffix: str) -> None:
-    if name not in READS[suffix]:
-        having = [one for one, options in READS.items() if name in options]
-        wrong = f"{suffix} has no such option"
-        raise OptionValueError.of(name, value, wrong, f"It is for {listed(having)}. Leave it out.")
+def _check_image_option(name: str, value: object, suffix: str) -> None:
+    if name not in CHART_FORMATS[suffix]:
+        formats = [one for one, options in CHART_FORMATS.items() if name in options]
+        hint = f"It applies to {listed(formats)}. Leave it out."
+        raise OptionValueError.of(name, value, f"{suffix} files have no such option", hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
-        raise OptionValueError.of(
-            name, value, "it is no positive number", f"Give one, say {name}=2, or leave it out."
-        )
+        hint = f"Pass one, such as {name}=2, or leave it out."
+        raise OptionValueError.of(name, value, "expected a positive number", hint)
 
 
-def _content(chart: alt.TopLevelMixin, suffix: str, asked: Mapping[str, Any]) -> bytes:
-    spec = spec_of(chart)
+def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, Any]) -> bytes:
+    spec = chart_spec(chart)
     if suffix == ".json":
         return (json.dumps(spec, allow_nan=False, indent=2) + "\n").encode()
+    library = load_vl_convert("save_chart")
     if suffix == ".html":
-        vl_convert("save_chart")
-        title = escape(said_of({"title": spec.get("title")}))
-        return PAGE.format(title=title, fragment=chart_fragment(chart)).encode()
-    library = vl_convert("save_chart")
-    if suffix == ".png":
-        png: bytes = library.vegalite_to_png(spec, **asked)
-        return png
-    if suffix == ".pdf":
-        pdf: bytes = library.vegalite_to_pdf(spec, **asked)
-        return pdf
-    svg: str = library.vegalite_to_svg(spec)
-    return svg.encode()
-
-
-DRAWN = "<script>window.rocframe&&rocframe.draw()</script>"
+        title = escape(text_alternative({"title": spec.get("title")}))
+        return CHART_PAGE.format(title=title, fragment=chart_fragment(chart)).encode()
+    convert = getattr(library, f"vegalite_to_{suffix[1:]}")
+    content: bytes | str = convert(spec, **options)
+    return content.encode() if isinstance(content, str) else content
 
 
 def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
-    r"""Return a chart as a piece of HTML, to be put into a page of one's own.
+    r"""Return a chart as an HTML fragment to insert in any page.
 
-    It needs no network, has no ids, and can stand in a page as often as one likes, between any
-    other fragments. Whatever is in names and values is text there, markup and `</script>` too.
-    It is HTML already: templates take it with `| safe`, notebooks with `IPython.display.HTML`,
-    Markdown and Quarto as a block of raw HTML.
+    The fragment needs no network and has no ids, so a page can contain any number of fragments.
+    Markup in names and values is escaped. The result is HTML already: use `| safe` in templates,
+    `IPython.display.HTML` in notebooks, and a block of raw HTML in Markdown and Quarto.
 
     Parameters
     ----------
@@ -155,21 +144,21 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
         Any Altair chart. Its data are embedded; NaN and infinite values become null, because JSON
         has neither. Its description becomes the text alternative for screen readers.
     bundle : bool, default True
-        Whether the script that draws it, about 900 kB, is part of the piece. A page with several
-        charts needs it once: say False, and put `chart_bundle()` anywhere in it.
+        Whether the fragment contains the script that draws it, about 900 kB. A page with several
+        charts needs the script once: pass False, and add `chart_bundle()` anywhere in the page.
 
     Returns
     -------
     str
-        A `<div>` of the class `rocframe-chart`, and a script or two. There are no blank lines in
-        it, which would end HTML in Markdown.
+        A `<div>` of the class `rocframe-chart` and one or two scripts. It has no blank lines,
+        because a blank line ends HTML in Markdown.
 
     Raises
     ------
     MissingExtraError
-        If vl-convert is not installed, and `bundle` is True.
+        If vl-convert is not installed and `bundle` is True.
     OptionValueError
-        If `chart` is no Altair chart.
+        If `chart` is not an Altair chart.
 
     See Also
     --------
@@ -183,145 +172,53 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     >>> rf.chart_fragment(chart, bundle=False)[:39]
     '<div class="rocframe-chart" role="img" '
     """
-    spec = spec_of(chart)
-    data = f'<script type="application/json">{as_json(spec)}</script>'
+    spec = chart_spec(chart)
+    label = escape(" ".join(text_alternative(spec).split()))
+    data = f'<script type="application/json">{json_for_html(spec)}</script>'
     box = (
-        f'<div class="rocframe-chart" role="img" aria-label="{escape(_line(said_of(spec)))}">'
-        f'{data}<div style="width:100%"></div></div>{DRAWN}'
+        f'<div class="rocframe-chart" role="img" aria-label="{label}">'
+        f'{data}<div style="width:100%"></div></div>{DRAW_CALL}'
     )
     return f"{chart_bundle()}\n{box}" if bundle else box
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, Any]:
+    """Return the Vega-Lite specification of a chart, including its data.
 
-
-EMBED = "window.rocframe={embed:vegaEmbed};"
-
-DRAW = Path(__file__).with_name("export.js")
-
-
-@cache
-def embedder() -> str:
-    """Define `rocframe.embed`, and nothing else, unless another copy has done so."""
-    library = vl_convert("chart_bundle")
-    # Making it takes two seconds, and of one release it is always the same.
-    code = kept(f"embed-{library.__version__}.js", partial(library.javascript_bundle, EMBED))
-    # In a string of the script, these would end or hide it.
-    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
-    return f"if(!window.rocframe)(()=>{{{code}}})();"
-
-
-def chart_bundle() -> str:
-    """Return the script that draws the charts of a page, as HTML.
-
-    One copy, anywhere in the page, draws all fragments that `chart_fragment(chart, bundle=False)`
-    made, those before and those behind it. It is about 900 kB, and asks the network for nothing.
-
-    Returns
-    -------
-    str
-        A `<script>` element. It defines one name, `rocframe`, however often it is there;
-        `rocframe.draw()` draws fragments that other scripts put into the page later.
-
-    Raises
-    ------
-    MissingExtraError
-        If vl-convert is not installed.
-
-    See Also
-    --------
-    chart_fragment : The charts.
-
-    Examples
-    --------
-    >>> import rocframe as rf
-    >>> rf.chart_bundle()[:8]
-    '<script>'
-    """
-    return f"<script>{embedder()}\n{DRAW.read_text(encoding='utf-8').strip()}</script>"
-
-
-def vl_convert(wanted: str) -> ModuleType:
-    """Return the library that knows Vega, or say how to get it."""
-    try:
-        import vl_convert as found
-    except ModuleNotFoundError as error:
-        raise MissingExtraError.of(wanted, "vl-convert", "report") from error
-    module: ModuleType = found
-    return module
-
-
-def folder() -> Path | None:
-    """Return where files of ours are kept, if this user has such a place."""
-    named = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
-    if Path(named).is_absolute():
-        return Path(named, "rocframe")
-    try:
-        return Path.home() / ".cache" / "rocframe"
-    except RuntimeError:
-        return None
-
-
-def kept(name: str, make: Callable[[], str]) -> str:
-    """Return the text of that name: as it was made before, or made now."""
-    place = folder()
-    if place is None:
-        return make()
-    path = place / name
-    with suppress(OSError, UnicodeDecodeError):
-        sign, _, text = path.read_bytes().decode().partition("\n")
-        if sign == _signed(text):
-            return text
-    text = make()
-    with suppress(OSError, StorageError):
-        place.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as new:
-            new.write_bytes(f"{_signed(text)}\n{text}".encode())
-    return text
-
-
-def _signed(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
-def spec_of(chart: alt.TopLevelMixin, *, ours: bool = False) -> dict[str, Any]:
-    """Return a chart as one object that has all its data in it.
-
-    JSON has neither NaN nor infinity: where data have them, the chart has null. Charts that are
-    ours are not held against the schema again, which takes a third of the time of a page.
+    NaN and infinite values become null. Validation against the schema of Vega-Lite takes a third
+    of the time of a page, and is needless for the charts of this package.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
-            f"chart: a {type(chart).__name__} is no Altair chart.\n"
-            "Give what .roc.chart() returns, or any other chart of Altair's."
+            f"chart: expected an Altair chart, got {type(chart).__name__}.\n"
+            "Pass what .roc.chart() returns, or any other Altair chart."
         )
-    # Whatever transformer is enabled: others write files of data beside the chart.
+    # The transformer that the user has enabled may write data to files beside the chart.
     with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = _finite(chart.to_dict(validate=not ours))
+        spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
     return spec
 
 
-def as_json(spec: Mapping[str, Any]) -> str:
-    """Write JSON that no HTML parser takes for anything else, whatever names are in it."""
+def json_for_html(spec: Mapping[str, Any]) -> str:
+    """Return JSON in which no HTML parser finds markup, whatever names and values it contains."""
     text = json.dumps(spec, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def said_of(spec: Mapping[str, Any]) -> str:
-    """Return what a chart is, in words: its description, else its title."""
+def text_alternative(spec: Mapping[str, Any]) -> str:
+    """Return the description of a chart, else its title, for screen readers."""
     title = spec.get("title")
     title = title.get("text") if isinstance(title, dict) else title
     title = " ".join(map(str, title)) if isinstance(title, list) else title
-    said = spec.get("description") or title
-    return said if isinstance(said, str) else "Chart"
+    text = spec.get("description") or title
+    return text if isinstance(text, str) else "Chart"
 
 
-def _finite(value: Any) -> Any:
+def _null_nonfinite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {key: _null_nonfinite(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_finite(part) for part in value]
+        return [_null_nonfinite(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value

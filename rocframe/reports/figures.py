@@ -1,4 +1,4 @@
-"""Charts of a report."""
+"""Charts of a report: which curves it draws, in which panels and colors, and the dashboard."""
 
 from __future__ import annotations
 
@@ -12,345 +12,331 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MOST
 from rocframe.charts.labels import legible, spelled
 from rocframe.frames import column
-from rocframe.reports.colors import alike, painted
-from rocframe.reports.export import said_of, spec_of
-from rocframe.reports.report_tables import counted, joined, keys_of
+from rocframe.reports.colors import with_page_colors
+from rocframe.reports.export import chart_spec, text_alternative
+from rocframe.reports.report_tables import group_columns
 from rocframe.schemas import MODEL, curve_average_of, table_of
-from rocframe.text import visible
+from rocframe.text import format_count, join_names, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import altair as alt
 
     from rocframe.kinds import KindName
     from rocframe.schemas import CurveAverage
 
 
 CAPTIONS = {
-    "roc": "Up and left is better. The dashed diagonal is what chance gives.",
-    "precision_recall": "Up and right is better. The dashed line is what chance gives: the share "
-    "of positives.",
-    "det": "Down and left is better. Both axes are stretched to normal deviates.",
-    "gain": "The share of positives found by the highest-scored share of all rows.",
-    "lift": "How many times as many positives as chance finds among the highest-scored rows.",
-    "lift_chart": "How many positives the highest-scored share of all rows holds.",
+    "roc": "Better curves are closer to the top left. Dashed diagonal: random classifier.",
+    "precision_recall": "Better curves are closer to the top right. Dashed line: random "
+    "classifier, at the share of positives.",
+    "det": "Better curves are closer to the bottom left. Both axes are normal deviates.",
+    "gain": "Share of all positives that are among the highest-scored rows.",
+    "lift": "Share of positives among the highest-scored rows, relative to all rows.",
+    "lift_chart": "Number of positives among the highest-scored rows.",
 }
 
-SPREAD = "Bold lines are means, in the bands of their limits where they stand alone; thin ones are "
+MAX_DRAWN_COLORS = 12  # more colors are hard to distinguish
+MAX_DRAWN_CURVES = 60  # more lines hide each other
+MAX_PANELS = 12
 
-
-SPREAD += "the curves that they are of."
-
-
-def caption_of(kind: KindName, *, averaged: bool) -> str:
-    """Say how to read the charts of a kind."""
-    return f"{CAPTIONS[kind]} {SPREAD}" if averaged else CAPTIONS[kind]
+EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart as a specification, and what it is called where there are many."""
+    """A chart as a Vega-Lite specification, and the name of its panel if there are several."""
 
     spec: Mapping[str, Any]
     name: str | None
 
     @property
     def alternative(self) -> str:
-        """What those are told who do not see it."""
-        said = said_of(self.spec)
-        return f"{self.name}. {said}" if self.name else said
+        """The text alternative for screen readers."""
+        text = text_alternative(self.spec)
+        return f"{self.name}. {text}" if self.name else text
+
+
+def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | None) -> str:
+    """Explain the charts of one kind of curve; `averages` are its mean curves, if any."""
+    if averages is None:
+        return CAPTIONS[kind]
+    level = averages.get_column("ci_level").drop_nulls()
+    shading = f"Shading: {100 * level[0]:g} % interval (charts of one mean). " if len(level) else ""
+    return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {visible(str(over))}."
 
 
 def curve_figures(
-    curves: pl.DataFrame, mean: pl.DataFrame | None, kind: KindName, drawn: Drawn
+    curves: pl.DataFrame, averages: pl.DataFrame | None, kind: KindName, selection: CurveSelection
 ) -> list[Figure]:
-    """Draw the curves of a kind: a figure for each panel, or for each mean and what it is of."""
+    """Draw the curves of one kind: a figure per panel, or per mean together with its curves."""
     figures: list[Figure] = []
-    for name, groups in drawn.groups:
-        if not groups.height:
+    color = selection.color
+    for name, groups in selection.panels:
+        if groups.is_empty():
             continue
-        if mean is None:
-            lines = chart(of_groups(curves, groups), kind=kind, color=drawn.color)
-            figures.append(_figure(lines, name, drawn))
-        elif groups.height > 1:
-            thin = chart(_thin(of_groups(mean, groups)), color=drawn.color)
-            figures.append(_figure(thin, name, drawn))
-        if mean is not None and (groups.height == 1 or drawn.panel is None):
-            figures += _spread(curves, mean, kind, drawn, groups)
-    # A page without a single curve has its axes all the same.
-    return figures or [_figure(chart(curves.clear(), kind=kind, color=None), None, drawn)]
+        if averages is None:
+            lines = chart(rows_of_groups(curves, groups), kind=kind, color=color)
+            figures.append(_curve_figure(_package_spec(lines), name, selection))
+            continue
+        if groups.height > 1:
+            means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
+            figures.append(_curve_figure(_package_spec(means), name, selection))
+        if groups.height == 1 or selection.panel is None:
+            figures += _mean_figures(curves, averages, kind, selection, groups)
+    if not figures:  # empty axes
+        empty = _package_spec(chart(curves.clear(), kind=kind, color=None))
+        figures = [_curve_figure(empty, None, selection)]
+    return figures
 
 
-def _spread(
-    curves: pl.DataFrame, mean: pl.DataFrame, kind: KindName, drawn: Drawn, groups: pl.DataFrame
+def _mean_figures(
+    curves: pl.DataFrame,
+    averages: pl.DataFrame,
+    kind: KindName,
+    selection: CurveSelection,
+    groups: pl.DataFrame,
 ) -> Iterator[Figure]:
-    """Draw each mean in the band of its limits, before the curves that it is of."""
-    keys = keys_of(groups)
+    """Draw each mean with its limits, in front of the curves it averages."""
+    keys = group_columns(groups)
     texts = [spelled(groups.get_column(key)) for key in keys]
-    for place, group in enumerate(groups.head(MOST_PANELS).iter_slices(1)):
-        lines = _spec(
-            chart(
-                of_groups(curves, group),
-                kind=kind,
-                color=drawn.color,
-                detail=[str(drawn.averaged)],
-            )
-        )
-        bold = _spec(chart(of_groups(mean, group), color=drawn.color))
-        named = zip(keys, texts, strict=True)
-        name = ", ".join(f"{legible(key)} = {text[place]}" for key, text in named)
-        yield _colored(_over(lines, bold), name or None, drawn)
+    color, detail = selection.color, [str(selection.averaged)]
+    for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
+        thin = chart(rows_of_groups(curves, group), kind=kind, color=color, detail=detail)
+        bold = chart(rows_of_groups(averages, group), color=color)
+        spec = _layered(_package_spec(thin), _package_spec(bold))
+        values = zip(keys, texts, strict=True)
+        name = ", ".join(f"{legible(key)} = {text[i]}" for key, text in values)
+        yield _curve_figure(spec, name or None, selection)
 
 
-def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Lay one chart on another, which keeps its title: Altair takes longer than all else here."""
+def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Layer two specifications, with the title of the first: much faster than Altair's `+`."""
     data = below.pop("datasets", {}) | above.pop("datasets", {})
     layer = {part: above[part] for part in ("data", "transform", "layer")}
     return {**below, "layer": [*below["layer"], layer], "datasets": data}
 
 
-def of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of some groups, which may have fewer keys than the table."""
-    on = [column(key) for key in keys_of(groups)]
-    if not on:
-        return table
-    return table.join(groups.select(on), on=on, how="semi", nulls_equal=True, maintain_order="left")
-
-
-def _thin(mean: pl.DataFrame) -> pl.DataFrame:
-    """Take the limits away: bands that lie on each other say nothing."""
-    kind = cast("CurveAverage", curve_average_of(mean.columns))
-    ends = [f"{axis}_{end}" for axis in kind.averaged for end in ("lower", "upper")]
-    return mean.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ends)
-
-
-def _figure(picture: alt.TopLevelMixin, name: str | None, drawn: Drawn) -> Figure:
-    return _colored(_spec(picture), name, drawn)
-
-
-def _spec(picture: alt.TopLevelMixin) -> dict[str, Any]:
-    return spec_of(picture, ours=True)
-
-
-def _colored(spec: Mapping[str, Any], name: str | None, drawn: Drawn) -> Figure:
-    spec = alike(painted(spec), drawn.colors)
-    _share_legend(spec, [])
+def _curve_figure(spec: Mapping[str, Any], name: str | None, selection: CurveSelection) -> Figure:
+    spec = with_page_colors(spec, selection.color_values)
+    _share_legend_labels(spec, [])
     return Figure(spec=spec, name=name)
 
 
-def _share_legend(spec: dict[str, Any], first: list[str]) -> None:
-    """Give all layers the captions of the first: Vega-Lite has but one legend for them."""
+def _package_spec(drawing: Any) -> dict[str, Any]:
+    return chart_spec(drawing, validate=False)
+
+
+def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
+    """Give all layers the legend labels of the first: Vega-Lite merges their legends into one."""
     color = spec.get("encoding", {}).get("color", {})
     if "labelExpr" in (color.get("legend") or {}):
         first.append(color["legend"]["labelExpr"])
         color["legend"]["labelExpr"] = first[0]
     for layer in spec.get("layer", []):
-        _share_legend(layer, first)
+        _share_legend_labels(layer, first)
 
 
-def table_figure(table: pl.DataFrame) -> Figure | None:
-    """Draw a table that is no curve, where there is a drawing for it."""
-    if table.is_empty() or table_of(table.columns).type.drawing is None:
+def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of some groups; `groups` may have fewer group columns than the table."""
+    on = [column(key) for key in group_columns(groups)]
+    if not on:
+        return table
+    return table.join(groups.select(on), on=on, how="semi", nulls_equal=True, maintain_order="left")
+
+
+def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
+    """Set the limits of mean curves to null: overlapping bands are not readable."""
+    axes = cast("CurveAverage", curve_average_of(averages.columns)).averaged
+    limits = [f"{axis}_{limit}" for axis in axes for limit in ("lower", "upper")]
+    return averages.with_columns(pl.lit(None, pl.Float64).alias(name) for name in limits)
+
+
+def table_figure(table: pl.DataFrame | None) -> Figure | None:
+    """Draw a table other than a curve, if it has rows and a chart."""
+    if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
         return None
-    return Figure(spec=painted(spec_of(chart(table), ours=True)), name=None)
-
-
-# More colors than that are not told apart, and more lines hide each other.
-MOST_COLORS = 12
-
-MOST_CURVES = 60
-
-MOST_PANELS = 12
+    return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Which curves, or means of curves, a page draws: of so many, in which panels and colors."""
+class CurveSelection:
+    """The curves, or the means over the group column `averaged`, that a page draws.
+
+    `panels` has the groups of each panel, with the name of the panel, `n_curves` counts all curves
+    or means of the report, drawn or not.
+    """
 
     averaged: str | None
     color: str | None
     panel: str | None
-    whole: int
-    groups: tuple[tuple[str | None, pl.DataFrame], ...]
-
-    @classmethod
-    def of(cls, areas: pl.DataFrame, averaged: str | None) -> Drawn:
-        """Choose them: a panel for each value of the second key, as far as there is room."""
-        units = areas if averaged is None else _merged(areas, averaged)
-        keys = keys_of(units)
-        color = colored(keys) if keys else None
-        panel = next((name for name in keys if name != color), None)
-        return cls(
-            averaged=averaged,
-            color=color,
-            panel=panel,
-            whole=units.height,
-            groups=((None, drawn_groups(units)),) if panel is None else _panels(units, panel),
-        )
+    n_curves: int
+    panels: tuple[tuple[str | None, pl.DataFrame], ...]
 
     @property
-    def height(self) -> int:
-        """How many are drawn."""
-        return sum(part.height for _, part in self.groups)
+    def n_drawn(self) -> int:
+        """The number of curves that are drawn."""
+        return sum(groups.height for _, groups in self.panels)
 
     @property
-    def colors(self) -> list[str]:
-        """The values that have a color, in all panels the same one."""
-        if self.color is None or not self.groups:
+    def color_values(self) -> list[str]:
+        """The values that have a color, the same one in all panels."""
+        if self.color is None or not self.panels:
             return []
-        values = [part.get_column(self.color) for _, part in self.groups]
+        values = [groups.get_column(self.color) for _, groups in self.panels]
         return spelled(pl.concat(values).unique().sort())
 
-
-def _merged(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
-    """Return a row for each mean, as if it were a curve."""
-    keys = [column(key) for key in keys_of(areas) if key != averaged]
-    rows = [pl.col(name).sum() for name in ("n_pos", "n_neg")]
-    merged = [pl.col("auc").max(), *rows]
-    return areas.group_by(keys, maintain_order=True).agg(merged) if keys else areas.select(merged)
-
-
-def _panels(units: pl.DataFrame, panel: str) -> tuple[tuple[str, pl.DataFrame], ...]:
-    """Choose the values with the most rows, and of each the groups that there is room for."""
-    rows = units.select(
-        column(panel).alias("panel"),
-        (pl.col("n_pos") + pl.col("n_neg")).alias("rows"),
-        pl.col("auc").is_not_null().alias("known"),
-    )
-    largest = (
-        rows.filter("known")
-        .group_by("panel")
-        .agg(pl.col("rows").sum())
-        .sort("rows", "panel", descending=[True, False])
-        .head(MOST_PANELS)
-        .get_column("panel")
-        .sort()
-    )
-    parts = (
-        drawn_groups(units.filter(column(panel).eq_missing(pl.lit(value))))
-        for value in (largest.slice(place, 1) for place in range(len(largest)))
-    )
-    names = (f"{legible(panel)} = {value}" for value in spelled(largest))
-    return tuple(zip(names, parts, strict=True))
+    def note(self, file: str | None) -> str:
+        """State how many curves are drawn, if not all; `file` contains all of them."""
+        if self.n_drawn == self.n_curves:
+            return ""
+        noun = "curves" if self.averaged is None else "means"
+        text = f"The charts show {self.n_drawn:,} of {self.n_curves:,} {noun}: "
+        text += "those with the most rows."
+        return f"{text} {file} contains all of them." if file else text
 
 
-def drawn_groups(areas: pl.DataFrame) -> pl.DataFrame:
-    """Choose the groups whose curves are drawn: all, or those with the most rows.
+def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
+    """Select the curves to draw: a panel for each value of the second group column, up to limits.
 
-    What has a color of its own, such as a model, is drawn with all its curves, such as its folds,
-    as far as there is room.
+    `areas` is the table of `auc`. With `averaged`, the means over that group column are selected.
     """
-    keys = keys_of(areas)
-    if not keys:
-        return areas
-    groups = areas.select(
-        pl.int_range(pl.len()).alias("place"),
-        column(colored(keys)).rank("dense").fill_null(0).alias("color"),
-        (pl.col("n_pos") + pl.col("n_neg")).alias("rows"),
-        pl.col("auc").is_not_null().alias("known"),
-    ).filter("known")
-    if groups.height <= MOST_CURVES and groups.get_column("color").n_unique() <= MOST_COLORS:
-        return areas
-    largest = (
-        groups.group_by("color")
-        .agg(pl.col("rows").sum().alias("whole"))
-        .sort("whole", "color", descending=[True, False])
-        .head(MOST_COLORS)
+    units = areas if averaged is None else _groups_of_means(areas, averaged)
+    keys = group_columns(units)
+    color = _color_column(keys) if keys else None
+    panel = next((name for name in keys if name != color), None)
+    return CurveSelection(
+        averaged=averaged,
+        color=color,
+        panel=panel,
+        n_curves=units.height,
+        panels=((None, largest_groups(units)),) if panel is None else _panels(units, panel),
     )
-    chosen = (
-        groups.join(largest, on="color")
-        .sort("whole", "color", "rows", "place", descending=[True, False, True, False])
-        .head(MOST_CURVES)
-    )
-    return areas[chosen.get_column("place").sort()]
 
 
-def told(drawn: Drawn, file: str | None) -> str:
-    """Say how many curves are drawn, where that is not all of them."""
-    if drawn.height == drawn.whole:
-        return ""
-    what = counted(drawn.height, "curve" if drawn.averaged is None else "mean")
-    said = f"{what} of {drawn.whole:,} are drawn: those with the most rows."
-    return f"{said} {file} has them all." if file else said
+def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
+    """Return a row per mean, with the columns of a table of areas that the selection uses."""
+    keys = [column(key) for key in group_columns(areas) if key != averaged]
+    totals = [pl.col("auc").max(), pl.col("n_pos").sum(), pl.col("n_neg").sum()]
+    return areas.group_by(keys, maintain_order=True).agg(totals) if keys else areas.select(totals)
 
 
-def colored(keys: Sequence[str]) -> str:
-    """Return the group column that a chart gives colors to."""
+def _color_column(keys: Sequence[str]) -> str:
     return MODEL if MODEL in keys else keys[0]
 
 
-NONE = "Nothing is shown: no group has both positives and negatives."
+def _panels(units: pl.DataFrame, panel: str) -> tuple[tuple[str, pl.DataFrame], ...]:
+    """Select the panels with the most rows, and the largest groups of each."""
+    values = (
+        units.filter(pl.col("auc").is_not_null())
+        .select(column(panel).alias("panel"), N_ROWS.alias("rows"))
+        .group_by("panel")
+        .agg(pl.col("rows").sum())
+        .sort("rows", "panel", descending=[True, False])
+        .head(MAX_PANELS)
+        .get_column("panel")
+        .sort()
+    )
+    groups = (
+        largest_groups(units.filter(column(panel).eq_missing(pl.lit(value))))
+        for value in (values.slice(i, 1) for i in range(len(values)))
+    )
+    names = (f"{legible(panel)} = {value}" for value in spelled(values))
+    return tuple(zip(names, groups, strict=True))
+
+
+N_ROWS = pl.col("n_pos") + pl.col("n_neg")
+
+
+def largest_groups(areas: pl.DataFrame) -> pl.DataFrame:
+    """Return all groups if there is room for their curves, else those with the most rows.
+
+    Whole colors are selected first: a model with all its folds, as far as there is room.
+    """
+    keys = group_columns(areas)
+    if not keys:
+        return areas
+    groups = areas.select(
+        pl.int_range(pl.len()).alias("row"),
+        column(_color_column(keys)).rank("dense").fill_null(0).alias("color"),
+        N_ROWS.alias("rows"),
+        pl.col("auc").is_not_null().alias("defined"),
+    ).filter("defined")
+    n_colors = groups.get_column("color").n_unique()
+    if groups.height <= MAX_DRAWN_CURVES and n_colors <= MAX_DRAWN_COLORS:
+        return areas
+    colors = (
+        groups.group_by("color")
+        .agg(pl.col("rows").sum().alias("total"))
+        .sort("total", "color", descending=[True, False])
+        .head(MAX_DRAWN_COLORS)
+    )
+    selected = (
+        groups.join(colors, on="color")
+        .sort("total", "color", "rows", "row", descending=[True, False, True, False])
+        .head(MAX_DRAWN_CURVES)
+    )
+    return areas[selected.get_column("row").sort()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
-    """The chart, where there is one, and sentences: which curves it shows, or why none."""
+class DashboardSection:
+    """The dashboard, None if no curve is defined, and a text on which curves it shows."""
 
     figure: Figure | None
-    said: str
+    text: str
 
 
-def board_of(curves: pl.DataFrame, drawn: Drawn) -> Board:
-    """Draw the curves of as many groups as there is room for.
+def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> DashboardSection:
+    """Draw the dashboard of as many groups as it has room for.
 
-    `curves` has one for each group that is drawn: where means are, all rows of each.
+    `curves` has one curve for each group that is drawn: for means, that of the pooled rows.
     """
-    groups, which = _chosen(drawn)
-    if not groups.height:
-        return Board(figure=None, said=NONE)
-    shown = of_groups(curves, groups)
-    made = dashboard(shown, color=drawn.color, threshold=_start(shown))
-    spec = alike(painted(spec_of(made, ours=True)), drawn.colors)
-    # The page has a heading, and room for sentences.
-    below = spec.pop("title").get("subtitle", [])
-    said = [which, *(f"{line}." for line in below)]
-    if drawn.averaged is not None:
-        said.insert(0, f"All values of {visible(drawn.averaged)} are taken together.")
-    return Board(figure=Figure(spec=spec, name=None), said=" ".join(filter(None, said)))
+    groups, note = _dashboard_groups(selection)
+    if groups.is_empty():
+        return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
+    shown = rows_of_groups(curves, groups)
+    threshold = _initial_threshold(shown)
+    spec = _package_spec(dashboard(shown, color=selection.color, threshold=threshold))
+    spec = with_page_colors(spec, selection.color_values)
+    subtitle = spec.pop("title").get("subtitle", [])  # the page shows it as text
+    pooled = [] if selection.averaged is None else [f"Pooled over {visible(selection.averaged)}."]
+    text = [*pooled, note, *(f"{line}." for line in subtitle)]
+    return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))
 
 
-def _start(curves: pl.DataFrame) -> float | None:
-    """Return one half where most scores are shares, whatever the others are."""
+def _initial_threshold(curves: pl.DataFrame) -> float | None:
+    """Return 0.5 if most scores are between 0 and 1, else the default of the dashboard."""
     scores = curves.get_column("threshold")
     return 0.5 if scores.is_between(0, 1).sum() > scores.is_finite().sum() / 2 else None
 
 
-def _chosen(drawn: Drawn) -> tuple[pl.DataFrame, str]:
-    """Choose whole panels, as long as there is room; of the first as many groups as there are."""
-    parts = [
-        (name, known)
-        for name, part in drawn.groups
-        if (known := part.filter(pl.col("auc").is_not_null())).height
+def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
+    """Select whole panels while there is room, else the largest groups of the first panel."""
+    panels = [
+        (name, defined)
+        for name, groups in selection.panels
+        if (defined := groups.filter(pl.col("auc").is_not_null())).height
     ]
-    if not parts:
+    if not panels:
         return pl.DataFrame(), ""
-    taken: list[tuple[str | None, pl.DataFrame]] = []
-    room = MOST
-    for name, part in parts:
-        if part.height > room:
-            break
-        taken.append((name, part))
-        room -= part.height
-    whole = drawn.whole
-    if not taken:
-        name, part = parts[0]
-        order = part.select(
-            place=pl.int_range(pl.len()), rows=pl.col("n_pos") + pl.col("n_neg")
-        ).sort("rows", "place", descending=[True, False])
-        first = part[order.get_column("place").head(MOST).sort()]
-        among = f" of {name}" if name else ""
-        return first, f"{_shown(MOST, whole)}{among} with the most rows."
-    groups = pl.concat([part for _, part in taken])
-    if len(taken) == len(parts):
-        if groups.height == whole:
-            return groups, ""
-        why = "the most rows" if drawn.height < whole else "an area"
-        return groups, f"{_shown(groups.height, whole)} with {why}."
-    names = joined([str(name) for name, _ in taken])
-    return groups, f"{_shown(groups.height, whole)} of {names}."
-
-
-def _shown(several: int, whole: int) -> str:
-    are, those = ("is", "that") if several == 1 else ("are", "those")
-    return f"{counted(several, 'curve')} of {whole:,} {are} shown: {those}"
+    total = format_count(selection.n_curves, "curve")
+    n_panels = n_groups = 0
+    while n_panels < len(panels) and n_groups + panels[n_panels][1].height <= MOST:
+        n_groups += panels[n_panels][1].height
+        n_panels += 1
+    if not n_panels:
+        name, groups = panels[0]
+        rows = groups.select(row=pl.int_range(pl.len()), rows=N_ROWS)
+        largest = rows.sort("rows", "row", descending=[True, False]).get_column("row").head(MOST)
+        of_panel = f"of {name} " if name else ""
+        return groups[
+            largest.sort()
+        ], f"Shown: {MOST} of {total}, those {of_panel}with the most rows."
+    groups = pl.concat([groups for _, groups in panels[:n_panels]])
+    if n_panels < len(panels):
+        those = f"of {join_names([str(name) for name, _ in panels[:n_panels]])}"
+    elif n_groups == selection.n_curves:
+        return groups, ""
+    else:
+        those = "with " + ("the most rows" if selection.n_drawn < selection.n_curves else "an AUC")
+    return groups, f"Shown: {n_groups} of {total}, those {those}."

@@ -1,9 +1,8 @@
-"""The HTML page of a report."""
+"""The HTML page of a report: tables, charts, what was left out, and the data and settings."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,110 +10,83 @@ import altair as alt
 import polars as pl
 
 from rocframe.kinds import kind_named
-from rocframe.reports.colors import PAGE, sheets
-from rocframe.reports.export import as_json, embedder
+from rocframe.reports.colors import PAGE_STYLE, style_sheets
+from rocframe.reports.export import json_for_html
 from rocframe.reports.figures import (
-    Drawn,
-    Figure,
-    board_of,
-    caption_of,
+    curve_caption,
     curve_figures,
+    dashboard_section,
+    select_curves,
     table_figure,
-    told,
 )
-from rocframe.reports.report_tables import (
-    counted,
-    joined,
-    keys_of,
-    listed_areas,
-    listed_comparison,
-    listed_folds,
-)
-from rocframe.text import visible, words
+from rocframe.reports.offline_script import embed_script
+from rocframe.reports.report_tables import areas_text, comparison_text, folds_text, group_columns
+from rocframe.text import format_count, join_names, visible, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from rocframe.kinds import KindName
-    from rocframe.reports.report_tables import More, Tables
-
-
-TEMPLATE = Path(__file__).with_name("page.html")
-
-SCRIPT = Path(__file__).with_name("page.js")
+    from rocframe.reports.report import ReportOptions
+    from rocframe.reports.report_tables import ReportTables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What a page shows, and where it comes from.
+PAGE_TEMPLATE = Path(__file__).with_name("page.html")
+PAGE_SCRIPT = Path(__file__).with_name("page.js")
 
-    `about` says what was evaluated and how, and `files` which files hold the areas and curves
-    that the page has no room for, if there are any.
+
+def report_page(
+    tables: ReportTables,
+    options: ReportOptions,
+    *,
+    title: str,
+    provenance: Mapping[str, Any],
+    files: tuple[str, str] | None = None,
+) -> str:
+    """Return the page as HTML.
+
+    `provenance` is that of the options; it may have the log `files`, the `files_skipped` with the
+    reasons, and the user's `about`. `files` names the files with all curves and all areas, to which
+    the page refers if it does not show them all.
     """
-
-    title: str
-    tables: Tables
-    more: More
-    kinds: Sequence[KindName]
-    averaged: str | None
-    about: Mapping[str, Any]
-    files: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """Charts of one kind, and how to read them."""
-
-    title: str
-    caption: str
-    figures: list[Figure]
-
-
-def page(report: Report) -> str:
-    """Write the page: tables, charts, what was left out, and where it comes from."""
-    # Altair brings jinja2.
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
 
-    areas, more, about = report.tables.areas, report.more, report.about
-    curves_file, areas_file = report.files or (None, None)
-    drawn = Drawn.of(areas, report.averaged)
+    areas, averages = tables.areas, tables.averages
+    curves_file, areas_file = files or (None, None)
+    selection = select_curves(areas, options.averaged)
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["json"] = lambda spec: Markup(as_json(spec))
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        title=report.title,
+    environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
+    return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
+        title=title,
         version=versions["rocframe"],
-        summary=summary(areas, about),
-        sheets={name: Markup(text) for name, text in sheets().items()},
-        areas=listed_areas(areas, more, areas_file),
+        summary=_summary(areas, provenance),
+        sheets={name: Markup(text) for name, text in style_sheets().items()},
+        areas=areas_text(tables, areas_file),
         areas_figure=table_figure(areas),
-        over=report.averaged,
-        folds=None if more.folds is None else listed_folds(more.folds),
-        few=told(drawn, curves_file),
-        sections=_sections(report, drawn),
-        board=board_of(report.tables.curves if more.pooled is None else more.pooled, drawn),
-        comparison=None if more.comparison is None else listed_comparison(more.comparison),
-        comparison_figure=(None if more.comparison is None else table_figure(more.comparison)),
-        remarks=left_out(areas, about, more.remarks),
-        facts=facts(areas, about, versions),
-        files=about["files"],
-        config=Markup(json.dumps({**PAGE.config(), "background": None})),
-        bundle=Markup(embedder()),
-        script=Markup(SCRIPT.read_text(encoding="utf-8").strip()),
+        over=options.averaged,
+        folds=None if tables.folds is None else folds_text(tables.folds),
+        selection_note=selection.note(curves_file),
+        sections=[
+            {
+                "title": kind_named(kind).title,
+                "caption": curve_caption(kind, averages.get(kind), options.averaged),
+                "figures": curve_figures(tables.curves, averages.get(kind), kind, selection),
+            }
+            for kind in options.kinds
+        ],
+        dashboard=dashboard_section(
+            tables.curves if tables.pooled is None else tables.pooled, selection
+        ),
+        comparison=None if tables.comparison is None else comparison_text(tables.comparison),
+        comparison_figure=table_figure(tables.comparison),
+        omissions=_omissions(tables, provenance),
+        settings=_settings(areas, options, provenance, versions),
+        files=provenance.get("files", []),
+        config=Markup(json.dumps({**PAGE_STYLE.config(), "background": None})),
+        offline_script=Markup(embed_script()),
+        page_script=Markup(PAGE_SCRIPT.read_text(encoding="utf-8").strip()),
     )
-
-
-def _sections(report: Report, drawn: Drawn) -> list[Section]:
-    """Draw the curves of each kind."""
-    return [
-        Section(
-            title=kind_named(kind).title,
-            caption=caption_of(kind, averaged=kind in report.more.means),
-            figures=curve_figures(report.tables.curves, report.more.means.get(kind), kind, drawn),
-        )
-        for kind in report.kinds
-    ]
 
 
 def _versions() -> dict[str, str]:
@@ -128,97 +100,97 @@ def _versions() -> dict[str, str]:
     }
 
 
-POLICIES = {
-    "raise": "rows with a missing label, score or weight would have been an error",
-    "drop": "rows with a missing label, score or weight are left out",
-    "worst": "rows without a score count as errors at every threshold",
-}
+def _summary(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
+    """Return one line: the number of rows, the groups, the scores and the positive class."""
+    keys, scores = group_columns(areas), provenance["score"]
+    groups = f", {format_count(areas.height, 'group')} by {join_names(keys)}" if keys else ""
+    return (
+        f"{format_count(provenance['rows'], 'prediction')}{groups}. "
+        f"{'Score' if len(scores) == 1 else 'Scores'}: {join_names([*map(visible, scores)])}. "
+        f"Positive class: {visible(provenance['label'])} = {_value_text(provenance['positive'])}."
+    )
 
-CAUSES = {
+
+# Notes of groups whose AUC is undefined.
+UNDEFINED_AUC = {
     "no_rows": "no rows",
     "no_positives": "no positives",
     "no_negatives": "no negatives",
 }
-
-MOST_NAMED = 40
-
-
-def summary(areas: pl.DataFrame, about: Mapping[str, Any]) -> str:
-    """Say in a line what was evaluated."""
-    keys = keys_of(areas)
-    groups = f", {counted(areas.height, 'group')} by {joined(keys)}" if keys else ""
-    scores = joined([visible(name) for name in about["score"]])
-    truth = f"{visible(about['label'])} = {_value(about['positive'])}"
-    return (
-        f"{counted(about['rows'], 'prediction')}{groups}. Scored by {scores}, positive if {truth}."
-    )
+MAX_NAMED_GROUPS = 40
 
 
-def left_out(
-    areas: pl.DataFrame, about: Mapping[str, Any], remarks: Sequence[str] = ()
-) -> list[str]:
-    """Say all that the numbers do not cover."""
-    said = [f"{file}: {why}." for file, why in about["files_skipped"].items()]
-    lost = int(areas.get_column("n_missing").sum())
-    if lost:
-        fate = "counted as errors" if about["missing"] == "worst" else "left out"
-        rows = counted(lost, "prediction")
-        said.append(f"{rows} with a missing label, score or weight: {fate}.")
-    for note, cause in CAUSES.items():
+def _omissions(tables: ReportTables, provenance: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for everything that the results do not cover."""
+    areas = tables.areas
+    skipped: Mapping[str, str] = provenance.get("files_skipped", {})
+    sentences = [f"{file}: {reason}." for file, reason in skipped.items()]
+    n_missing = int(areas["n_missing"].sum())
+    if n_missing:
+        handling = "counted as errors" if provenance["missing"] == "worst" else "left out"
+        rows = format_count(n_missing, "prediction")
+        sentences.append(f"{rows} with a missing label, score or weight: {handling}.")
+    for note, cause in UNDEFINED_AUC.items():
         groups = areas.filter(pl.col("note") == note)
         if groups.height:
-            named = _named(groups)
-            said.append(
-                f"{counted(groups.height, 'group')} with {cause}, so without an area{named}."
-            )
-    return [*said, *remarks] or ["Nothing."]
+            have, pronoun = ("has", "its") if groups.height == 1 else ("have", "their")
+            count = format_count(groups.height, "group")
+            names = _group_names(groups)
+            sentences.append(f"{count} {have} {cause}, so {pronoun} AUC is undefined{names}.")
+    return [*sentences, *tables.remarks] or ["Nothing."]
 
 
-def _named(groups: pl.DataFrame) -> str:
-    keys = keys_of(groups)
+def _group_names(groups: pl.DataFrame) -> str:
+    keys = group_columns(groups)
     if not keys:
         return ""
-    top = groups.head(MOST_NAMED)
-    columns = [
-        [f"{visible(key)} = {value}" for value in words(top.get_column(key))] for key in keys
-    ]
-    listed = "; ".join(", ".join(parts) for parts in zip(*columns, strict=True))
-    left = groups.height - top.height
-    return f": {listed}" + (f"; and {left:,} more" if left else "")
+    top = groups.head(MAX_NAMED_GROUPS)
+    parts = [[f"{visible(key)} = {value}" for value in words(top.get_column(key))] for key in keys]
+    names = "; ".join(map(", ".join, zip(*parts, strict=True)))
+    n_others = groups.height - top.height
+    return f": {names}" + (f"; and {n_others:,} more" if n_others else "")
 
 
-def facts(
-    areas: pl.DataFrame, about: Mapping[str, Any], versions: Mapping[str, str]
+MISSING_POLICIES = {
+    "raise": "none; a missing label, score or weight raises an error",
+    "drop": "rows with a missing label, score or weight are left out",
+    "worst": "rows without a score count as errors at every threshold",
+}
+
+
+def _settings(
+    areas: pl.DataFrame,
+    options: ReportOptions,
+    provenance: Mapping[str, Any],
+    versions: Mapping[str, str],
 ) -> list[tuple[str, str]]:
-    """List what was asked for, and by what it was made."""
-    method = areas.get_column("ci_method").drop_nulls().unique().sort()
-    level = areas.get_column("ci_level").drop_nulls()
-    shares = f", {100 * level[0]:g} %" if len(level) else ""
-    scores = about["score"]
-    named = [
-        ("Label", visible(about["label"])),
-        ("Positive class", _value(about["positive"])),
+    """Return the data, the settings and the versions of the software, as pairs of texts."""
+    methods = areas["ci_method"].drop_nulls().unique().sort()
+    level = areas["ci_level"].drop_nulls()
+    percent = f", {100 * level[0]:g} %" if len(level) else ""
+    scores = provenance["score"]
+    optional = {
+        "Weight": provenance["weight"],
+        "Count": provenance["count"],
+        "Averaged over": options.averaged,
+        "Paired by": options.id_names,
+    }
+    about: Mapping[str, object] = provenance.get("about", {})
+    return [
+        ("Label", visible(provenance["label"])),
+        ("Positive class", _value_text(provenance["positive"])),
         ("Score" if len(scores) == 1 else "Scores", ", ".join(map(visible, scores))),
-        ("Groups", ", ".join(map(visible, keys_of(areas))) or "none"),
+        ("Groups", ", ".join(map(visible, group_columns(areas))) or "none"),
+        *((name, visible(value)) for name, value in optional.items() if value is not None),
+        ("Decision rule", "positive if score ≥ threshold"),
+        ("Tied scores", "one segment of the curve; one half in the AUC"),
+        ("Missing values", MISSING_POLICIES[provenance["missing"]]),
+        ("Intervals", (", ".join(methods) + percent) if len(methods) else "none"),
+        ("Rows", f"{provenance['rows']:,}"),
+        *((visible(name), visible(str(value))) for name, value in about.items()),
+        ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]
-    named += [
-        (title, visible(about[name]))
-        for name, title in OPTIONAL.items()
-        if about.get(name) is not None
-    ]
-    named += [
-        ("Called positive", "score ≥ threshold; a tie is one step of the curve and half an area"),
-        ("Missing values", POLICIES[about["missing"]]),
-        ("Intervals", (", ".join(method) + shares) if len(method) else "none"),
-        ("Rows", f"{about['rows']:,}"),
-        *((visible(name), visible(str(value))) for name, value in about.get("more", {}).items()),
-        ("Made by", ", ".join(f"{name} {version}" for name, version in versions.items())),
-    ]
-    return named
 
 
-OPTIONAL = {"weight": "Weight", "count": "Count", "over": "Averaged over", "id": "Paired by"}
-
-
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else visible(str(value))

@@ -1,4 +1,4 @@
-"""The verb `report`: predictions → one HTML page, with all that is known of their curves."""
+"""The verb `report`: an HTML page that evaluates a table of predictions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from rocframe.frames import collected, column, planned
 from rocframe.io.files import check_target, write_text
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
-from rocframe.reports.export import vl_convert
-from rocframe.reports.page import Report, page
-from rocframe.reports.report_tables import more_tables, tables
-from rocframe.schemas import MODEL
+from rocframe.reports.offline_script import load_vl_convert
+from rocframe.reports.page import report_page
+from rocframe.reports.report_tables import areas_and_curves, report_tables
 
 if TYPE_CHECKING:
     import os
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from rocframe.inference.confidence import Method
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kinds import KindName
+
+
+DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
+FOLD = "fold"  # averaged by default if it is a group column
 
 
 def report(
@@ -35,7 +38,7 @@ def report(
     path: str | os.PathLike[str],
     by: By = None,
     over: str | NotGiven | None = NOT_GIVEN,
-    id: Column | Sequence[Column] | None = None,  # noqa: A002 - the word users have for it
+    id: Column | Sequence[Column] | None = None,  # noqa: A002
     kind: KindName | Sequence[KindName] = ("roc", "precision_recall"),
     ci: Method | None = "logit_delong",
     level: float = 0.95,
@@ -46,11 +49,12 @@ def report(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> None:
-    """Write a page with the areas and curves of each group, and what they rest on.
+    """Write an HTML page with the AUC and the curves of each group.
 
-    It is one HTML file that needs no network: tables of areas and of other numbers of whole
-    curves, charts, a comparison of models where their rows pair up, what was left out and why, and
-    where it comes from. The same predictions make the same page, to the byte.
+    The page is one file that needs no network. It contains tables of the AUC and of other metrics
+    of whole curves, charts, an interactive dashboard, a comparison of models if their rows can be
+    paired, a list of what was left out, and the data and settings. The same predictions give the
+    same file, byte by byte.
 
     Parameters
     ----------
@@ -65,27 +69,26 @@ def report(
         names to columns compares several models side by side. It adds the key `model` (String)
         after `by`.
     path : str or Path
-        A file in a folder that is there. It is written whole or not at all.
+        File to write, in an existing folder. A failure leaves the old file unchanged.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     over : str or sequence of str, optional
-        The group column whose curves are averaged: each mean is drawn before them. `"fold"` unless
-        it is given, if that is a group column; None for none.
+        Group column over which the curves are averaged. Each mean is drawn in front of its curves.
+        By default `"fold"`, if that is a group column; None for no averages.
     id : str or sequence of str, default None
-        Column, or several, naming the instance that a row is about, where models stand one below
-        the other, with their names in the group column `model`: then models are compared. Scores
-        that stand side by side need none.
+        Columns that identify the instance of a row. With them, the page compares the models that
+        the group column `model` names. Scores in several columns are compared without it.
     kind : str or sequence of str, optional
         One kind of curve or several.
     ci : str or None, default "logit_delong"
-        Method of the interval of an area, as `auc` has them; None for none.
+        Method of the confidence interval of the AUC, as in `auc`; None for no intervals.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     title : str, default "Evaluation"
-        What stands at the top.
+        Title of the page.
     about : mapping of str to JSON value, default None
-        What the page shall say of its origin: names and values, such as files, or a date, which it
-        has none of otherwise.
+        Names and values to list under the data and settings, such as files or a date. The page has
+        no date by default.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -106,17 +109,17 @@ def report(
     MissingExtraError
         If vl-convert is not installed.
     StorageError
-        If there is no such folder, or if the file cannot be written.
+        If the folder does not exist or the file cannot be written.
     PairingError
-        If `id` does not pair the rows of models.
+        If `id` does not pair the rows of the models.
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set; if labels do not say which class is positive,
-        values are missing under `"raise"`, or a weight is negative or not finite.
+        If a column does not exist or has an unsupported type, if a name is reserved or repeated,
+        or if an option is invalid; if the positive class is not determined, if values are missing
+        under `missing="raise"`, or if a weight is negative or not finite.
 
     See Also
     --------
-    chart_fragment : One chart for a page of your own.
+    chart_fragment : One chart, for a page of your own.
 
     Examples
     --------
@@ -129,9 +132,8 @@ def report(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    # numpy and Altair load with the first page, not with the package.
-    vl_convert("report")
-    asked = Asked(
+    load_vl_convert("report")
+    options = ReportOptions(
         label=label,
         score=score,
         by=by,
@@ -145,73 +147,33 @@ def report(
         count=count,
         missing=missing,
     )
-    said = _said(about)
+    facts = _check_about(about)
     check_target(path)
-    rows = asked.read(predictions)
-    made = tables(rows, asked)
-    shown = Report(
-        title=title,
-        tables=made,
-        more=more_tables(rows, asked, made),
-        kinds=asked.kinds,
-        averaged=asked.averaged,
-        about={**_origin(rows, asked), "more": said, "files": [], "files_skipped": {}},
-    )
-    write_text(path, page(shown))
+    rows = options.read(predictions)
+    tables = report_tables(rows, options, *areas_and_curves(rows, options))
+    provenance = {**options.provenance(rows), "about": facts}
+    write_text(path, report_page(tables, options, title=title, provenance=provenance))
 
 
-def _said(about: Mapping[str, object] | None) -> dict[str, object]:
+def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
     if about is None:
         return {}
     if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
         raise OptionValueError.of(
-            "about", about, "it is no mapping of names", 'Say about={"files": "vote.parquet"}.'
+            "about",
+            about,
+            "expected a mapping from names to values",
+            'For example about={"files": "vote.parquet"}.',
         )
     return dict(about)
 
 
-def _origin(rows: pl.DataFrame, asked: Asked) -> dict[str, Any]:
-    """Say what was evaluated, and by which columns."""
-    positive = asked.positive
-    if positive is None:
-        label = pl.col(asked.label) if isinstance(asked.label, str) else asked.label
-        positive = (
-            True if rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean] else 1
-        )
-    score = asked.score
-    several = [score] if isinstance(score, str | pl.Expr) else list(score)
-    ids = [asked.id] if isinstance(asked.id, str | pl.Expr) else asked.id or []
-    count = None if asked.count is NOT_GIVEN else asked.count
-    return {
-        "label": _named(asked.label),
-        "score": list(map(_named, several)),
-        "positive": positive,
-        "weight": None if asked.weight is None else _named(asked.weight),
-        "count": None if count is None else _named(count),
-        "missing": asked.missing,
-        "over": asked.averaged,
-        "id": ", ".join(map(_named, ids)) or None,
-        "rows": rows.height,
-    }
-
-
-def _named(column: Column) -> str:
-    if isinstance(column, str):
-        return column
-    name = column.meta.output_name(raise_if_undetermined=False)
-    return str(column) if name is None else name
-
-
-FOLD = "fold"
-
-KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
-    """What a report is of: columns as the verbs take them, and what is worked out.
+class ReportOptions:
+    """The options of a report.
 
-    `over` is the group column whose curves are averaged, `id` the instance that a row is about.
+    They are those of `report`, and derived from them: `keys`, the group columns; `kinds`, the
+    kinds of curves; `averaged`, the group column over which curves are averaged.
     """
 
     label: Column
@@ -219,7 +181,7 @@ class Asked:
     by: By = None
     over: str | NotGiven | None = NOT_GIVEN
     id: Column | Sequence[Column] | None = None
-    kind: KindName | Sequence[KindName] = KINDS
+    kind: KindName | Sequence[KindName] = DEFAULT_KINDS
     ci: Method | None = "logit_delong"
     level: float = 0.95
     positive: object = None
@@ -231,54 +193,81 @@ class Asked:
     averaged: str | None = field(init=False)
 
     def __post_init__(self) -> None:
-        keys = parse_names(self.by)
-        given = parse_names(self.kind)
-        if not given:
-            raise OptionValueError.of("kind", self.kind, "it names none", 'Say kind="roc".')
-        kinds = dict.fromkeys(cast("KindName", kind_named(name).name) for name in given)
-        over = self.over
-        if over is NOT_GIVEN:
-            over = FOLD if FOLD in keys else None
+        keys, kinds = parse_names(self.by), parse_names(self.kind)
+        if not kinds:
+            raise OptionValueError.of(
+                "kind", self.kind, "expected at least one kind", 'For example kind="roc".'
+            )
+        over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
         if over is not None and over not in keys:
             raise MissingColumnError.of("over", str(over), keys)
+        names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
-        object.__setattr__(self, "kinds", tuple(kinds))
+        object.__setattr__(self, "kinds", tuple(names))
         object.__setattr__(self, "averaged", over)
 
     @property
-    def predictions(self) -> dict[str, Any]:
-        """The arguments that say which column is what."""
-        return {
-            "label": self.label,
-            "score": self.score,
-            "positive": self.positive,
-            "weight": self.weight,
-            "count": self.count,
-            "missing": self.missing,
-        }
-
-    def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-        """Collect the columns that the verbs read; all, where an expression may stand for any."""
-        plan = planned("predictions", predictions)
-        given = [self.label, self.weight, self.count, *_several(self.id), *_several(self.score)]
-        named = [one for one in given if isinstance(one, str)]
-        if all(isinstance(one, str) or one is None or one is NOT_GIVEN for one in given):
-            there = plan.collect_schema()
-            # A column that nobody named: the verbs ask what it is.
-            named += ["count"] if self.count is NOT_GIVEN else []
-            wanted = list(dict.fromkeys([*self.keys, *named]))
-            if not set(wanted) - {"count"} <= set(there):
-                return collected(plan.head(0))  # which is enough for the verbs to say what lacks
-            plan = plan.select(column(name) for name in wanted if name in there)
-        return collected(plan)
+    def roles(self) -> dict[str, Any]:
+        """The arguments of all functions that read predictions."""
+        names = ("label", "score", "positive", "weight", "count", "missing")
+        return {name: getattr(self, name) for name in names}
 
     @property
-    def groups(self) -> list[str]:
-        """The group columns that say neither which fold nor which model it is."""
-        return [name for name in self.keys if name not in {self.averaged, MODEL}]
+    def id_names(self) -> str | None:
+        """The names of the columns of `id`."""
+        return ", ".join(_column_name(one) for one in _as_list(self.id)) or None
+
+    def keys_without(self, *names: str | None) -> list[str] | None:
+        """Return the group columns except `names`; None if none is left."""
+        return [key for key in self.keys if key not in names] or None
+
+    def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+        """Collect the columns that are needed; all columns if a role is an expression."""
+        plan = planned("predictions", predictions)
+        count = [] if self.count is NOT_GIVEN else [self.count]
+        roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
+        roles = [role for role in roles if role is not None]
+        if all(isinstance(role, str) for role in roles):
+            available = plan.collect_schema()
+            # A column named "count" must be there for the error that asks what it means.
+            required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
+            optional = {"count": None} if self.count is NOT_GIVEN else {}
+            if not set(required) <= set(available):
+                return collected(plan.head(0))  # the first table raises the error
+            plan = plan.select(column(name) for name in required | optional if name in available)
+        return collected(plan)
+
+    def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
+        """Return which columns and settings are evaluated, and the number of rows."""
+        positive = self.positive
+        if positive is None:
+            label = column(self.label) if isinstance(self.label, str) else self.label
+            boolean = rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean]
+            positive = True if boolean else 1
+        count = None if self.count is NOT_GIVEN else self.count
+        scores = self.score if hasattr(self.score, "keys") else _as_list(self.score)
+        return {
+            "label": _column_name(self.label),
+            "score": [_column_name(score) for score in scores],
+            "positive": positive,
+            "weight": None if self.weight is None else _column_name(self.weight),
+            "count": None if count is None else _column_name(count),
+            "missing": self.missing,
+            "rows": rows.height,
+        }
 
 
-def _several(given: Any) -> list[Any]:
-    if given is None or isinstance(given, str | pl.Expr):
-        return [given]
-    return list(given.values()) if hasattr(given, "values") else list(given)
+def _column_name(column: Column) -> str:
+    if isinstance(column, str):
+        return column
+    name = column.meta.output_name(raise_if_undetermined=False)
+    return str(column) if name is None else name
+
+
+def _as_list(value: Any) -> list[Any]:
+    """Return one value or several as a list; the values of a mapping."""
+    if value is None:
+        return []
+    if isinstance(value, str | pl.Expr):
+        return [value]
+    return list(value.values()) if hasattr(value, "values") else list(value)

@@ -1,9 +1,8 @@
-"""Tables of a report, and their cells as text."""
+"""Tables of a report: what is computed from the predictions, and the cells as text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
@@ -18,160 +17,181 @@ from rocframe.frames import column, private_names
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.schemas import MODEL
-from rocframe.text import visible, words
+from rocframe.text import (
+    format_count,
+    format_interval,
+    format_number,
+    format_p_value,
+    visible,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rocframe.reports.report import Asked
+    from rocframe.kinds import KindName
+    from rocframe.reports.report import ReportOptions
 
 
-METRICS = ("average_precision", "ks")
-
-CLASS = "class"  # as one_vs_rest names the class that a row is about
+CURVE_METRICS = {"average_precision": "average precision", "ks": "KS"}
+CLASS = "class"  # the group column of one_vs_rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """The areas and curves of every group: what there always is."""
+class ReportTables:
+    """All tables of a report.
+
+    Attributes
+    ----------
+    areas, curves
+        AUC and curve of each group.
+    metrics
+        Metrics of whole curves, one row per row of `areas`.
+    pooled
+        Curves of the pooled rows of all values of the averaged group column.
+    folds
+        Mean AUC over the averaged group column.
+    averages
+        Mean curves over the averaged group column, by kind.
+    comparison
+        Pairwise comparison of the models.
+    remarks
+        Sentences that state which tables could not be computed, and why.
+    """
 
     areas: pl.DataFrame
     curves: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class More:
-    """What is said beside: metrics in the rows of the areas, means over folds, differences.
-
-    `pooled` has the curves of all rows of each mean. `remarks` say what could not be had, and why.
-    """
-
     metrics: pl.DataFrame
     pooled: pl.DataFrame | None
     folds: pl.DataFrame | None
-    means: Mapping[str, pl.DataFrame]
+    averages: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
     remarks: tuple[str, ...]
 
 
-def tables(
-    predictions: pl.DataFrame, asked: Asked, tell: Callable[[str], None] = lambda _: None
-) -> Tables:
-    """Work out the areas and curves."""
-    tell("Computing the areas")
-    given = {**asked.predictions, "by": asked.keys or None}
-    areas = auc(predictions, **given, ci=asked.ci, level=asked.level)
-    tell("Computing the curves")
-    first, *others = map(kind_named, asked.kinds)
-    more = [rate for kind in others for rate in kind.rates if rate not in first.rates]
-    curves = curve(predictions, **given, kind=asked.kinds[0], metrics=list(dict.fromkeys(more)))
-    return Tables(areas=areas, curves=curves)
+def areas_and_curves(
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compute the AUC and the curves of each group; `on_step` receives the name of each step."""
+    arguments = {**options.roles, "by": options.keys or None}
+    on_step("Computing the AUC")
+    areas = auc(predictions, **arguments, ci=options.ci, level=options.level)
+    on_step("Computing the curves")
+    first, *others = map(kind_named, options.kinds)
+    rates = [rate for kind in others for rate in kind.rates if rate not in first.rates]
+    metrics = list(dict.fromkeys(rates))
+    return areas, curve(predictions, **arguments, kind=options.kinds[0], metrics=metrics)
 
 
-def more_tables(predictions: pl.DataFrame, asked: Asked, made: Tables) -> More:
-    """Work out what else a report says of the same predictions."""
+def report_tables(
+    predictions: pl.DataFrame, options: ReportOptions, areas: pl.DataFrame, curves: pl.DataFrame
+) -> ReportTables:
+    """Compute the other tables of a report, and collect them all."""
     remarks: list[str] = []
 
-    def tried(what: str, work: Callable[[], Any]) -> Any:
+    def attempt(what: str, compute: Callable[..., pl.DataFrame], *args: Any) -> pl.DataFrame | None:
         try:
-            return work()
+            return compute(*args)
         except RocframeError as error:
-            remarks.append(f"{what} {' '.join(str(error).splitlines()[0].split())}")
+            reason = " ".join(str(error).splitlines()[0].split())
+            remarks.append(f"{what} not computed: {reason}")
             return None
 
-    folds: pl.DataFrame | None = None
-    pooled: pl.DataFrame | None = None
-    means: dict[str, pl.DataFrame] = {}
-    if asked.averaged is not None:
-        rest = [name for name in asked.keys if name != asked.averaged]
-        pooled = curve(predictions, **asked.predictions, by=rest or None)
-        folds = tried("No mean of the areas:", lambda: _folds(predictions, asked))
-        for kind in asked.kinds:
-            mean = tried("No mean curves:", partial(_mean, made.curves, asked, kind))
-            means |= {} if mean is None else {kind: mean}
-    comparison = None
-    side_by_side = MODEL in keys_of(made.areas) and MODEL not in asked.keys
-    if asked.id is not None:
-        comparison = _comparison(predictions, asked)
-    elif side_by_side and made.areas.get_column(MODEL).n_unique() > 1:
-        comparison = tried("No comparison:", lambda: _comparison(predictions, asked))
-    return More(
-        metrics=_metrics(predictions, asked),
+    pooled = folds = comparison = None
+    averages: dict[str, pl.DataFrame] = {}
+    if options.averaged is not None:
+        pooled = curve(predictions, **options.roles, by=options.keys_without(options.averaged))
+        folds = attempt("Mean AUC", _mean_areas, predictions, options)
+        for kind in options.kinds:
+            mean = attempt("Mean curves", _mean_curves, curves, options, kind)
+            averages |= {} if mean is None else {kind: mean}
+    side_by_side = MODEL in group_columns(areas) and MODEL not in options.keys
+    if options.id is not None:
+        comparison = _comparison(predictions, options)
+    elif side_by_side and areas.get_column(MODEL).n_unique() > 1:
+        comparison = attempt("Comparison", _comparison, predictions, options)
+    return ReportTables(
+        areas=areas,
+        curves=curves,
+        metrics=_curve_metrics(predictions, options),
         pooled=pooled,
         folds=folds,
-        means=means,
+        averages=averages,
         comparison=comparison,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
 
-def _metrics(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:
-    """Return metrics of whole curves, a column each, in the rows of the areas."""
-    # Groups may have any name here, also those of the table that these are taken from.
-    private = private_names(asked.keys, predictions.columns)
-    rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
-    found = intervals(
-        rows,
-        **asked.predictions,
-        by=list(private.values()) or None,
-        metrics=list(METRICS),
-        ci=None,
-    )
-    # Both tables are sorted by the same groups.
-    return pl.DataFrame(
-        {name: found.filter(metric=name).get_column("estimate") for name in METRICS}
-    )
-
-
-def _folds(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:
+def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    # Classes share their instances: limits that assume independent areas would be too narrow.
+    has_limits = options.averaged != CLASS and options.ci in get_args(Interval)
     return fold_auc(
         predictions,
-        **asked.predictions,
-        over=str(asked.averaged),
-        by=[name for name in asked.keys if name != asked.averaged] or None,
-        ci=_limits(asked),
-        level=asked.level,
+        **options.roles,
+        over=str(options.averaged),
+        by=options.keys_without(options.averaged),
+        ci=cast("Interval", options.ci) if has_limits else None,
+        level=options.level,
     )
 
 
-def _limits(asked: Asked) -> Interval | None:
-    """Return the method of the limits of a mean of areas, if it has any.
-
-    Classes share their instances: limits that take these to be others would be too narrow.
-    """
-    if asked.averaged == CLASS or asked.ci not in get_args(Interval):
-        return None
-    return cast("Interval", asked.ci)
-
-
-def _mean(curves: pl.DataFrame, asked: Asked, kind: Any) -> pl.DataFrame:
-    over = str(asked.averaged)
+def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -> pl.DataFrame:
+    over = str(options.averaged)
     if over == CLASS:
         return average(curves, over=over, kind=kind, interval=None)
-    return average(curves, over=over, kind=kind, level=asked.level)
+    return average(curves, over=over, kind=kind, level=options.level)
 
 
-def _comparison(predictions: pl.DataFrame, asked: Asked) -> pl.DataFrame:
-    if asked.id is not None and isinstance(asked.score, str | pl.Expr) and MODEL not in asked.keys:
+def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    one_score = isinstance(options.score, str | pl.Expr)
+    if options.id is not None and one_score and MODEL not in options.keys:
         raise OptionValueError.of(
-            "id", asked.id, "it pairs the rows of models, and no group column says which model",
-            'Name the column "model" in by=, or leave id= out.',
-        )  # fmt: skip
+            "id",
+            options.id,
+            "it pairs the rows of models, and no group column names the models",
+            'Name the column of the models "model" and include it in by=, or leave out id=.',
+        )
     return compare(
         predictions,
-        **asked.predictions,
-        id=asked.id,
-        by=asked.groups or None,
-        level=asked.level,
+        **options.roles,
+        id=options.id,
+        by=options.keys_without(options.averaged, MODEL),
+        level=options.level,
     )
 
 
-MOST_ROWS = 500
+def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    """Return metrics of whole curves as columns, in the order of the areas."""
+    # Group columns may have the names of columns of the table of intervals.
+    private = private_names(options.keys, predictions.columns)
+    rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
+    result = intervals(
+        rows,
+        **options.roles,
+        by=list(private.values()) or None,
+        metrics=list(CURVE_METRICS),
+        ci=None,
+    )
+    # Both tables are sorted by the group columns.
+    return pl.DataFrame(
+        {name: result.filter(metric=name).get_column("estimate") for name in CURVE_METRICS}
+    )
+
+
+def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:
+    """Return the group columns of a table of areas: those to the left of its column `first`."""
+    return areas.columns[: areas.columns.index(first)]
+
+
+MAX_ROWS = 500
+NO_VALUE = "–"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """One column: its title and cells; names of groups, numbers, or plain words."""
+class TextColumn:
+    """A column as text: its title, its cells, and whether these are names, numbers or words."""
 
     title: str
     cells: Sequence[str]
@@ -179,154 +199,122 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A table of words, and how many rows of it are left out for want of room."""
+class TextTable:
+    """A table as text, and a sentence on the rows that are left out, if any."""
 
-    columns: list[Column]
-    more: str
+    columns: list[TextColumn]
+    omitted: str
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells, row by row."""
+        """The cells by row."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
 
-def listed_areas(areas: pl.DataFrame, more: More, file: str | None) -> Listed:
-    """Spell out the areas, and the metrics beside them."""
-    keys = keys_of(areas)
-    whole = pl.DataFrame([*areas.select(pl.nth(range(len(keys), areas.width))), *more.metrics])
-    top = whole.head(MOST_ROWS)
-    rows = pl.col("n_pos") + pl.col("n_neg")
-    share = top.select(pl.when(rows > 0).then(pl.col("n_pos") / rows)).to_series()
+def areas_text(tables: ReportTables, file: str | None) -> TextTable:
+    """Return the AUC and other metrics of each group as text; `file` contains all rows."""
+    areas, top = tables.areas, tables.areas.head(MAX_ROWS)
+    metrics = tables.metrics.head(MAX_ROWS)
+    n_rows = top["n_pos"] + top["n_neg"]
     columns = [
-        *_names(areas.head(MOST_ROWS), keys),
-        _numbers("AUC", top.get_column("auc")),
-        *_interval(top, areas),
+        *name_columns(top, group_columns(areas)),
+        number_column("AUC", top["auc"]),
+        *interval_columns(top, areas),
         *(
-            _numbers(title, top.get_column(name))
-            for name, title in (("average_precision", "average precision"), ("ks", "KS"))
-            if top.get_column(name).null_count() < top.height
+            number_column(title, metrics[name])
+            for name, title in CURVE_METRICS.items()
+            if metrics[name].null_count() < top.height
         ),
-        _numbers("prevalence", share),
-        _counts("positives", top.get_column("n_pos")),
-        _counts("negatives", top.get_column("n_neg")),
+        number_column("prevalence", (top["n_pos"] / n_rows).fill_nan(None)),
+        count_column("positives", top["n_pos"]),
+        count_column("negatives", top["n_neg"]),
+        *([count_column("missing", top["n_missing"])] if areas["n_missing"].sum() else []),
     ]
-    if areas.get_column("n_missing").sum():
-        columns.append(_counts("missing", top.get_column("n_missing")))
-    return Listed(columns=[*columns, *_notes(top, areas)], more=_fewer(areas, file))
+    return _text_table(columns, top, areas, file)
 
 
-def listed_folds(folds: pl.DataFrame) -> Listed:
-    """Spell out the means of the areas of folds."""
-    top = folds.head(MOST_ROWS)
+def folds_text(folds: pl.DataFrame) -> TextTable:
+    """Return the mean AUC over folds as text."""
+    top = folds.head(MAX_ROWS)
     columns = [
-        *_names(top, keys_of(folds, "mean_auc")),
-        _numbers("mean AUC", top.get_column("mean_auc")),
-        *_interval(top, folds),
-        _numbers("sd", top.get_column("sd")),
-        _numbers("AUC of mean curve", top.get_column("auc_of_mean")),
-        _numbers("AUC of all rows", top.get_column("pooled_auc")),
-        _counts("curves", top.get_column("n_curves")),
+        *name_columns(top, group_columns(folds, "mean_auc")),
+        number_column("mean AUC", top["mean_auc"]),
+        *interval_columns(top, folds),
+        number_column("sd", top["sd"]),
+        number_column("AUC of mean curve", top["auc_of_mean"]),
+        number_column("pooled AUC", top["pooled_auc"]),
+        count_column("curves", top["n_curves"]),
     ]
-    return Listed(columns=[*columns, *_notes(top, folds)], more=_fewer(folds, None))
+    return _text_table(columns, top, folds)
 
 
-def listed_comparison(comparison: pl.DataFrame) -> Listed:
-    """Spell out differences between models, the smallest p-values where they stand."""
-    top = comparison.head(MOST_ROWS)
-    keys = comparison.columns[: comparison.columns.index("model_a")]
+def comparison_text(comparison: pl.DataFrame) -> TextTable:
+    """Return the differences between models as text."""
+    top = comparison.head(MAX_ROWS)
+    models = top.select(pl.col("model_a").alias("model a"), pl.col("model_b").alias("model b"))
     columns = [
-        *_names(top, [*keys, "model_a", "model_b"]),
-        _numbers("difference", top.get_column("difference")),
-        *_interval(top, comparison),
-        _cells("p", top.get_column("p_value"), probability),
-        _cells("p adjusted", top.get_column("p_adjusted"), probability),
-        _numbers("AUC a", top.get_column("auc_a")),
-        _numbers("AUC b", top.get_column("auc_b")),
-        _counts("rows", top.get_column("n_paired")),
+        *name_columns(top, group_columns(comparison, "model_a")),
+        *name_columns(models, models.columns),
+        number_column("difference", top["difference"]),
+        *interval_columns(top, comparison),
+        number_column("p-value", top["p_value"], format_p_value),
+        number_column("adjusted p-value", top["p_adjusted"], format_p_value),
+        number_column("AUC a", top["auc_a"]),
+        number_column("AUC b", top["auc_b"]),
+        count_column("rows", top["n_paired"]),
     ]
-    return Listed(columns=[*columns, *_notes(top, comparison)], more=_fewer(comparison, None))
+    return _text_table(columns, top, comparison)
 
 
-def _names(table: pl.DataFrame, keys: Sequence[str]) -> list[Column]:
-    titles = {"model_a": "model a", "model_b": "model b"}
+def _text_table(
+    columns: list[TextColumn], top: pl.DataFrame, table: pl.DataFrame, file: str | None = None
+) -> TextTable:
+    n_omitted = table.height - top.height
+    omitted = f"{format_count(n_omitted, 'more row')}{f' in {file}' if file else ''}."
+    return TextTable(
+        columns=[*columns, *note_columns(top, table)], omitted=omitted if n_omitted else ""
+    )
+
+
+def name_columns(top: pl.DataFrame, names: Sequence[str]) -> list[TextColumn]:
+    """Return group columns as text."""
     return [
-        Column(
-            title=visible(titles.get(key, key)),
-            cells=words(table.get_column(key)),
-            kind="name",
-        )
-        for key in keys
+        TextColumn(title=visible(name), cells=words(top.get_column(name)), kind="name")
+        for name in names
     ]
 
 
-def _numbers(title: str, values: pl.Series) -> Column:
-    return _cells(title, values, number)
+def number_column(
+    title: str,
+    values: pl.Series,
+    format_value: Callable[[float | None], str | None] = format_number,
+) -> TextColumn:
+    """Return a column of metrics as text."""
+    return TextColumn(title=title, cells=[format_value(value) or NO_VALUE for value in values])
 
 
-def _cells(title: str, values: pl.Series, spell: Callable[[float | None], str | None]) -> Column:
-    return Column(title=title, cells=[spell(value) or "–" for value in values])
+def count_column(title: str, values: pl.Series) -> TextColumn:
+    """Return a column of counts as text."""
+    return TextColumn(title=title, cells=[NO_VALUE if n is None else f"{n:,}" for n in values])
 
 
-def _counts(title: str, values: pl.Series) -> Column:
-    return Column(title=title, cells=["–" if n is None else f"{n:,}" for n in values])
-
-
-def _interval(top: pl.DataFrame, table: pl.DataFrame) -> list[Column]:
-    level = level_of(table)
-    if level is None:
+def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
+    """Return the intervals as a column of text, if the table has any."""
+    title = interval_title(table)
+    if title is None:
         return []
-    limits = zip(top.get_column("lower"), top.get_column("upper"), strict=True)
-    return [Column(title=level, cells=[interval(*pair) or "–" for pair in limits])]
+    limits = zip(top["lower"], top["upper"], strict=True)
+    return [TextColumn(title=title, cells=[format_interval(*pair) or NO_VALUE for pair in limits])]
 
 
-def _notes(top: pl.DataFrame, table: pl.DataFrame) -> list[Column]:
-    if table.get_column("note").null_count() == table.height:
-        return []
-    return [Column(title="note", cells=[one or "" for one in top.get_column("note")], kind="word")]
-
-
-def _fewer(table: pl.DataFrame, file: str | None) -> str:
-    left = table.height - MOST_ROWS
-    if left <= 0:
-        return ""
-    return f"{counted(left, 'more row')}{f' in {file}' if file else ''}."
-
-
-def number(value: float | None) -> str | None:
-    """Spell out an area."""
-    return None if value is None else f"{value:.4f}".replace("-", "−")
-
-
-def interval(lower: float | None, upper: float | None) -> str | None:
-    """Spell out an interval, or that there is none."""
-    if lower is None or upper is None:
-        return None
-    return f"{number(lower)} to {number(upper)}"
-
-
-def probability(value: float | None) -> str | None:
-    """Spell out a p-value."""
-    return None if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Count things: `1 file`, `2 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Join names as a sentence does: `a`, `a and b`, `a, b and c`."""
-    *front, last = names
-    return f"{', '.join(front)} and {last}" if front else last
-
-
-def keys_of(areas: pl.DataFrame, first: str = "auc") -> list[str]:
-    """Return the group columns of a table of areas, which are left of its `first` column."""
-    return areas.columns[: areas.columns.index(first)]
-
-
-def level_of(areas: pl.DataFrame) -> str | None:
-    """Name the intervals of a table of areas, if it has any."""
-    level = areas.get_column("ci_level").drop_nulls()
+def interval_title(table: pl.DataFrame) -> str | None:
+    """Return the title of a column of intervals such as "95 % interval"; None without any."""
+    level = table["ci_level"].drop_nulls()
     return f"{100 * level[0]:g} % interval" if len(level) else None
+
+
+def note_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
+    """Return the notes as a column of text, if the table has any."""
+    if table["note"].null_count() == table.height:
+        return []
+    return [TextColumn(title="note", cells=[note or "" for note in top["note"]], kind="word")]

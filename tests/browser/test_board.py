@@ -66,21 +66,22 @@ def wanted(predictions, threshold):
 def test_its_numbers_are_those_of_the_tables_at_any_threshold(opened, predictions, threshold):
     slide(opened, threshold)
     for said in wanted(predictions, float(threshold)):
-        opened.wait_for_selector(f".board svg text[aria-label='{said}']")
+        opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
 
 
 def test_it_keeps_its_threshold_when_it_is_drawn_for_another_width(opened, predictions):
     slide(opened, "0.3")
-    panels = opened.locator(".board svg.marks")
+    panels = opened.locator(".dashboard svg.marks")
     wide = panels.bounding_box()
     opened.set_viewport_size({"width": 360, "height": 800})
     opened.wait_for_function(
-        "high => document.querySelector('.board svg.marks')?.getBoundingClientRect().height > high",
+        "high => document.querySelector('.dashboard svg.marks')"
+        "?.getBoundingClientRect().height > high",
         arg=1.5 * wide["height"],
     )
     assert opened.evaluate("document.documentElement.scrollWidth") <= 360
     for said in wanted(predictions, 0.3):
-        opened.wait_for_selector(f".board svg text[aria-label='{said}']")
+        opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
     assert opened.locator(".controls input").count() == 3
     opened.set_viewport_size({"width": 1280, "height": 900})
 
@@ -88,6 +89,6 @@ def test_it_keeps_its_threshold_when_it_is_drawn_for_another_width(opened, predi
 def test_it_is_printed_as_it_stands_without_its_sliders(opened):
     opened.emulate_media(media="print")
     assert not opened.locator(".controls").is_visible()
-    assert opened.locator(".board svg.marks").is_visible()
+    assert opened.locator(".dashboard svg.marks").is_visible()
     opened.emulate_media(media="screen")
     assert opened.locator(".controls").is_visible()

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.reports.export import as_json, embedder
+from rocframe.reports.export import json_for_html
+from rocframe.reports.offline_script import embed_script
 
 sync_api = pytest.importorskip("playwright.sync_api")
 vl_convert = pytest.importorskip("vl_convert")
@@ -37,8 +38,8 @@ def page(curves, tmp_path_factory):
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
-        f"<script>{embedder()}</script><script>rocframe.embed('#board', "
-        f"{as_json(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
+        f"<script>{embed_script()}</script><script>rocframe.embed('#board', "
+        f"{json_for_html(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
         ".then(made => {window.view = made.view})</script>",
         encoding="utf-8",
     )

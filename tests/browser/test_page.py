@@ -304,6 +304,6 @@ def test_without_javascript_the_numbers_are_there(browser, vote):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(vote.resolve().as_uri())
-    assert page.locator("noscript p").inner_text().startswith("The charts are drawn by JavaScript")
+    assert page.locator("noscript p").inner_text().startswith("The charts need JavaScript")
     assert page.locator("tbody tr").count() == 6
     context.close()

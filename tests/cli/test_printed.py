@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from rocframe.cli.terminal import printed
+from rocframe.cli.terminal import areas_table
 
 LOG = pl.DataFrame(
     {
@@ -20,7 +20,7 @@ def table(log=LOG, **options):
 
 
 def test_a_line_per_group_with_numbers_below_each_other():
-    assert printed(table(), width=None).splitlines() == [
+    assert areas_table(table(), width=None).splitlines() == [
         "model     AUC     95 % interval  n_pos  n_neg  n_missing  note",
         "a      0.8750  0.2276 to 0.9940      2      2          0",
         "b           -                 -      0      1          1  no_positives",
@@ -28,7 +28,7 @@ def test_a_line_per_group_with_numbers_below_each_other():
 
 
 def test_without_groups_intervals_and_notes_their_columns_are_left_out():
-    text = printed(table(LOG.filter(model="a"), by=None, ci=None), width=None)
+    text = areas_table(table(LOG.filter(model="a"), by=None, ci=None), width=None)
     assert text.splitlines() == [
         "   AUC  n_pos  n_neg  n_missing",
         "0.8750      2      2          0",
@@ -37,34 +37,34 @@ def test_without_groups_intervals_and_notes_their_columns_are_left_out():
 
 def test_names_are_cut_where_lines_are_wider_than_the_terminal():
     long = LOG.with_columns(model=pl.col("model") + pl.lit("x" * 80))
-    lines = printed(table(long), width=80).splitlines()
+    lines = areas_table(table(long), width=80).splitlines()
     assert max(map(len, lines)) <= 80
     assert "…  " in lines[1]
 
 
 def test_a_terminal_that_is_too_narrow_gets_wide_lines():
-    lines = printed(table(), width=20).splitlines()
+    lines = areas_table(table(), width=20).splitlines()
     assert lines[1].startswith("a      0.8750")
 
 
 def test_wide_letters_take_two_columns():
-    lines = printed(table(LOG.with_columns(model=pl.lit("模型"))), width=None).splitlines()
+    lines = areas_table(table(LOG.with_columns(model=pl.lit("模型"))), width=None).splitlines()
     assert lines[0].startswith("model     AUC")
     assert lines[1].startswith("模型   0.9167")
 
 
 def test_what_does_not_print_is_spelled_out():
     odd = LOG.with_columns(model=pl.lit("\x1b[31m\n"))
-    assert "'\\x1b[31m\\n'" in printed(table(odd), width=None)
+    assert "'\\x1b[31m\\n'" in areas_table(table(odd), width=None)
 
 
 def test_null_and_its_name_are_told_apart():
     odd = LOG.with_columns(model=pl.when(pl.col("model") == "a").then(pl.lit("null")))
-    lines = printed(table(odd), width=None).splitlines()
+    lines = areas_table(table(odd), width=None).splitlines()
     assert [line.split()[0] for line in lines] == ["model", "null", "'null'"]
 
 
 def test_long_tables_say_how_many_lines_there_are_more():
-    lines = printed(table(), width=None, most=1).splitlines()
+    lines = areas_table(table(), width=None, max_rows=1).splitlines()
     assert len(lines) == 3
     assert lines[-1] == "... and 1 more group"

@@ -6,13 +6,13 @@ from rocframe.cli.terminal import Progress
 
 
 def test_quick_work_says_nothing(capsys):
-    with Progress(patience=60) as progress:
+    with Progress(delay=60) as progress:
         progress.step("Reading")
     assert capsys.readouterr().err == ""
 
 
 def test_long_work_says_its_steps_in_plain_lines(capsys):
-    with Progress(patience=0) as progress:
+    with Progress(delay=0) as progress:
         progress.step("Reading")
         time.sleep(0.05)
         progress.step("Counting")
@@ -23,7 +23,7 @@ def test_long_work_says_its_steps_in_plain_lines(capsys):
 
 
 def test_many_small_steps_are_one_line_in_a_log(capsys):
-    with Progress(patience=0) as progress:
+    with Progress(delay=0) as progress:
         time.sleep(0.05)
         for number in range(1000):
             progress.count("Opening file", number, 1000)
@@ -31,7 +31,7 @@ def test_many_small_steps_are_one_line_in_a_log(capsys):
 
 
 def test_quiet_work_says_nothing_however_long(capsys):
-    with Progress(quiet=True, patience=0) as progress:
+    with Progress(quiet=True, delay=0) as progress:
         progress.step("Reading")
         time.sleep(0.05)
     assert capsys.readouterr().err == ""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rocframe.cli.tasks import matched
+from rocframe.cli.options import parse_positive
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,10 @@ from rocframe.cli.tasks import matched
     ],
 )
 def test_the_positive_class_is_read_as_a_value_of_the_labels_type(text, dtype, value):
-    actual = matched(text, dtype)
+    actual = parse_positive(text, dtype)
     assert actual == value
     assert type(actual) is type(value)
 
 
 def test_without_a_positive_class_there_is_none():
-    assert matched(None, pl.String()) is None
+    assert parse_positive(None, pl.String()) is None

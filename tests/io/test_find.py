@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import rocframe as rf
-from rocframe.io.logs import find
+from rocframe.io.logs import find_logs
 
 FILES = [
     "a.parquet",
@@ -45,19 +45,19 @@ def _files(tmp_path, monkeypatch):
     ],
 )
 def test_names_globs_and_folders_stand_for_files_each_once(sources, files):
-    assert find(sources) == files
+    assert find_logs(sources) == files
 
 
 def test_an_absolute_glob_works(tmp_path):
-    assert find([f"{tmp_path}/b.*"]) == [str(tmp_path / "b.arrow")]
+    assert find_logs([f"{tmp_path}/b.*"]) == [str(tmp_path / "b.arrow")]
 
 
 def test_tables_of_an_earlier_run_are_no_logs():
-    assert "out/curves.parquet" in find(["."])
-    assert "out/curves.parquet" not in find(["."], but=[Path("out/curves.parquet")])
+    assert "out/curves.parquet" in find_logs(["."])
+    assert "out/curves.parquet" not in find_logs(["."], exclude=[Path("out/curves.parquet")])
     with pytest.raises(rf.LogError) as caught:
-        find(["out/*"], but=[Path("out/curves.parquet"), Path("out/auc.parquet")])
-    assert str(caught.value) == "'out/*': no log is left to read.\nName files or folders."
+        find_logs(["out/*"], exclude=[Path("out/curves.parquet"), Path("out/auc.parquet")])
+    assert str(caught.value) == "'out/*': there are no logs to read.\nPass files or folders."
 
 
 def test_links_to_folders_are_followed_and_circles_end():
@@ -65,28 +65,28 @@ def test_links_to_folders_are_followed_and_circles_end():
     Path("elsewhere/g.parquet").touch()
     Path("logs/link").symlink_to(Path("elsewhere").resolve())
     Path("logs/circle").symlink_to(Path("logs").resolve())
-    assert find(["logs"]) == ["logs/c.csv", "logs/day=1/d.pq", "logs/link/g.parquet"]
+    assert find_logs(["logs"]) == ["logs/c.csv", "logs/day=1/d.pq", "logs/link/g.parquet"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(rf.LogError) as caught:
-        find(["a.parquet", "gone.parquet"])
+        find_logs(["a.parquet", "gone.parquet"])
     assert str(caught.value) == (
-        f"gone.parquet: there is no such file or folder.\nLooked in {str(tmp_path)!r}."
+        f"gone.parquet: there is no such file or folder.\nSearched in {str(tmp_path)!r}."
     )
 
 
 def test_a_glob_without_matches_is_named(tmp_path):
     with pytest.raises(rf.LogError) as caught:
-        find(["gone*.parquet"])
-    assert str(caught.value) == f"gone*.parquet: no file matches.\nLooked in {str(tmp_path)!r}."
+        find_logs(["gone*.parquet"])
+    assert str(caught.value) == f"gone*.parquet: no file matches.\nSearched in {str(tmp_path)!r}."
 
 
 def test_a_folder_without_logs_is_named():
     Path("empty").mkdir()
     with pytest.raises(rf.LogError) as caught:
-        find(["empty"])
+        find_logs(["empty"])
     assert str(caught.value) == (
-        "empty: the folder holds no logs.\nLogs are files that end in one of: "
+        "empty: the folder contains no logs.\nLogs have one of these suffixes: "
         "'.parquet', '.pq', '.arrow', '.feather', '.ipc', '.csv'."
     )

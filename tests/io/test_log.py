@@ -7,11 +7,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.io.logs import find, open_logs
+from rocframe.io.logs import find_logs, open_logs
 
 NEEDED = {"label": "--label", "score": "--score"}
 LOG = pl.DataFrame({"label": [1, 0], "score": [0.5, 0.25], "note": ["a", "b"]})
-SKIP = "Write or fetch it again, or leave out such files with --skip-unreadable."
+SKIP = "Write or download it again, or skip unreadable files with --skip-unreadable."
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +30,9 @@ def save(path, frame=LOG, **columns):
     writers[Path(path).suffix](path)
 
 
-def read(*sources, needed=NEEDED, on_error="raise"):
-    logs = open_logs(find(sources), on_error=on_error)
-    return logs.read(needed, skip=on_error == "skip")
+def read(*sources, needed=NEEDED, skip_unreadable=False):
+    logs = open_logs(find_logs(sources), skip_unreadable=skip_unreadable)
+    return logs.read(needed, skip_unreadable=skip_unreadable)
 
 
 def message(*sources, needed=NEEDED):
@@ -47,7 +47,7 @@ def test_only_the_needed_columns_are_read(path):
     table, logs = read(path)
     assert_frame_equal(table, LOG.select("label", "score"))
     assert logs.files == [path]
-    assert logs.has("note")
+    assert logs.has_column("note")
     plan = logs.scan(NEEDED).explain()
     assert "PROJECT 2/3 COLUMNS" in plan
 
@@ -93,8 +93,8 @@ def test_a_column_that_a_file_lacks_is_named_with_the_file_and_a_guess():
     save("1.parquet")
     save("2.parquet", LOG.rename({"score": "scores"}))
     assert message(".") == (
-        "2.parquet: there is no column 'score', which --score asks for.\n"
-        "It has: 'label', 'scores', 'note'.\n"
+        "2.parquet: there is no column 'score' for --score.\n"
+        "Columns: 'label', 'scores', 'note'.\n"
         "Did you mean --score scores?"
     )
 
@@ -103,7 +103,7 @@ def test_types_that_do_not_fit_name_both_files():
     save("1.parquet")
     save("2.parquet", label=pl.lit("yes"))
     assert message(".").startswith(
-        "2.parquet: column 'label' has type String, and in 1.parquet it has type Int64.\n"
+        "2.parquet: column 'label' has type String, but in 1.parquet it has type Int64.\n"
     )
 
 
@@ -111,7 +111,7 @@ def test_times_without_a_zone_are_not_mixed_with_others():
     save("1.parquet", at=pl.datetime(2024, 1, 1))
     save("2.parquet", at=pl.datetime(2024, 1, 1, time_zone="UTC"))
     assert message(".", needed={**NEEDED, "at": "--by"}).startswith(
-        "2.parquet: column 'at' has type Datetime(time_unit='us', time_zone='UTC'), and in "
+        "2.parquet: column 'at' has type Datetime(time_unit='us', time_zone='UTC'), but in "
         "1.parquet it has type Datetime("
     )
 
@@ -120,16 +120,14 @@ def test_an_empty_file_is_missing_data():
     save("1.parquet")
     for name in ("2.parquet", "2.arrow", "2.csv"):
         Path(name).touch()
-        assert message("1.parquet", name) == (
-            f"{name}: the file is empty: it has 0 bytes, so its data are missing.\n{SKIP}"
-        )
+        assert message("1.parquet", name) == (f"{name}: the file is empty (0 bytes).\n{SKIP}")
 
 
 def test_a_truncated_file_is_named():
     save("1.parquet")
     Path("2.parquet").write_bytes(Path("1.parquet").read_bytes()[:-3])
     assert message(".") == (
-        f"2.parquet: the Parquet file is cut short: it does not end with PAR1.\n{SKIP}"
+        f"2.parquet: the Parquet file is truncated: it does not end with PAR1.\n{SKIP}"
     )
 
 
@@ -152,7 +150,7 @@ def test_a_file_that_fails_in_the_middle_is_found_and_named():
 def test_a_file_that_is_replaced_after_it_was_opened_is_named():
     save("1.parquet")
     save("2.parquet")
-    logs = open_logs(find(["."]))
+    logs = open_logs(find_logs(["."]))
     Path("2.parquet").write_bytes(b"")
     with pytest.raises(rf.LogError) as caught:
         logs.read(NEEDED)
@@ -162,11 +160,13 @@ def test_a_file_that_is_replaced_after_it_was_opened_is_named():
 def test_a_file_that_is_deleted_after_it_was_opened_is_named():
     save("1.parquet")
     save("2.parquet")
-    logs = open_logs(find(["."]))
+    logs = open_logs(find_logs(["."]))
     Path("2.parquet").unlink()
     with pytest.raises(rf.LogError) as caught:
         logs.read(NEEDED)
-    assert str(caught.value).startswith("2.parquet: the file cannot be read: it is gone.\n")
+    assert str(caught.value).startswith(
+        "2.parquet: the file cannot be read: it no longer exists.\n"
+    )
 
 
 def test_files_that_cannot_be_read_are_left_out_on_request_and_listed():
@@ -175,20 +175,18 @@ def test_files_that_cannot_be_read_are_left_out_on_request_and_listed():
     Path("2.parquet").write_bytes(b"")
     Path("3.parquet").write_bytes(b"PAR1")
     damaged("4.parquet")
-    table, logs = read(".", on_error="skip")
+    table, logs = read(".", skip_unreadable=True)
     assert_frame_equal(table, LOG.select("label", "score"))
     assert logs.files == ["1.parquet"]
     assert list(logs.skipped) == ["2.parquet", "3.parquet", "4.parquet"]
-    assert logs.skipped["2.parquet"] == (
-        "the file is empty: it has 0 bytes, so its data are missing"
-    )
+    assert logs.skipped["2.parquet"] == ("the file is empty (0 bytes)")
 
 
 def test_a_column_that_is_missing_is_no_reason_to_leave_a_file_out():
     save("1.parquet")
     save("2.parquet", LOG.drop("score"))
     with pytest.raises(rf.LogError) as caught:
-        read(".", on_error="skip")
+        read(".", skip_unreadable=True)
     assert str(caught.value).startswith("2.parquet: there is no column 'score'")
 
 
@@ -196,18 +194,18 @@ def test_there_has_to_be_one_file_that_can_be_read():
     Path("1.parquet").touch()
     Path("2.parquet").touch()
     with pytest.raises(rf.LogError) as caught:
-        read(".", on_error="skip")
+        read(".", skip_unreadable=True)
     assert str(caught.value) == (
-        "1.parquet: the file is empty: it has 0 bytes, so its data are missing; and none of 1 "
-        "other files can be read.\nWrite or fetch them again."
+        "1.parquet: the file is empty (0 bytes); 1 more cannot be read either.\n"
+        "Write or download the files again."
     )
 
 
 def test_other_suffixes_are_refused():
     Path("log.xlsx").touch()
     assert message("log.xlsx") == (
-        "log.xlsx: no format of logs has that suffix.\n"
-        "There are: '.parquet', '.pq', '.arrow', '.feather', '.ipc', '.csv'."
+        "log.xlsx: unknown suffix '.xlsx'.\n"
+        "Supported: '.parquet', '.pq', '.arrow', '.feather', '.ipc', '.csv'."
     )
 
 

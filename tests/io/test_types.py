@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.io.logs import common_type
+from rocframe.io.logs import common_dtype
 
 
 def common(*dtypes, option="--by"):
     found = [(f"{number}.parquet", dtype) for number, dtype in enumerate(dtypes)]
-    return common_type("x", option, found)
+    return common_dtype("x", option, found)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_types_that_nothing_holds_name_both_files(dtypes):
     with pytest.raises(rf.LogError) as caught:
         common(first, first, second)
     assert str(caught.value) == (
-        f"2.parquet: column 'x' has type {second}, and in 0.parquet it has type {first}.\n"
-        "A column has one type in all files of a log: cast it where they are written."
+        f"2.parquet: column 'x' has type {second}, but in 0.parquet it has type {first}.\n"
+        "A column needs the same type in all files: cast it when writing them."
     )

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.reports.export import as_json
+from rocframe.reports.export import json_for_html
 
 pytest.importorskip("vl_convert")
 
@@ -130,19 +130,21 @@ def test_a_fragment_holds_its_data_whatever_transformer_is_enabled(tmp_path, mon
 
 def test_json_in_a_page_is_the_same_json_and_cannot_end_its_script():
     spec = {"a": NASTY, "</script>": ["<", ">", "&", "\u2029"]}
-    text = as_json(spec)
+    text = json_for_html(spec)
     assert json.loads(text) == spec
     assert not re.search("[<>&\u2028\u2029]", text)
 
 
 def test_numbers_that_json_lacks_never_get_into_a_page():
     with pytest.raises(ValueError, match="JSON"):
-        as_json({"a": float("nan")})
+        json_for_html({"a": float("nan")})
 
 
 @pytest.mark.parametrize("wrong", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
 def test_what_is_no_chart_is_refused(wrong):
-    with pytest.raises(rf.OptionValueError, match=r"^chart: a \w+ is no Altair chart\.\nGive what"):
+    with pytest.raises(
+        rf.OptionValueError, match=r"^chart: expected an Altair chart, got \w+\.\nPass what"
+    ):
         rf.chart_fragment(wrong)
 
 
@@ -157,9 +159,9 @@ def test_the_bundle_ends_no_script_and_has_no_name_but_one():
 
 
 def test_without_the_extra_the_bundle_says_how_to_get_it_and_a_fragment_needs_none(monkeypatch):
-    from rocframe.reports import export as bundle
+    from rocframe.reports import offline_script
 
-    bundle.embedder.cache_clear()
+    offline_script.embed_script.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert rf.chart_fragment(chart(), bundle=False)
     with pytest.raises(rf.MissingExtraError) as caught:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocframe.reports.export import kept
+from rocframe.reports.offline_script import cached_text
 
 
 def test_text_is_made_once_and_again_when_its_file_is_changed(monkeypatch, tmp_path):
@@ -12,16 +12,16 @@ def test_text_is_made_once_and_again_when_its_file_is_changed(monkeypatch, tmp_p
         made.append(1)
         return f"a ✓\n{len(made)}"
 
-    assert [kept("one.js", make) for _ in range(3)] == ["a ✓\n1"] * 3
+    assert [cached_text("one.js", make) for _ in range(3)] == ["a ✓\n1"] * 3
     (path,) = (tmp_path / "rocframe").iterdir()
     whole = path.read_bytes()
     for place, content in enumerate((whole[:-1], whole + b"x", b"", b"\xff", b"x")):
         path.write_bytes(content)
-        assert kept("one.js", make) == f"a ✓\n{place + 2}"
+        assert cached_text("one.js", make) == f"a ✓\n{place + 2}"
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(monkeypatch, tmp_path):
+def test_where_nothing_can_be_written_nothing_is_cached_text(monkeypatch, tmp_path):
     (tmp_path / "rocframe").write_text("no folder")
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path))
-    assert [kept("one.js", lambda: "text") for _ in range(2)] == ["text"] * 2
+    assert [cached_text("one.js", lambda: "text") for _ in range(2)] == ["text"] * 2

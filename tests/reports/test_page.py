@@ -12,9 +12,9 @@ import rocframe as rf
 
 pytest.importorskip("vl_convert")
 
-from rocframe.reports.page import Report, page
-from rocframe.reports.report import Asked
-from rocframe.reports.report_tables import more_tables, tables
+from rocframe.reports.page import report_page
+from rocframe.reports.report import ReportOptions
+from rocframe.reports.report_tables import areas_and_curves, report_tables
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -57,19 +57,10 @@ def log(names=("a", "b")):
 def write(predictions=None, by="model", title="T", files=("curves.parquet", "auc.parquet"), **more):
     predictions = log() if predictions is None else predictions
     options = {name: more.pop(name) for name in ("kind", "id", "over", "score") if name in more}
-    asked = Asked(**{"label": "label", "score": "score", "by": by, "missing": "drop", **options})
-    made = tables(predictions, asked)
-    return page(
-        Report(
-            title=title,
-            tables=made,
-            more=more_tables(predictions, asked, made),
-            kinds=asked.kinds,
-            averaged=asked.averaged,
-            about={**ABOUT, **more},
-            files=files,
-        )
-    )
+    options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
+    options = ReportOptions(**options)
+    tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
+    return report_page(tables, options, title=title, provenance={**ABOUT, **more}, files=files)
 
 
 @cache
@@ -119,7 +110,7 @@ def test_a_page_has_the_table_the_charts_and_where_they_come_from():
     assert read.text[0:3] == [
         "T",
         "T",
-        "48 predictions, 2 groups by model. Scored by score, positive if label = true.",
+        "48 predictions, 2 groups by model. Score: score. Positive class: label = true.",
     ]
     heads = ["AUC", "95 % interval", "average precision", "KS", "prevalence"]
     assert read.after("model", 7) == [*heads, "positives", "negatives"]
@@ -154,7 +145,7 @@ def test_the_numbers_of_the_page_are_those_of_the_verbs():
 def test_names_and_values_are_text_wherever_they_stand():
     predictions = log(NASTY).rename({"model": NASTY[0]})
     text = write(predictions, by=NASTY[0], title=NASTY[1], label=NASTY[0],
-                 files_skipped={NASTY[1]: NASTY[0]}, more={NASTY[2]: NASTY[1]})  # fmt: skip
+                 files_skipped={NASTY[1]: NASTY[0]}, about={NASTY[2]: NASTY[1]})  # fmt: skip
     assert "<script>alert" not in text
     assert "<img src=x" not in text
     read = Reader(text)
@@ -225,7 +216,7 @@ def test_what_is_left_out_is_said_by_name_and_with_its_cause():
     assert read.text[first : first + 3] == [
         "bad.parquet: the file is empty.",
         "1 prediction with a missing label, score or weight: left out.",
-        "1 group with no negatives, so without an area: model = c.",
+        "1 group has no negatives, so its AUC is undefined: model = c.",
     ]
     assert {"missing", "note", "no_negatives"} <= set(read.text)
 
@@ -234,8 +225,8 @@ def test_many_groups_are_counted_where_they_are_not_shown():
     names = [f"{number:04}" for number in range(600)]
     read = Reader(write(log(names)))
     assert "100 more rows in auc.parquet." in read.text
-    said = "12 curves of 600 are drawn: those with the most rows."
-    assert f"{said} curves.parquet has them all." in read.text
+    said = "The charts show 12 of 600 curves: those with the most rows."
+    assert f"{said} curves.parquet contains all of them." in read.text
     assert said in Reader(write(log(names), files=None)).text
 
 
@@ -289,7 +280,7 @@ def test_models_are_compared_where_their_rows_pair_up(how):
     (row,) = rf.compare(vote, "label", "score", id="id").to_dicts()
     start = read.text.index("model a")
     assert read.text[start:][:9] == [
-        *("model a", "model b", "difference", "95 % interval", "p", "p adjusted"),
+        *("model a", "model b", "difference", "95 % interval", "p-value", "adjusted p-value"),
         *("AUC a", "AUC b", "rows"),
     ]
     assert read.text[start + 9 :][:8] == [

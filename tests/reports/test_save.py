@@ -61,22 +61,22 @@ def test_pictures_are_as_large_as_was_asked(tmp_path):
         (
             "chart.svg",
             {"scale": 2},
-            "scale=2: .svg has no such option.\nIt is for '.png', '.pdf'. Leave it out.",
+            "scale=2: .svg files have no such option.\nIt applies to '.png', '.pdf'. Leave it out.",
         ),
         (
             "chart.pdf",
             {"ppi": 300},
-            "ppi=300: .pdf has no such option.\nIt is for '.png'. Leave it out.",
+            "ppi=300: .pdf files have no such option.\nIt applies to '.png'. Leave it out.",
         ),
         (
             "chart.png",
             {"scale": 0},
-            "scale=0: it is no positive number.\nGive one, say scale=2, or leave it out.",
+            "scale=0: expected a positive number.\nPass one, such as scale=2, or leave it out.",
         ),
         (
             "chart.png",
             {"ppi": "300"},
-            "ppi='300': it is no positive number.\nGive one, say ppi=2, or leave it out.",
+            "ppi='300': expected a positive number.\nPass one, such as ppi=2, or leave it out.",
         ),
     ],
 )
@@ -92,8 +92,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, suffix):
     with pytest.raises(rf.StorageError) as caught:
         rf.save_chart(CHART, tmp_path / f"chart{suffix}")
     assert str(caught.value).endswith(
-        f"no format of charts has the suffix {suffix!r}.\n"
-        "There are: '.json', '.html', '.svg', '.png', '.pdf'."
+        f"unknown chart format {suffix!r}.\nSupported: '.json', '.html', '.svg', '.png', '.pdf'."
     )
 
 
@@ -106,7 +105,7 @@ def test_what_was_there_stays_where_a_chart_cannot_be_drawn(tmp_path):
         rf.save_chart(broken, path)
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["chart.svg"]
-    with pytest.raises(rf.StorageError, match="no folder"):
+    with pytest.raises(rf.StorageError, match="does not exist"):
         rf.save_chart(CHART, tmp_path / "none" / "chart.svg")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import rocframe as rf
-from rocframe.reports.report import Asked
-from rocframe.reports.report_tables import more_tables, tables
+from rocframe.reports.report import ReportOptions
+from rocframe.reports.report_tables import areas_and_curves, report_tables
 
 DIGITS = {digit: f"p{digit}" for digit in range(10)}
 
@@ -19,12 +19,14 @@ def each():
 
 
 def more(each, over):
-    asked = Asked(label="label", score="score", by=["model", "class"], over=over, count=None)
-    return more_tables(each, asked, tables(each, asked))
+    options = ReportOptions(
+        label="label", score="score", by=["model", "class"], over=over, count=None
+    )
+    return report_tables(each, options, *areas_and_curves(each, options))
 
 
 def test_means_over_classes_have_no_limits_for_classes_share_their_instances(each):
     found = more(each, "class")
     assert found.folds.select("se", "lower", "upper").row(0) == (None, None, None)
     assert found.folds["mean_auc"][0] is not None
-    assert found.means["roc"]["tpr_lower"].null_count() == found.means["roc"].height
+    assert found.averages["roc"]["tpr_lower"].null_count() == found.averages["roc"].height

@@ -5,8 +5,14 @@ from datetime import date
 import polars as pl
 import pytest
 
-from rocframe.reports.report_tables import counted, interval, joined, number
-from rocframe.text import visible, words
+from rocframe.text import (
+    format_count,
+    format_interval,
+    format_number,
+    join_names,
+    visible,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,12 +39,12 @@ def test_group_values_are_spelled_out(values, shown):
 
 
 def test_numbers_that_are_not_there_have_no_words():
-    assert number(None) is None
-    assert number(0.81) == "0.8100"
-    assert interval(None, None) is None
-    assert interval(0.5, 1.0) == "0.5000 to 1.0000"
+    assert format_number(None) is None
+    assert format_number(0.81) == "0.8100"
+    assert format_interval(None, None) is None
+    assert format_interval(0.5, 1.0) == "0.5000 to 1.0000"
 
 
 def test_things_are_counted_and_joined_as_in_a_sentence():
-    assert [counted(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
-    assert [joined([*"abc"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert [format_count(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+    assert [join_names([*"abc"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

@@ -1,0 +1,109 @@
+"""The offline script: JavaScript that draws all charts of an HTML page without a network."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocframe.errors import MissingExtraError, StorageError
+from rocframe.io.files import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+
+EMBED = "window.rocframe={embed:vegaEmbed};"
+DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
+
+
+def chart_bundle() -> str:
+    """Return the script that draws the charts of a page, as HTML.
+
+    One copy of the script, anywhere in the page, draws all fragments that
+    `chart_fragment(chart, bundle=False)` returned. It is about 900 kB and needs no network.
+
+    Returns
+    -------
+    str
+        A `<script>` element. It defines the global name `rocframe`, and may be repeated.
+        `rocframe.draw()` draws fragments that other scripts add to the page later.
+
+    Raises
+    ------
+    MissingExtraError
+        If vl-convert is not installed.
+
+    See Also
+    --------
+    chart_fragment : The charts.
+
+    Examples
+    --------
+    >>> import rocframe as rf
+    >>> rf.chart_bundle()[:8]
+    '<script>'
+    """
+    return f"<script>{embed_script()}\n{DRAW_SCRIPT.read_text(encoding='utf-8').strip()}</script>"
+
+
+@cache
+def embed_script() -> str:
+    """Return a script that defines `rocframe.embed`, unless another copy has defined it."""
+    library = load_vl_convert("chart_bundle")
+    # Bundling takes two seconds and gives the same text for the same release of vl-convert.
+    name = f"embed-{library.__version__}.js"
+    code = cached_text(name, partial(library.javascript_bundle, EMBED))
+    # In a string of the script, these would end the script element or comment it out.
+    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    return f"if(!window.rocframe)(()=>{{{code}}})();"
+
+
+def load_vl_convert(feature: str) -> ModuleType:
+    """Import vl-convert, which contains Vega, or raise an error that says how to install it."""
+    try:
+        import vl_convert
+    except ModuleNotFoundError as error:
+        raise MissingExtraError.of(feature, "vl-convert", "report") from error
+    module: ModuleType = vl_convert
+    return module
+
+
+def cached_text(name: str, make: Callable[[], str]) -> str:
+    """Return a text from the cache of this user, or make it and add it to the cache.
+
+    The first line of a cached file is the checksum of the rest. A damaged file is written again.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return make()
+    path = folder / name
+    with suppress(OSError, UnicodeDecodeError):
+        checksum, _, text = path.read_bytes().decode().partition("\n")
+        if checksum == _sha256(text):
+            return text
+    text = make()
+    with suppress(OSError, StorageError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(path) as new:
+            new.write_bytes(f"{_sha256(text)}\n{text}".encode())
+    return text
+
+
+def cache_folder() -> Path | None:
+    """Return the cache folder of this user; None if the user has no home folder."""
+    parent = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    if Path(parent).is_absolute():
+        return Path(parent, "rocframe")
+    try:
+        return Path.home() / ".cache" / "rocframe"
+    except RuntimeError:
+        return None
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
