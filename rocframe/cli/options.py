@@ -89,8 +89,8 @@ class CommandOptions:
                 if values.count(name) > 1:
                     raise RepeatedNameError.of(option[2:], name, values)
         columns = {name: option for option, values in names.items() for name in values or []}
-        for name, option in ((self.weight, "--weight"), (self.count, "--count")):
-            columns |= {} if name is None else {name: option}
+        columns |= {} if self.weight is None else {self.weight: "--weight"}
+        columns |= {} if self.count is None else {self.count: "--count"}
         return {**columns, self.label: "--label"}
 
     def report_options(self, label_dtype: pl.DataType) -> ReportOptions:

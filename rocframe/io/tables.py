@@ -72,9 +72,11 @@ def write(
     ['threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr']
     """
     if not isinstance(table, pl.DataFrame | pl.LazyFrame):
-        name = type(table).__name__
         raise OptionValueError.of(
-            "table", name, "expected a polars frame", "Pass a DataFrame or a LazyFrame."
+            "table",
+            type(table).__name__,
+            "expected a polars frame",
+            "Pass a DataFrame or a LazyFrame.",
         )
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from rocframe.reports.report_tables import areas_and_curves, report_tables
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rocframe.inference.confidence import Method
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -158,7 +159,7 @@ def report(
 def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
     if about is None:
         return {}
-    if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
+    if not isinstance(about, Mapping) or not all(isinstance(name, str) for name in about):
         raise OptionValueError.of(
             "about",
             about,
@@ -245,7 +246,7 @@ class ReportOptions:
             boolean = rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean]
             positive = True if boolean else 1
         count = None if self.count is NOT_GIVEN else self.count
-        scores = self.score if hasattr(self.score, "keys") else _as_list(self.score)
+        scores = list(self.score) if isinstance(self.score, Mapping) else _as_list(self.score)
         return {
             "label": _column_name(self.label),
             "score": [_column_name(score) for score in scores],
