@@ -159,7 +159,7 @@ def report(
 def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
     if about is None:
         return {}
-    if not isinstance(about, Mapping) or not all(isinstance(name, str) for name in about):
+    if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
         raise OptionValueError.of(
             "about",
             about,
