@@ -87,11 +87,13 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
         raise StorageError.of(given, f"{str(folder)!r} {problem}", "Create the folder first.")
+    new = _temporary_path(target)
     try:
-        new = _new_file_beside(target)
+        _create_empty(new)
     except OSError as error:
         raise _write_error(given, error) from error
-    new.unlink()
+    finally:
+        new.unlink(missing_ok=True)
     return target
 
 
@@ -103,8 +105,9 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     have a part of the content only.
     """
     target = check_target(path)
-    new = _new_file_beside(target)
-    try:
+    new = _temporary_path(target)
+    try:  # before the file exists: an interrupt at any time must remove it
+        _create_empty(new)
         yield new
         _flush_to_disk(new)
         if target.exists():
@@ -126,12 +129,15 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         new.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _new_file_beside(target: Path) -> Path:
-    """Create an empty file in the folder of `target`, with the default mode of new files."""
+def _temporary_path(target: Path) -> Path:
+    """Return the path of a new file in the folder of `target`."""
     # It is hidden and has its own suffix, so readers of the folder do not mistake it for a table.
-    new = target.with_name(f".rocframe-{token_hex(8)}.tmp")
-    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    return new
+    return target.with_name(f".rocframe-{token_hex(8)}.tmp")
+
+
+def _create_empty(path: Path) -> None:
+    """Create an empty file with the default mode of new files."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
 def _flush_to_disk(path: Path) -> None:
