@@ -1,4 +1,4 @@
-"""The verb `band`: predictions → a band around each group's ROC curve."""
+"""Confidence bands of ROC curves."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rocframe.bands.closed_form import binomial, kolmogorov_smirnov, threshold, working_hotelling
-from rocframe.bands.grid import Curves, at_rates, at_steps, parse_band_grid
-from rocframe.bands.resampled import Redrawn, bootstrap, envelope, fixed_width
+import numpy as np
+
+from rocframe.bands.binormal import working_hotelling
+from rocframe.bands.grid import (
+    BandLimits,
+    Curves,
+    parse_band_grid,
+    points_at_rates,
+    points_at_thresholds,
+    shifted_limits,
+)
+from rocframe.bands.resampled import bootstrap, envelope, fixed_width
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import build_table, like
-from rocframe.inference.confidence import notes, parse_level, parse_n_boot
+from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import sort_rows
@@ -25,14 +34,24 @@ from rocframe.text import listed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import Asked, Grid, Limits
+    from rocframe.bands.grid import Grid, GridPoints
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+MethodName: TypeAlias = Literal[
+    "kolmogorov_smirnov",
+    "fixed_width",
+    "envelope",
+    "working_hotelling",
+    "bootstrap",
+    "binomial",
+    "threshold",
+]
 
 
 def band(
@@ -52,11 +71,11 @@ def band(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Draw a band around the ROC curve of each group: limits of TPR at a grid of FPR.
+    """Compute a confidence band of the ROC curve of each group: limits of TPR at a grid of FPR.
 
-    A `simultaneous` band holds the whole true curve with confidence `level`. A `pointwise` band
-    holds it at one false positive rate, or at one threshold, with that confidence, and the whole
-    curve far more rarely.
+    A `simultaneous` band contains the whole true curve with confidence `level`. A `pointwise` band
+    is valid at one false positive rate, or at one threshold; it contains the whole curve with a
+    much smaller probability.
 
     Parameters
     ----------
@@ -73,19 +92,20 @@ def band(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     method : str, default "kolmogorov_smirnov"
-        Simultaneous: `"kolmogorov_smirnov"`, the default, which holds for any scores and any number
-        of rows, moves the curve by the largest distances that both score distributions may have
-        from the sample's; `"fixed_width"` moves it along one slope until the share `level` of
-        resampled curves lies inside; `"envelope"` moves it further where these vary more;
-        `"working_hotelling"` is around a binormal curve fitted by maximum likelihood. Pointwise:
-        `"bootstrap"`, quantiles of resampled curves at each FPR; `"binomial"`, Wilson's limits of
-        TPR as if the threshold of each FPR were known; `"threshold"`, Wilson's limits of TPR and of
-        FPR, each at `level`, at each threshold.
+        Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by Kolmogorov's quantiles of
+        the distances between the score distributions and the sample, valid for any scores and
+        sample size; `"fixed_width"`: the curve shifted along one slope, until the share `level` of
+        the resampled curves is inside; `"envelope"`: the same, with larger shifts where these
+        curves vary more; `"working_hotelling"`: around a binormal curve fitted by maximum
+        likelihood. Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR;
+        `"binomial"`: Wilson's limits of TPR, as if the threshold of each FPR were known;
+        `"threshold"`: Wilson's limits of TPR and of FPR, each at `level`, at each threshold.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
-        Where: a number of FPRs, evenly from 0 to 1; a list of them; or `"curve"`, those of the
-        group's own curve. `"threshold"` takes the lowest threshold that keeps to each FPR.
+        False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
+        rates, or `"curve"` for the rates of each group's curve. `method="threshold"` takes, for
+        each rate, the lowest threshold whose FPR does not exceed it.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -110,28 +130,29 @@ def band(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
-        note`; a row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1]. `tpr` is the height of the curve at `fpr`, straight between its points and the
-        upper end of a jump; of `"working_hotelling"` it is that of the fitted curve. `lower` and
-        `upper` are the limits of TPR; `fpr_lower` and `fpr_upper` those of FPR, null but for
-        `"threshold"`. `scope` (String) is `pointwise` or `simultaneous`, `band` (String) the
-        method. A group without one of the classes keeps its points, or one row where they would
-        be its own, with null `tpr` and limits. `note` (String) is null, or the first that applies
+        note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
+        in [0, 1]. `tpr` is the height of the curve at `fpr`: linear between points, and the upper
+        end of a vertical step; for `"working_hotelling"` the height of the fitted curve. `lower`
+        and `upper` are the limits of TPR; `fpr_lower` and `fpr_upper` the limits of FPR, null
+        except for `"threshold"`. `scope` (String) is `pointwise` or `simultaneous`, `band` (String)
+        the method. If a group lacks a class, `tpr` and the limits are null; if its points would be
+        those of its own curve, it has one row. `note` (String) is null, or the first that applies
         of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        no_solution`: with one row of a class, or none that another draw would change, resampling
-        shows no spread, and a binormal likelihood need not have a maximum.
+        no_solution`. Resampled bands have no limits if a class has one row, or if all resamples
+        have the same curve; `no_solution` means that the binormal likelihood has no maximum.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite; if rows are weighted and the method has no form for that.
+        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
+        option is not valid. If the positive class is not determined, values are missing with
+        `missing="raise"`, a weight is negative or not finite, or rows are weighted and the method
+        does not support weights. For a LazyFrame, errors about columns and data are raised by
+        `collect`.
 
     See Also
     --------
-    auc : The area under each curve, and its interval.
+    auc : The area under each curve and its confidence interval.
 
     References
     ----------
@@ -162,10 +183,14 @@ def band(
     │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
     └─────┴──────┴──────────┴──────────┴───────────┘
     """
-    # numpy loads with the first band, not with the package.
-    level = parse_level(level)
-    wanted = Wanted(method=method_named(method, weight), level=level, grid=parse_band_grid(grid))
-    draws = partial(BootstrapDraws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))
+    parsed = _parse_method(method, weight)
+    compute = partial(
+        _band_table,
+        method=parsed,
+        level=parse_level(level),
+        grid=parse_band_grid(grid),
+        draws=partial(BootstrapDraws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed)),
+    )
     roles = Roles(
         label=label,
         score=score,
@@ -175,42 +200,31 @@ def band(
         count=count,
         missing=missing,
     )
-
-    def make(cases: Cases) -> pl.DataFrame:
-        return banded(cases, wanted, draws)
-
-    table = tabulated(predictions, roles, make, columns=BAND.columns(), anchor="band")
+    table = tabulated(predictions, roles, compute, columns=BAND.columns(), anchor="band")
     return like(predictions, table)
 
 
-WORKED_OUT: dict[str, Callable[[Curves, Asked, float], Limits]] = {
-    "kolmogorov_smirnov": kolmogorov_smirnov,
-    "working_hotelling": working_hotelling,
-    "binomial": binomial,
-    "threshold": threshold,
-}
-
-DRAWN: dict[str, Callable[[Curves, Asked, float, Redrawn], Limits]] = {
-    "bootstrap": bootstrap,
-    "fixed_width": fixed_width,
-    "envelope": envelope,
-}
-
-
-def banded(cases: Cases, wanted: Wanted, draws: Callable[..., BootstrapDraws]) -> pl.DataFrame:
+def _band_table(
+    cases: Cases,
+    *,
+    method: BandMethod,
+    level: float,
+    grid: tuple[float, ...] | None,
+    draws: Callable[..., BootstrapDraws],
+) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
-    method, level = wanted.method, wanted.level
-    walk = Scan.from_rows(sort_rows(cases))
-    curves = Curves.of(trace_curves(walk))
-    asked = (at_steps if method.name == "threshold" else at_rates)(curves, wanted.grid)
-    if method.drawn:
-        keys = stream_keys(walk.rows.keys, cases.model)
-        redrawn = Redrawn(walk=walk, draws=draws(keys=keys))
-        limits = DRAWN[method.name](curves, asked, level, redrawn)
+    scan = Scan.from_rows(sort_rows(cases))
+    curves = Curves.of(trace_curves(scan))
+    points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
+    if method.is_resampled:
+        keys = stream_keys(scan.rows.keys, cases.model)
+        limits = method.limits(curves, points, level, scan, draws(keys=keys))
     else:
-        limits = WORKED_OUT[method.name](curves, asked, level)
+        limits = method.limits(curves, points, level)
+    group_notes = notes(curves.n_pos, curves.n_neg, None)
+    group_notes[curves.whole] = None if limits.notes is None else limits.notes[curves.whole]
     columns: dict[str, Any] = {
-        "fpr": asked.fpr,
+        "fpr": points.fpr,
         "tpr": limits.tpr,
         "fpr_lower": limits.fpr_lower,
         "fpr_upper": limits.fpr_upper,
@@ -219,79 +233,93 @@ def banded(cases: Cases, wanted: Wanted, draws: Callable[..., BootstrapDraws]) -
         "ci_level": level,
         "scope": method.scope,
         "band": method.name,
-        "note": list(_notes(curves, limits)[asked.group]),
+        "note": group_notes[points.group].tolist(),
     }
-    return build_table(walk.rows.keys, columns, BAND.columns(), rows=asked.group)
+    return build_table(scan.rows.keys, columns, BAND.columns(), rows=points.group)
 
 
-def _notes(curves: Curves, limits: Limits) -> NDArray[np.object_]:
-    """Say of each group which class it lacks, or else what its method says."""
-    said = notes(curves.n_pos, curves.n_neg, None)
-    whole = curves.whole
-    said[whole] = None if limits.notes is None else limits.notes[whole]
-    return said
+def _kolmogorov_smirnov(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+    """Return the limits of the region that contains both distributions (Campbell 1994)."""
+    fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
+    return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
 
-Scope: TypeAlias = Literal["pointwise", "simultaneous"]
+def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float64]:
+    """Return the √level quantile of Kolmogorov's distance of n scores from their distribution.
 
-MethodName: TypeAlias = Literal[
-    "kolmogorov_smirnov",
-    "fixed_width",
-    "envelope",
-    "working_hotelling",
-    "bootstrap",
-    "binomial",
-    "threshold",
-]
+    It is exact for a continuous distribution, and too large with ties.
+    """
+    from scipy.stats import kstwo
+
+    sizes, place = np.unique(n, return_inverse=True)
+    some = sizes > 0
+    distance = np.full(len(sizes), np.nan)
+    distance[some] = kstwo.isf(1 - np.sqrt(level), sizes[some])
+    result: NDArray[np.float64] = distance[place]
+    return result
+
+
+def _binomial(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+    """Return Wilson's limits of the TPR at each FPR, for a fixed threshold.
+
+    They do not account for the error in the threshold of an FPR.
+    """
+    tpr = curves.heights(grid.group, grid.fpr)
+    n_pos = curves.n_pos[grid.group]
+    lower, upper = wilson(tpr * n_pos, n_pos, level)
+    return BandLimits(tpr=tpr, lower=lower, upper=upper)
+
+
+def _threshold(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+    """Return Wilson's limits of both rates at each threshold."""
+    nan = np.where(grid.point < 0, np.nan, 0.0)
+    tpr, fpr = (nan + rate[grid.point] for rate in (curves.tpr, curves.fpr))
+    n_pos, n_neg = curves.n_pos[grid.group], curves.n_neg[grid.group]
+    lower, upper = wilson(tpr * n_pos, n_pos, level)
+    fpr_lower, fpr_upper = wilson(fpr * n_neg, n_neg, level)
+    return BandLimits(tpr=tpr, lower=lower, upper=upper, fpr_lower=fpr_lower, fpr_upper=fpr_upper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """What a band promises: one point at a time, or the whole curve at once.
+class BandMethod:
+    """A method, and whether its limits are valid at one point or for the whole curve.
 
-    `drawn` bands are made of resampled curves; only these take weighted rows.
+    `limits` computes them from curves, grid points and level; if `is_resampled`, also from the
+    scan and the draws. Only resampled bands support weights.
     """
 
     name: MethodName
-    scope: Scope
-    drawn: bool = False
+    scope: Literal["pointwise", "simultaneous"]
+    limits: Callable[..., BandLimits]
+    is_resampled: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the caller wants of a band; `grid` is None for the points of each curve."""
-
-    method: Method
-    level: float
-    grid: tuple[float, ...] | None
-
-
-METHODS: dict[str, Method] = {
+METHODS: dict[str, BandMethod] = {
     method.name: method
     for method in (
-        Method(name="kolmogorov_smirnov", scope="simultaneous"),
-        Method(name="fixed_width", scope="simultaneous", drawn=True),
-        Method(name="envelope", scope="simultaneous", drawn=True),
-        Method(name="working_hotelling", scope="simultaneous"),
-        Method(name="bootstrap", scope="pointwise", drawn=True),
-        Method(name="binomial", scope="pointwise"),
-        Method(name="threshold", scope="pointwise"),
+        BandMethod(name="kolmogorov_smirnov", scope="simultaneous", limits=_kolmogorov_smirnov),
+        BandMethod(name="fixed_width", scope="simultaneous", limits=fixed_width, is_resampled=True),
+        BandMethod(name="envelope", scope="simultaneous", limits=envelope, is_resampled=True),
+        BandMethod(name="working_hotelling", scope="simultaneous", limits=working_hotelling),
+        BandMethod(name="bootstrap", scope="pointwise", limits=bootstrap, is_resampled=True),
+        BandMethod(name="binomial", scope="pointwise", limits=_binomial),
+        BandMethod(name="threshold", scope="pointwise", limits=_threshold),
     )
 }
 
 
-def method_named(name: str, weight: Column | None) -> Method:
-    """Return the method of this name, if it can do what is asked of it."""
+def _parse_method(name: str, weight: Column | None) -> BandMethod:
+    """Return the method of this name; raise if rows are weighted and it does not support that."""
     if name is None:
         raise UnknownOptionError.of("method", name, METHODS)
     check_choice("method", name, METHODS)
     method = METHODS[name]
-    if weight is not None and not method.drawn:
-        drawn = [other.name for other in METHODS.values() if other.drawn]
+    if weight is not None and not method.is_resampled:
+        resampled = [other.name for other in METHODS.values() if other.is_resampled]
         raise OptionValueError.of(
             "weight",
             weight,
-            f"the band {name!r} has no form for weighted rows",
-            f"Choose one of: {listed(drawn)}; or say count= if a row stands for several.",
+            f"the band {name!r} does not support weights",
+            f"Choose one of: {listed(resampled)}; or use count= if a row represents several rows.",
         )
     return method

@@ -1,31 +1,45 @@
-"""Maximum likelihood fits of the binormal model."""
+"""Working and Hotelling's band around a binormal ROC curve fitted by maximum likelihood."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rocframe.bands.grid import BandLimits
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import Curves
+    from rocframe.bands.grid import Curves, GridPoints
 
 
-STEPS = 100  # of Newton; where there is a maximum some ten do
+def working_hotelling(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+    """Return the fitted curve and Working and Hotelling's limits of it (Ma and Hall 1993)."""
+    from scipy.special import ndtr, ndtri
 
-HALVINGS = 30  # of a step that leads down
-
-NEAR = 1e-12  # of log-likelihood: what a step at the top still promises
-
-FARTHEST = 1e3  # of a parameter or its standard error: beyond, it is on its way to infinity
+    ratings = Ratings.of(curves)
+    places = np.full(len(curves.n_pos), -1)
+    places[ratings.groups] = np.arange(len(ratings.groups))
+    fit = fit_binormal(ratings)
+    # A last group of NaN stands for groups without one of the classes.
+    a, b, var_a, var_b, cov_ab = (np.append(part, np.nan)[places[grid.group]] for part in fit)
+    x = ndtri(grid.fpr)
+    radius = sqrt(-2 * log(1 - level))  # of the confidence ellipse of both parameters
+    lower, upper = line_limits(Binormal(a, b, var_a, var_b, cov_ab), x, radius)
+    with np.errstate(invalid="ignore"):
+        tpr = ndtr(a + b * x)
+    notes = np.full(len(curves.n_pos), None)
+    notes[ratings.groups[np.isnan(fit.a)]] = "no_solution"
+    return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
 
 
 class Binormal(NamedTuple):
-    """Parameters of each group, and their variances.
+    """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    NaN where the likelihood has no maximum, because a curve of corners fits better than any.
+    They are NaN if the likelihood has no maximum: it increases towards a curve of right angles.
     """
 
     a: NDArray[np.float64]
@@ -35,42 +49,79 @@ class Binormal(NamedTuple):
     cov_ab: NDArray[np.float64]
 
 
-class Step(NamedTuple):
-    """Where Newton's method goes from here, how much it promises, and the information left."""
+def line_limits(
+    fit: Binormal, x: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lowest and highest values at `x` of lines with parameters in the ellipse.
+
+    ROC curves do not fall. So the lower limit is constant to the right of its maximum, and the
+    upper limit is constant to the left of its minimum.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # σ²(x) = var_b (x - centre)² + least
+        centre = -fit.cov_ab / fit.var_b
+        least = np.maximum(fit.var_a - fit.cov_ab**2 / fit.var_b, 0)
+        slope = fit.b / radius
+        distance = slope * np.sqrt(least / (fit.var_b * (fit.var_b - slope**2)))
+        has_extremum = fit.var_b > slope**2
+        low_x = np.where(has_extremum, np.minimum(x, centre + distance), x)
+        high_x = np.where(has_extremum, np.maximum(x, centre - distance), x)
+
+        def line(at: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
+            half = radius * np.sqrt(fit.var_b * (at - centre) ** 2 + least)
+            value: NDArray[np.float64] = fit.a + fit.b * at + sign * half
+            # At infinite x the line grows faster than its limits.
+            return np.where(np.isinf(at) & ~np.isnan(fit.a), at, value)
+
+        return line(low_x, -1.0), line(high_x, 1.0)
+
+
+MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
+
+MAX_HALVINGS = 30  # of a step that does not increase the likelihood
+
+MIN_GAIN = 1e-12  # of the log-likelihood: a step that gains less is the last
+
+MAX_PARAMETER = 1e3  # of a parameter or its standard error: beyond, it diverges
+
+
+class NewtonStep(NamedTuple):
+    """A step of all parameters, its expected gain, and the information matrix of a and b."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
     x: NDArray[np.float64]
-    promise: NDArray[np.float64]
+    gain: NDArray[np.float64]
     information: NDArray[np.float64]
 
 
-def fitted(ratings: Ratings) -> Binormal:
-    """Fit the binormal curve of each group of the ratings."""
-    found = np.full((5, len(ratings.groups)), np.nan)
-    # Two parameters need two cutoffs.
+def fit_binormal(ratings: Ratings) -> Binormal:
+    """Fit the binormal curve of each group with Newton's method."""
+    fit = np.full((5, len(ratings.groups)), np.nan)
+    # Two parameters need at least two cutoffs.
     places = np.flatnonzero(np.diff(ratings.starts) > 2)
-    climb = Climb.begin(ratings, places)
-    for _ in range(STEPS):
+    search = NewtonSearch.begin(ratings, places)
+    for _ in range(MAX_NEWTON_STEPS):
         if not len(places):
             break
-        step = climb.step()
-        top = step.promise <= NEAR
-        found[:, places[top]] = climb.result(step)[:, top]
-        lost = ~climb.walk(step) & ~top
-        lost |= (np.abs(climb.a) > FARTHEST) | ~((climb.b < FARTHEST) & (climb.b > 1 / FARTHEST))
-        stay = ~(top | lost)
-        places, climb = places[stay], climb.only(stay)
-    sure = np.all(np.isfinite(found), axis=0) & np.all(found[2:4] < FARTHEST**2, axis=0)
-    return Binormal(*np.where(sure, found, np.nan))
+        step = search.step()
+        is_top = step.gain <= MIN_GAIN
+        fit[:, places[is_top]] = search.estimates(step)[:, is_top]
+        failed = ~search.advance(step) & ~is_top
+        failed |= (np.abs(search.a) > MAX_PARAMETER) | (search.b >= MAX_PARAMETER)
+        failed |= ~(search.b > 1 / MAX_PARAMETER)
+        remaining = ~(is_top | failed)
+        places, search = places[remaining], search.subset(remaining)
+    valid = np.all(np.isfinite(fit), axis=0) & np.all(fit[2:4] < MAX_PARAMETER**2, axis=0)
+    return Binormal(*np.where(valid, fit, np.nan))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Climb:
-    """Groups on their way up.
+class NewtonSearch:
+    """The current parameters of the groups whose likelihood is being maximized.
 
-    Group i has the ratings from `firsts[i]` on; `x` is the cutoff below a rating on the scale on
-    which negatives are standard normal, turned so that it rises; inf below the last of a group.
+    Group i has the ratings from `firsts[i]` on. `x` is minus the cutoff below a rating, on the
+    scale on which negatives are standard normal, so that it rises; it is inf after the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -81,8 +132,8 @@ class Climb:
     b: NDArray[np.float64]
 
     @classmethod
-    def begin(cls, ratings: Ratings, places: NDArray[np.int64]) -> Climb:
-        """Start from the line through the points, all of them drawn inwards."""
+    def begin(cls, ratings: Ratings, places: NDArray[np.int64]) -> NewtonSearch:
+        """Start from the least-squares line through the points, shrunk towards the chance line."""
         from scipy.special import ndtri
 
         lengths = np.diff(ratings.starts)
@@ -114,41 +165,41 @@ class Climb:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many ratings each group has."""
+        """The number of ratings of each group."""
         return np.diff(self.firsts, append=len(self.x))
 
-    def only(self, stay: NDArray[np.bool_]) -> Climb:
-        """Go on with some of the groups."""
+    def subset(self, mask: NDArray[np.bool_]) -> NewtonSearch:
+        """Return the search for some of the groups."""
         lengths = self.lengths
-        kept = np.repeat(stay, lengths)
-        return Climb(
-            firsts=np.cumsum(lengths[stay]) - lengths[stay],
+        kept = np.repeat(mask, lengths)
+        return NewtonSearch(
+            firsts=np.cumsum(lengths[mask]) - lengths[mask],
             pos=self.pos[kept],
             neg=self.neg[kept],
             x=self.x[kept],
-            a=self.a[stay],
-            b=self.b[stay],
+            a=self.a[mask],
+            b=self.b[mask],
         )
 
     def likelihood(
         self, a: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the log-likelihood of each group; -inf where parameters cannot be."""
+        """Return the log-likelihood of each group; -inf if parameters are impossible."""
         y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
         return sum(  # type: ignore[return-value]
-            _sums(Side.likelihood(count, cutoff, self.firsts), self.firsts)
+            _sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
             for count, cutoff in ((self.neg, x), (self.pos, y))
         )
 
-    def step(self) -> Step:
-        """Work out Newton's step, cutoffs first, then what they leave of a and b."""
+    def step(self) -> NewtonStep:
+        """Return Newton's step; the cutoffs are eliminated first, then a and b are solved for."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
         x, b = np.where(cutoff, self.x, 0.0), np.repeat(self.b, self.lengths)
         y = np.repeat(self.a, lengths) + b * self.x
-        negatives = Side.of(self.neg, self.x, self.firsts)
-        positives = Side.of(self.pos, y, self.firsts)
+        negatives = CutoffDerivatives.of(self.neg, self.x, self.firsts)
+        positives = CutoffDerivatives.of(self.pos, y, self.firsts)
 
         def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
             return _sums(values, self.firsts)
@@ -156,10 +207,10 @@ class Climb:
         slope = negatives.slope + b * positives.slope
         by_a, by_b = positives.times(cutoff.astype(np.float64)), positives.times(x)
         with_a, with_b = b * by_a, b * by_b - positives.slope
-        along = np.where(cutoff, negatives.along + b * b * positives.along, 1.0)
-        across = negatives.across + b * b * positives.across
-        # A hair more on the diagonal: rounding must not make the matrix singular.
-        banded = np.vstack([np.append(0.0, across[:-1]), along * (1 + 1e-14)])
+        diagonal = np.where(cutoff, negatives.diagonal + b * b * positives.diagonal, 1.0)
+        following = negatives.next + b * b * positives.next
+        # The larger diagonal keeps rounding from making the matrix singular.
+        banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
         sides = np.column_stack([slope, with_a, with_b])
         p, qa, qb = solveh_banded(banded, sides, check_finite=False).T
 
@@ -171,23 +222,23 @@ class Climb:
         up_a, up_b = total(positives.slope), total(x * positives.slope)
         left = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
         size, axes = np.linalg.eigh(information)
-        # Where the surface is no dome, go up along its axes all the same.
+        # Absolute eigenvalues make the step lead uphill where the likelihood is not concave.
         size = np.maximum(np.abs(size), 1e-8 * np.abs(size).max(axis=1, keepdims=True) + 1e-300)
         da, db = np.einsum("gij,gj,gkj,gk->ig", axes, 1 / size, axes, left)
         dx = p - np.repeat(da, lengths) * qa - np.repeat(db, lengths) * qb
-        promise = total(slope * dx) + up_a * da + up_b * db
-        return Step(
-            a=da, b=db, x=np.where(cutoff, dx, 0.0), promise=promise, information=information
+        gain = total(slope * dx) + up_a * da + up_b * db
+        return NewtonStep(
+            a=da, b=db, x=np.where(cutoff, dx, 0.0), gain=gain, information=information
         )
 
-    def walk(self, step: Step) -> NDArray[np.bool_]:
-        """Go as far as the likelihood rises; say which groups moved."""
+    def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
+        """Take the step, halved until the likelihood increases; return which groups moved."""
         now = self.likelihood(self.a, self.b, self.x)
         size, moved = np.ones(len(now)), np.zeros(len(now), bool)
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             a, b = self.a + size * step.a, self.b + size * step.b
             x = self.x + np.repeat(size, self.lengths) * step.x
-            enough = now + 1e-4 * size * step.promise - 1e-12 * np.abs(now)
+            enough = now + 1e-4 * size * step.gain - 1e-12 * np.abs(now)
             moved = self.likelihood(a, b, x) >= enough
             if moved.all():
                 break
@@ -196,13 +247,14 @@ class Climb:
         self.x = np.where(np.repeat(moved, self.lengths), x, self.x)
         return moved
 
-    def result(self, step: Step) -> NDArray[np.float64]:
-        """Return the parameters and the inverse of their information, a column per group."""
+    def estimates(self, step: NewtonStep) -> NDArray[np.float64]:
+        """Return parameters and inverse information, with a column per group."""
         aa, ab, bb = (step.information[:, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            free = aa * bb - ab * ab
-            free = np.where((aa > 0) & (free > 0), free, np.nan)
-            return np.vstack([self.a, self.b, bb / free, aa / free, -ab / free])
+            determinant = aa * bb - ab * ab
+            determinant = np.where((aa > 0) & (determinant > 0), determinant, np.nan)
+            variances = [part / determinant for part in (bb, aa, -ab)]
+            return np.vstack([self.a, self.b, *variances])
 
 
 def _sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -211,16 +263,16 @@ def _sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Side:
+class CutoffDerivatives:
     """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
 
-    `slope` is the first; `along` minus the second; `across` minus the mixed one of a cutoff and
-    the next, which is 0 between groups.
+    `slope` is the first derivative, `diagonal` minus the second, and `next` minus the mixed
+    derivative of a cutoff and the following one, which is 0 between groups.
     """
 
     slope: NDArray[np.float64]
-    along: NDArray[np.float64]
-    across: NDArray[np.float64]
+    diagonal: NDArray[np.float64]
+    next: NDArray[np.float64]
 
     @staticmethod
     def likelihood(
@@ -230,22 +282,22 @@ class Side:
         share = _between(_lower(upper, firsts), upper)
         possible = np.maximum(share, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            made: NDArray[np.float64] = np.where(count > 0, count * np.log(possible), 0.0)
-        return np.where(np.isnan(made), -np.inf, made)
+            result: NDArray[np.float64] = np.where(count > 0, count * np.log(possible), 0.0)
+        return np.where(np.isnan(result), -np.inf, result)
 
     @classmethod
     def of(
         cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
-    ) -> Side:
-        """Work them out for ratings that all have a share above 0 where they have a count."""
+    ) -> CutoffDerivatives:
+        """Return the derivatives, if each rating with a count has a positive share."""
         lower = _lower(upper, firsts)
         share = _between(lower, upper)
         high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
         some = (count > 0) & (share > 0)
         share = np.where(some, share, 1.0)
         high, low = np.where(some, high / share, 0.0), np.where(some, low / share, 0.0)
-        # Of a normal variable between two cutoffs the mean lies between them, rounding or not:
-        # so the matrix of second derivatives stays what it is, positive definite.
+        # The mean of a normal variable between two cutoffs lies between them. Rounding must not
+        # change this, or the matrix of second derivatives would not be positive definite.
         mean = np.clip(low - high, lower, upper)
         with np.errstate(invalid="ignore"):
             from_upper = np.where(high > 0, high * (upper - mean), 0.0)
@@ -254,15 +306,15 @@ class Side:
         before = np.append((count * from_lower + joint)[1:], 0.0)
         return cls(
             slope=count * high - np.append((count * low)[1:], 0.0),
-            along=count * from_upper + joint + before,
-            across=-np.append(joint[1:], 0.0),
+            diagonal=count * from_upper + joint + before,
+            next=-np.append(joint[1:], 0.0),
         )
 
     def times(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply the matrix of minus the second derivatives by a value of each cutoff."""
-        product = self.along * values
-        product[:-1] += self.across[:-1] * values[1:]
-        product[1:] += self.across[:-1] * values[:-1]
+        """Multiply the tridiagonal matrix of minus the second derivatives by a vector."""
+        product = self.diagonal * values
+        product[:-1] += self.next[:-1] * values[1:]
+        product[1:] += self.next[:-1] * values[:-1]
         return product
 
 
@@ -274,25 +326,25 @@ def _lower(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.
 
 
 def _between(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of a standard normal variable between two cutoffs."""
+    """Return the probability that a standard normal variable is between two cutoffs."""
     from scipy.special import ndtr
 
-    # Differences of small numbers, not of numbers close to 1.
-    turn = lower > 0
-    share: NDArray[np.float64] = ndtr(np.where(turn, -lower, upper)) - ndtr(
-        np.where(turn, -upper, lower)
+    # Subtracting small tails is more precise than subtracting numbers close to 1.
+    is_upper_tail = lower > 0
+    share: NDArray[np.float64] = ndtr(np.where(is_upper_tail, -lower, upper)) - ndtr(
+        np.where(is_upper_tail, -upper, lower)
     )
     return share
 
 
-MOST = 1000  # ratings of a group: more tell hardly more, and take longer
+MAX_RATINGS = 1000  # of a group: more take longer and hardly change the fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings:
-    """Positives and negatives of each rating, from the highest down.
+    """Numbers of positives and negatives with each rating, from the highest rating down.
 
-    The ratings `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`.
+    Group `groups[i]` has the ratings `starts[i]` to `starts[i + 1]`.
     """
 
     groups: NDArray[np.int64]
@@ -302,11 +354,11 @@ class Ratings:
 
     @classmethod
     def of(cls, curves: Curves) -> Ratings:
-        """Put the cases of each whole group into ratings; unscored ones into the outer two."""
+        """Return ratings of groups with both classes; unscored rows are in the outer ratings."""
         groups = np.flatnonzero(curves.whole)
         of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
         points = np.flatnonzero(curves.whole[of_point])
-        # One more after the last point of each group: what stands below all scores.
+        # Each group gets a rating after its last point, for the rows below all scores.
         lengths = np.diff(curves.starts)[groups] + 1
         starts = np.append(0, np.cumsum(lengths))
         inner = np.ones(starts[-1], bool)
@@ -321,8 +373,8 @@ class Ratings:
         pos, neg = sides
         some = (pos > 0) | (neg > 0)
         group = np.repeat(np.arange(len(groups)), lengths)[some]
-        merged = _joined(group, _runs(pos[some], neg[some], group), pos[some], neg[some])
-        group, pos, neg = _joined(merged[0], _coarse(*merged), *merged[1:])
+        merged = _merged(group, _starts_of_runs(pos[some], neg[some], group), pos[some], neg[some])
+        group, pos, neg = _merged(merged[0], _starts_of_quantiles(*merged), *merged[1:])
         return cls(
             groups=groups,
             starts=np.searchsorted(group, np.arange(len(groups) + 1)),
@@ -331,10 +383,10 @@ class Ratings:
         )
 
 
-def _runs(
+def _starts_of_runs(
     pos: NDArray[np.int64], neg: NDArray[np.int64], group: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Say where something else begins than the one class that stood before."""
+    """Return where a run of ratings of one class ends and the next begins."""
     fresh = np.ones(len(pos), bool)
     mixed = (pos > 0) & (neg > 0)
     same = (pos[1:] > 0) == (pos[:-1] > 0)
@@ -342,23 +394,23 @@ def _runs(
     return fresh
 
 
-def _coarse(
+def _starts_of_quantiles(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Say where ratings begin if a group has at most `MOST` of about the same size."""
+    """Return where ratings begin if a group has at most `MAX_RATINGS` of similar size."""
     fresh = np.ones(len(group), bool)
     sizes = np.bincount(group)
-    for crowded in np.flatnonzero(sizes > MOST):
-        a, b = np.searchsorted(group, [crowded, crowded + 1])
+    for large in np.flatnonzero(sizes > MAX_RATINGS):
+        a, b = np.searchsorted(group, [large, large + 1])
         size = (pos[a:b] + neg[a:b]).astype(np.float64)
-        # The place of a rating's middle among all cases of the group.
+        # Position of the middle of a rating among all rows of the group.
         middle = np.cumsum(size) - size / 2
-        piece = np.floor(middle * (MOST / size.sum()))
+        piece = np.floor(middle * (MAX_RATINGS / size.sum()))
         fresh[a + 1 : b] = piece[1:] != piece[:-1]
     return fresh
 
 
-def _joined(
+def _merged(
     group: NDArray[np.int64],
     fresh: NDArray[np.bool_],
     pos: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Grid points of a band, and the heights of curves there."""
+"""Curves, and the points at which a band has limits."""
 
 from __future__ import annotations
 
@@ -29,63 +29,63 @@ def parse_band_grid(grid: object) -> tuple[float, ...] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
-    """Groups and false positive rates: group after group, each from left to right.
+class GridPoints:
+    """Points at which a band has limits, sorted by group and false positive rate.
 
-    `row` is the point of the group's own curve that is meant; -1 where none is.
+    `point` is the point of the group's curve, or -1 if the rate is not one of the curve's own.
     """
 
     group: NDArray[np.int64]
     fpr: NDArray[np.float64]
-    row: NDArray[np.int64]
+    point: NDArray[np.int64]
 
 
-def at_rates(curves: Curves, grid: Sequence[float] | None) -> Asked:
-    """Ask for the same rates of every group; or for those that its curve has, each once."""
+def points_at_rates(curves: Curves, grid: Sequence[float] | None) -> GridPoints:
+    """Return the rates of the grid for every group; or the distinct rates of each curve."""
     if grid is None:
-        last = np.ones(len(curves.fpr), bool)
-        last[:-1] = ~(np.diff(curves.fpr) <= curves.slack)
-        last[curves.starts[1:] - 1] = True
-        return _own(curves, np.flatnonzero(last))
-    group, fpr = _everywhere(curves, grid)
-    return Asked(group=group, fpr=fpr, row=np.full(len(group), -1))
+        is_last = np.ones(len(curves.fpr), bool)
+        is_last[:-1] = ~(np.diff(curves.fpr) <= curves.slack)
+        is_last[curves.starts[1:] - 1] = True
+        return _curve_points(curves, np.flatnonzero(is_last))
+    group, fpr = _grid_of_all(curves, grid)
+    return GridPoints(group=group, fpr=fpr, point=np.full(len(group), -1))
 
 
-def at_steps(curves: Curves, grid: Sequence[float] | None) -> Asked:
-    """Ask for the thresholds that keep to these rates, each once; or for all of the curve."""
+def points_at_thresholds(curves: Curves, grid: Sequence[float] | None) -> GridPoints:
+    """Return the points with the lowest threshold up to each rate; or all points of each curve."""
     if grid is None:
-        return _own(curves, np.arange(len(curves.fpr)))
-    group, fpr = _everywhere(curves, grid)
-    row = curves.reach(group, fpr, "right") - 1
-    return _own(curves, np.unique(row[row >= curves.starts[group]]))
+        return _curve_points(curves, np.arange(len(curves.fpr)))
+    group, fpr = _grid_of_all(curves, grid)
+    point = curves.reach(group, fpr, "right") - 1
+    return _curve_points(curves, np.unique(point[point >= curves.starts[group]]))
 
 
-def _everywhere(
+def _grid_of_all(
     curves: Curves, grid: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     groups = len(curves.n_pos)
     return np.repeat(np.arange(groups), len(grid)), np.tile(np.asarray(grid, np.float64), groups)
 
 
-def _own(curves: Curves, rows: NDArray[np.int64]) -> Asked:
-    """Ask for these points of the curves; a group that has none keeps one row, of nothing."""
-    groups = len(curves.n_pos)
-    of_point = np.repeat(np.arange(groups), np.diff(curves.starts))
-    rows = rows[curves.whole[of_point[rows]]]
-    nothing = np.setdiff1d(np.arange(groups), of_point[rows])
-    group = np.append(of_point[rows], nothing)
+def _curve_points(curves: Curves, points: NDArray[np.int64]) -> GridPoints:
+    """Return these points of the curves; a group without a curve has one point, with FPR NaN."""
+    groups = np.arange(len(curves.n_pos))
+    group_of = np.repeat(groups, np.diff(curves.starts))
+    points = points[curves.whole[group_of[points]]]
+    without = np.setdiff1d(groups, group_of[points])
+    group = np.append(group_of[points], without)
     order = np.argsort(group, kind="stable")
-    row = np.append(rows, np.full(len(nothing), -1))[order]
-    fpr = np.where(row < 0, np.nan, curves.fpr[row]) if len(curves.fpr) else np.zeros(0)
-    return Asked(group=group[order], fpr=fpr, row=row)
+    point = np.append(points, np.full(len(without), -1))[order]
+    fpr = np.where(point < 0, np.nan, curves.fpr[point]) if len(curves.fpr) else np.zeros(0)
+    return GridPoints(group=group[order], fpr=fpr, point=point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curves:
-    """The ROC curves of all groups, each from the point above all scores to the last.
+    """The points of the ROC curves of all groups, by falling threshold from `inf`.
 
-    Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class that is absent are NaN.
-    Rates that lie no further than `slack` apart are the same: those of weighted rows are rounded.
+    Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class without rows are NaN.
+    Rates that differ by at most `slack` are equal: those of weighted rows have rounding errors.
     """
 
     starts: NDArray[np.int64]
@@ -98,7 +98,7 @@ class Curves:
 
     @classmethod
     def of(cls, trace: CurveArrays) -> Curves:
-        """Work out the rates."""
+        """Return the rates of traced curves."""
         tp, fp, fn, tn = trace.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)
@@ -115,7 +115,7 @@ class Curves:
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Say which groups have both classes."""
+        """Which groups have rows of both classes."""
         return (self.n_pos > 0) & (self.n_neg > 0)
 
     def reach(
@@ -162,16 +162,16 @@ class Curves:
 
 
 def slack_of(counts: NDArray[Any]) -> float:
-    """Return how far apart equal rates may be: sums of weights depend on the order of rows."""
+    """Return the tolerance for equal rates: sums of weights depend on the order of rows."""
     return 1e-12 if counts.dtype.kind == "f" else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Limits:
-    """The curve that a band surrounds, and the limits of its height; NaN where there are none.
+class BandLimits:
+    """The curve and the limits at each grid point; NaN where undefined.
 
-    `fpr_lower` and `fpr_upper` are there where a band has limits to the left and right too.
-    `notes` says of a group what keeps it from its limits, or None.
+    `fpr_lower` and `fpr_upper` are None if the band has no limits of FPR. `notes` has, for each
+    group, the reason for missing limits, or None.
     """
 
     tpr: NDArray[np.float64]
@@ -182,7 +182,26 @@ class Limits:
     notes: NDArray[np.object_] | None = None
 
 
-def within(limit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut limits to what rates can be."""
-    cut: NDArray[np.float64] = np.clip(limit, 0.0, 1.0)
-    return cut
+SHIFT_TOLERANCE = 1e-9  # so that rounding does not decide on which side of a jump a limit is
+
+
+def shifted_limits(
+    curves: Curves,
+    grid: GridPoints,
+    fpr_shift: NDArray[np.float64],
+    tpr_shift: NDArray[np.float64],
+    notes: NDArray[np.object_] | None = None,
+) -> BandLimits:
+    """Return the curve moved down and right as lower limit, and moved up and left as upper limit.
+
+    The shifts are given for each group.
+    """
+    group, fpr, shift = grid.group, grid.fpr, fpr_shift[grid.group]
+    lower = curves.heights(group, fpr - shift - SHIFT_TOLERANCE, jump="worse") - tpr_shift[group]
+    upper = curves.heights(group, fpr + shift + SHIFT_TOLERANCE) + tpr_shift[group]
+    return BandLimits(
+        tpr=curves.heights(group, fpr),
+        lower=np.clip(lower, 0.0, 1.0),
+        upper=np.clip(upper, 0.0, 1.0),
+        notes=notes,
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import ClassRows
+    from rocframe.classes.inputs import MulticlassRows
 
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
@@ -73,7 +73,7 @@ def class_starts(code: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(code, prepend=-1))
 
 
-def own_scores(rows: ClassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the score of each row for its own class, and which rows have it."""
     own, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
     for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
@@ -84,7 +84,9 @@ def own_scores(rows: ClassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]
     return own, present
 
 
-def class_placements(rows: ClassRows, averages: Sequence[Average]) -> Iterator[ClassPlacements]:
+def class_placements(
+    rows: MulticlassRows, averages: Sequence[Average]
+) -> Iterator[ClassPlacements]:
     """Yield the placements for each class; the rows of one group are sorted by class."""
     starts = class_starts(rows.code)
     ends = np.append(starts[1:], len(rows.code))
@@ -108,7 +110,7 @@ def class_placements(rows: ClassRows, averages: Sequence[Average]) -> Iterator[C
 
 
 def replicate_averages(
-    rows: ClassRows,
+    rows: MulticlassRows,
     mass: NDArray[Any],
     averages: Sequence[Average],
     classes: Iterable[ClassPlacements],
@@ -163,7 +165,7 @@ def _cumulated(mass: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def grouped_averages(
-    rows: ClassRows, group: NDArray[np.int64], n_groups: int, averages: Sequence[Average]
+    rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the averages of all groups; rows are sorted by group and class, without weights."""
     mass, n_classes = rows.count, len(rows.scores)
@@ -258,7 +260,9 @@ def _averages(
     return {name: np.where(used > 1, area, np.nan) for name, area in results.items()}
 
 
-def influences(rows: ClassRows, averages: Sequence[Average]) -> dict[Average, NDArray[np.float64]]:
+def influences(
+    rows: MulticlassRows, averages: Sequence[Average]
+) -> dict[Average, NDArray[np.float64]]:
     """Return the derivative of each average by the mass of each row; rows are sorted by class."""
     mass = rows.mass.astype(np.float64)
     class_mass = np.bincount(rows.code, mass, len(rows.scores))
@@ -306,7 +310,7 @@ def influences(rows: ClassRows, averages: Sequence[Average]) -> dict[Average, ND
     return {name: results[name] for name in averages}
 
 
-def row_acceleration(rows: ClassRows, influence: NDArray[np.float64]) -> float:
+def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
     """Return BCa's acceleration from the influence of a unit of mass of each row."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)

@@ -326,7 +326,7 @@ def with_check(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClassRows:
+class MulticlassRows:
     """Rows with a known class and their scores of all classes.
 
     `code` is the number of the class of each row. `scored` has, for each score, which rows have it,
@@ -340,9 +340,9 @@ class ClassRows:
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.uint32] | None = None
 
-    def take(self, rows: NDArray[Any] | slice) -> ClassRows:
+    def take(self, rows: NDArray[Any] | slice) -> MulticlassRows:
         """Return some of the rows, in that order."""
-        return ClassRows(
+        return MulticlassRows(
             code=self.code[rows],
             scores=[score[rows] for score in self.scores],
             scored=[None if mask is None else mask[rows] for mask in self.scored],
@@ -358,7 +358,7 @@ class ClassRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupedRows:
+class MulticlassGroups:
     """The used rows of all groups.
 
     `keys` has a row per group, and `group` is the group of each row. `n_missing` counts the rows of
@@ -367,7 +367,7 @@ class GroupedRows:
 
     keys: pl.DataFrame
     group: NDArray[np.int64]
-    rows: ClassRows
+    rows: MulticlassRows
     n_missing: NDArray[np.int64]
     names: list[str]
 
@@ -376,7 +376,7 @@ def measure_classes(
     predictions: FrameT,
     roles: Roles,
     read_columns: Callable[[pl.LazyFrame, pl.Schema], ScoreColumns],
-    measure: Callable[[GroupedRows], dict[str, Any]],
+    measure: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Mapping[str, pl.DataType],
     rows_per_group: int = 1,
@@ -459,7 +459,7 @@ def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl
     return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
 
 
-def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) -> GroupedRows:
+def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) -> MulticlassGroups:
     """Read the rows of a collected frame that are used for all classes."""
     cases = list(read(frame, bound))
     first, n = cases[0], frame.height
@@ -480,7 +480,7 @@ def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) 
     n_missing = np.zeros(groups.keys.height, np.int64)
     missing = (left_out & ~absent) | (unscored & used)
     np.add.at(n_missing, group[missing], count[missing])
-    rows = ClassRows(
+    rows = MulticlassRows(
         code=frame.get_column(code).to_numpy(),
         scores=[one.score for one in cases],
         scored=[None if one.state is None else one.state != State.UNSCORED for one in cases],
@@ -490,4 +490,6 @@ def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) 
     )
     if not used.all():
         rows, group = rows.take(used), group[used]
-    return GroupedRows(keys=groups.keys, group=group, rows=rows, n_missing=n_missing, names=names)
+    return MulticlassGroups(
+        keys=groups.keys, group=group, rows=rows, n_missing=n_missing, names=names
+    )

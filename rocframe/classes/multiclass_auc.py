@@ -33,7 +33,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassRows, ClassScores, GroupedRows, ScoreColumns
+    from rocframe.classes.inputs import (
+        Classes,
+        ClassScores,
+        MulticlassGroups,
+        MulticlassRows,
+        ScoreColumns,
+    )
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
 
@@ -234,7 +240,7 @@ MIN_ROWS_PER_PASS = 300
 
 
 def _measure(
-    grouped: GroupedRows, averages: Sequence[Average], confidence: Confidence
+    grouped: MulticlassGroups, averages: Sequence[Average], confidence: Confidence
 ) -> dict[str, Any]:
     """Return the columns of the result: a row per group and average."""
     n_groups, n_classes = grouped.keys.height, len(grouped.names)
@@ -279,7 +285,7 @@ def _measure(
 
 
 def _group_averages(
-    rows: ClassRows,
+    rows: MulticlassRows,
     group: NDArray[np.int64],
     starts: NDArray[np.int64],
     averages: Sequence[Average],
@@ -298,7 +304,7 @@ def _group_averages(
     return results
 
 
-def _merge_identical(rows: ClassRows) -> ClassRows:
+def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
     """Return the distinct rows with their total counts, sorted by class and scores."""
     keys: list[NDArray[Any]] = [rows.code]
     for score, scored in zip(rows.scores, rows.scored, strict=True):
@@ -317,7 +323,7 @@ def _merge_identical(rows: ClassRows) -> ClassRows:
 
 
 def _intervals(
-    rows: ClassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
+    rows: MulticlassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     """Return standard error, limits and note of each average of one group."""
     values, n_redrawn = _replicates(rows, list(areas), confidence, key)
@@ -347,7 +353,7 @@ def _intervals(
 
 
 def _replicates(
-    rows: ClassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
+    rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
     """Return the averages of resamples, a row each, and how many resamples were drawn again."""
     urn, unit = RowSampler.from_counts(rows.count), None

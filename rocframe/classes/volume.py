@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassRows, ClassScores, GroupedRows, ScoreColumns
+    from rocframe.classes.inputs import (
+        Classes,
+        ClassScores,
+        MulticlassGroups,
+        MulticlassRows,
+        ScoreColumns,
+    )
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
 
@@ -178,7 +184,7 @@ def volume(
     )
 
 
-def _measure(grouped: GroupedRows, confidence: Confidence) -> dict[str, Any]:
+def _measure(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
     """Return the columns of the result: a row per group."""
     rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
     sizes = np.zeros((n_groups, 3), np.int64)
@@ -267,7 +273,7 @@ MAX_EXACT_TRIPLES = 2**62  # larger counts are Python integers instead of Int64
 ORDER_UNIT = 6  # divisible by 2 and 6, the shares of ties
 
 
-def _ordered_triples(rows: ClassRows, group: NDArray[np.int64], n_groups: int) -> Triples:
+def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> Triples:
     """Count the triples with scores in the order of the classes."""
     (score,) = rows.scores
     total = np.zeros(n_groups, object)
@@ -338,7 +344,7 @@ class DistinctRows(NamedTuple):
 
 
 def _sum_triples(
-    rows: ClassRows, group: NDArray[np.int64], n_groups: int, names: Sequence[str]
+    rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, names: Sequence[str]
 ) -> Triples:
     """Count the triples whose correct assignment has the largest sum of scores."""
     for values, name in zip(rows.scores, names, strict=True):

@@ -35,6 +35,7 @@ Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 class ReplicateScan:
     """Replicates of one group as a walk: its groups are the replicates."""
 
+    group: int
     totals: GroupTotals
     ranges: Sequence[BlockRange]
     block: Block
@@ -89,7 +90,7 @@ class ReplicateCounts:
             unscored_neg=neg - fp[:, -1] if length else neg,
         )
         ranges = [BlockRange(groups=groups, a=0, b=0)] if length else []
-        return ReplicateScan(totals=totals, ranges=ranges, block=block)
+        return ReplicateScan(group=population.group, totals=totals, ranges=ranges, block=block)
 
 
 def _cumulative_counts(

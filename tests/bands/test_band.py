@@ -309,9 +309,9 @@ def test_bands_without_a_weighted_form_refuse_weights(frame, method):
     with pytest.raises(rf.OptionValueError) as caught:
         band(frame(PREDICTIONS | {"w": [1.0] * 4}), method, weight="w")
     assert str(caught.value) == (
-        f"weight='w': the band {method!r} has no form for weighted rows.\n"
-        "Choose one of: 'fixed_width', 'envelope', 'bootstrap'; or say count= if a row stands for "
-        "several."
+        f"weight='w': the band {method!r} does not support weights.\n"
+        "Choose one of: 'fixed_width', 'envelope', 'bootstrap'; or use count= if a row represents "
+        "several rows."
     )
 
 

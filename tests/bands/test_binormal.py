@@ -15,8 +15,7 @@ from scipy.stats import chi2
 
 import rocframe as rf
 from rocframe.bands import binormal as ratings_module
-from rocframe.bands.binormal import Binormal, Ratings, fitted
-from rocframe.bands.closed_form import line_limits
+from rocframe.bands.binormal import Binormal, Ratings, fit_binormal, line_limits
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples
 
@@ -39,7 +38,7 @@ def rows(pos, neg, **more):
 
 def test_the_fit_of_hanley_and_mcneils_ratings_is_the_published_one():
     # 109 tomographic images; Stata's rocfit prints these.
-    fit = fitted(ratings(HANLEY))
+    fit = fit_binormal(ratings(HANLEY))
     assert fit.a.item() == pytest.approx(1.656782, abs=1e-6)
     assert fit.b.item() == pytest.approx(0.713002, abs=1e-6)
     assert math.sqrt(fit.var_a.item()) == pytest.approx(0.310456, abs=1e-6)
@@ -49,7 +48,7 @@ def test_the_fit_of_hanley_and_mcneils_ratings_is_the_published_one():
 
 
 def test_as_many_cutoffs_as_parameters_are_fitted_exactly():
-    fit = fitted(ratings(([4, 3, 3], [1, 4, 5])))
+    fit = fit_binormal(ratings(([4, 3, 3], [1, 4, 5])))
     x, y = ndtri([0.1, 0.5]), ndtri([0.4, 0.7])
     b = (y[1] - y[0]) / (x[1] - x[0])
     assert (fit.a.item(), fit.b.item()) == pytest.approx((y[0] - b * x[0], b), abs=1e-7)
@@ -73,7 +72,7 @@ def likelihood(parameters, pos, neg):
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=6))
 def test_another_optimiser_finds_no_better_fit(counts):
     pos, neg = ([row[i] for row in counts] for i in (0, 1))
-    fit = fitted(ratings((pos, neg)))
+    fit = fit_binormal(ratings((pos, neg)))
     shares = np.cumsum(neg)[:-1] / sum(neg)
     start = ndtri(shares)
     begin = [0.0, 0.0, start[0], *np.log(np.diff(start))]
@@ -97,7 +96,7 @@ def test_very_many_ratings_are_put_together(monkeypatch):
     frame, _ = samples(400, 1, a=1.0, b=0.7)
     options = {"method": "working_hotelling", "grid": 11}
     fine = rf.band(frame, "label", "score", **options)
-    monkeypatch.setattr(ratings_module, "MOST", 60)
+    monkeypatch.setattr(ratings_module, "MAX_RATINGS", 60)
     coarse = rf.band(frame, "label", "score", **options)
     assert not coarse.equals(fine)
     for name in ("tpr", "lower", "upper"):
@@ -106,9 +105,9 @@ def test_very_many_ratings_are_put_together(monkeypatch):
 
 def test_groups_are_fitted_as_if_they_were_alone():
     every = [HANLEY, ([4, 3, 3], [1, 4, 5]), ([5, 0], [0, 5]), ([9, 1, 2, 8], [1, 3, 9, 9])]
-    together = fitted(ratings(*every))
+    together = fit_binormal(ratings(*every))
     for i, one in enumerate(every):
-        alone = fitted(ratings(one))
+        alone = fit_binormal(ratings(one))
         for ours, theirs in zip(alone, together, strict=True):
             assert ours.item() == pytest.approx(theirs[i], rel=1e-9, nan_ok=True)
     assert np.isnan(together.a).tolist() == [False, False, True, False]
@@ -121,7 +120,7 @@ def test_turning_scores_and_labels_turns_the_line(counts):
     pos, neg = ([row[i] for row in counts] for i in (0, 1))
     if not (sum(pos) and sum(neg)):
         return
-    fit, turned = (fitted(ratings(table)) for table in ((pos, neg), (neg[::-1], pos[::-1])))
+    fit, turned = (fit_binormal(ratings(table)) for table in ((pos, neg), (neg[::-1], pos[::-1])))
     # y = a + b x becomes x = (y - a) / b, and both axes change sign.
     assert np.isnan(fit.a) == np.isnan(turned.a)
     assert turned.a.item() == pytest.approx(
@@ -150,7 +149,7 @@ def test_where_corners_fit_best_there_is_no_solution(counts):
 
 def test_the_band_is_working_and_hotellings():
     level = 0.9
-    fit = fitted(ratings(HANLEY))
+    fit = fit_binormal(ratings(HANLEY))
     a, b, var_a, var_b, cov = (part.item() for part in fit)
     fpr = [0.02, 0.1, 0.3, 0.7]
     made = rf.band(

@@ -12,7 +12,7 @@ from hypothesis import given
 from scipy.stats import ksone, kstwo
 
 import rocframe as rf
-from rocframe.bands.closed_form import largest_distance
+from rocframe.bands.band import kolmogorov_quantile
 from tests.bands import exact
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples, ranked, tables
@@ -25,14 +25,14 @@ def test_the_quantiles_are_those_of_the_tables():
     n = np.array(list(PUBLISHED))
     for place, level in ((0, 0.95), (1, 0.99)):
         # The level of the band is the square of that of each distance.
-        found = largest_distance(n, level**2)
+        found = kolmogorov_quantile(n, level**2)
         assert found == pytest.approx([row[place] for row in PUBLISHED.values()], abs=6e-4)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 def test_the_quantiles_are_exact(level):
     n = np.array([1, 2, 3, 7, 50, 1000])
-    found = largest_distance(n, level)
+    found = kolmogorov_quantile(n, level)
     assert kstwo.cdf(found, n) == pytest.approx([math.sqrt(level)] * len(n), abs=1e-9)
     # One row: the distance is the larger of u and 1 - u.
     assert found[0] == pytest.approx((1 + math.sqrt(level)) / 2, abs=1e-12)
@@ -42,12 +42,12 @@ def test_the_quantiles_are_exact(level):
 
 def test_many_rows_have_the_limiting_distribution():
     n = np.array([10**6, 10**12, 2**60])
-    scaled = largest_distance(n, 0.95**2) * np.sqrt(n)
+    scaled = kolmogorov_quantile(n, 0.95**2) * np.sqrt(n)
     assert scaled == pytest.approx([1.3581] * 3, abs=2e-4)
 
 
 def test_a_class_of_no_rows_has_no_distance():
-    assert np.isnan(largest_distance(np.array([0, 3, 0]), 0.9)).tolist() == [True, False, True]
+    assert np.isnan(kolmogorov_quantile(np.array([0, 3, 0]), 0.9)).tolist() == [True, False, True]
 
 
 def test_the_limits_of_a_small_table_by_hand():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import rocframe as rf
-from rocframe.bands.resampled import Turned
+from rocframe.bands.resampled import RotatedCurves
 from tests.bands import exact
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import ranked, tables
@@ -87,15 +87,17 @@ def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, o
             return
         rates.append(exact.points(labels, ranked(one["score"]).to_list()))
     n_pos, n_neg = 4, 9
-    turned = [
-        Turned.of(*np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=n_pos, n_neg=n_neg)
+    rotated = [
+        RotatedCurves.of(
+            *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=n_pos, n_neg=n_neg
+        )
         for curve in rates
     ]
-    several = Turned(
-        wide=3.0, high=2.0, along=turned[1].along[None, :], across=turned[1].across[None, :]
+    several = RotatedCurves(
+        x_max=3.0, y_max=2.0, along=rotated[1].along[None, :], across=rotated[1].across[None, :]
     )
-    ways = turned[0].along
-    (apart,) = turned[0].apart(several, ways, np.ones(len(ways))) / 2
+    ways = rotated[0].along
+    (apart,) = rotated[0].distances(several, ways, np.ones(len(ways))) / 2
     move = [(apart + extra) / math.sqrt(n) for extra in (1e-9, -1e-9) for n in (n_neg, n_pos)]
     assert exact.inside(*rates, *move[:2])
     assert apart < 1e-8 or not exact.inside(*rates, *move[2:])
@@ -108,9 +110,11 @@ def test_limits_of_the_same_reach_everywhere_are_those_of_the_moved_curve(table,
         return
     curve = exact.points(labels, ranked(table["score"]).to_list())
     fpr = np.arange(14) / 13 * 0.999 + 0.0005  # at no jump, moved or not
-    turned = Turned.of(*np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9)
-    reach = np.full(len(turned.along), 2 * moved)
-    found = turned.limits(turned.along, reach, fpr)
+    rotated = RotatedCurves.of(
+        *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9
+    )
+    reach = np.full(len(rotated.along), 2 * moved)
+    found = rotated.limits(rotated.along, reach, fpr)
     up, right = Fraction(moved / 2), Fraction(moved / 3)
     expected = [exact.moved(curve, Fraction(x), right, up) for x in fpr]
     for place, limits in enumerate(zip(*found, strict=True)):
@@ -136,7 +140,7 @@ def test_the_points_of_long_curves_are_worked_out_share_by_share(monkeypatch):
     frame, _ = samples(30, 2, a=1.0, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "grid": "curve", "n_boot": 50, "seed": 3}
     whole = rf.band(frame, "label", "score", **options)
-    monkeypatch.setattr("rocframe.bands.resampled.NUMBERS", 200)
+    monkeypatch.setattr("rocframe.bands.resampled.MAX_HEIGHTS", 200)
     assert rf.band(frame, "label", "score", **options).equals(whole)
 
 

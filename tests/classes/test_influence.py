@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rocframe.classes.class_areas import influences, row_acceleration
-from rocframe.classes.inputs import ClassRows
+from rocframe.classes.inputs import MulticlassRows
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 
 # Mass, class, and the scores of a, b and c.
@@ -25,7 +25,7 @@ STEP = Fraction(1, 10**12)
 
 
 def rows_of(table, classes=ABC, **more):
-    return ClassRows(
+    return MulticlassRows(
         code=np.array([classes.index(row[1]) for row in table], np.int32),
         scores=[np.array([row[2 + i] for row in table]) for i in range(len(classes))],
         scored=[None] * len(classes),
@@ -51,7 +51,7 @@ def test_an_influence_is_what_a_little_more_of_a_row_changes(used):
 def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
     rows = rows_of(TABLE)
     some = np.array([True, True, False, True, False, True, True])
-    unscored = ClassRows(
+    unscored = MulticlassRows(
         code=rows.code,
         scores=rows.scores,
         scored=[None, some, None],
@@ -59,7 +59,7 @@ def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
         weight=None,
     )
     worst = np.where(rows.code == 1, -1.0, 2.0)
-    as_errors = ClassRows(
+    as_errors = MulticlassRows(
         code=rows.code,
         scores=[rows.scores[0], np.where(some, rows.scores[1], worst), rows.scores[2]],
         scored=[None] * 3,
