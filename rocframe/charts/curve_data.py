@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.charts.axes import measured, rates
+from rocframe.curves.display import DisplayAxes
 from rocframe.curves.thinning import (
-    DisplayAxes,
+    bisect_segments,
     column_extremes,
     corner_points,
+    evenly_spaced_points,
+    limit_corners,
     rows_at_levels,
     segment_distance,
 )
@@ -213,7 +216,7 @@ def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "righ
     return float(after - 1 + (level - before) / (behind - before))
 
 
-# As shares of an axis. With what `landmarks` leaves out, 1/4000, they make less than 1/500.
+# As shares of an axis. Together with STEP, 1/4000, they add up to less than 1/500.
 BEND = 1 / 5000
 
 COLUMN = 1 / 3000
@@ -246,15 +249,16 @@ def drawn_on(plane: Plane, path: Path) -> Lines:
     kept = column_extremes(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
     path, x, y = path.only(kept), x[kept], y[kept]
     across, up = plane.x.place(x), plane.y.place(y)
-    tolerance = _tolerance(across, up, path)
-    needed = corner_points(across, up, path.starts, tolerance)
+    needed, tolerance = limit_corners(across, up, path.starts, CORNER, most=MOST, factor=COARSER)
     # Where a rate has no value, the line starts at that of the next point: it shows no row.
     rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
-    kept = needed | rows & spaced(across, up, path.starts, np.maximum(spare, LEAST), corners=needed)
+    kept = needed | rows & evenly_spaced_points(
+        across, up, path.starts, np.maximum(spare, LEAST), corners=needed
+    )
     # A line through one more point may pass another one at a greater distance.
-    kept = corner_points(across, up, path.starts, tolerance, wanted=kept)
+    kept = corner_points(across, up, path.starts, tolerance, required=kept)
     kept = np.where((_count(kept, path) > MOST + LEAST)[path.curve], needed, kept)
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
     return Lines(path=path.only(kept), x=x[kept], y=y[kept])
@@ -265,35 +269,24 @@ def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
     return np.bincount(path.curve[marked], minlength=len(path.pos))
 
 
-def _tolerance(
-    across: NDArray[np.float64], up: NDArray[np.float64], path: Path
-) -> NDArray[np.float64]:
-    """Return how near each line comes to its curve, more where it would have too many corners."""
-    tolerance = np.full(len(path.pos), CORNER)
-    while True:
-        many = _count(corner_points(across, up, path.starts, tolerance), path) > MOST
-        if not many.any():
-            return tolerance
-        tolerance[many] *= COARSER
-
-
 def bent(plane: Plane, path: Path) -> Path:
     """Add points between rows until straight lines follow the curve.
 
     Between two rows everything is linear in tp and fp, which rates may not be.
     """
+
+    def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return _bend(plane, replace(path, **points), left)
+
+    def midpoints(
+        points: dict[str, NDArray[Any]], left: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        middle = _between(replace(path, **points), left, 0.5)
+        return {name: getattr(middle, name) for name in points}
+
     left = np.flatnonzero(path.curve[1:] == path.curve[:-1])
-    while len(left):
-        left = left[_bend(plane, path, left)]
-        middle = _between(path, left, 0.5)
-        added = {
-            name: np.insert(getattr(path, name), left + 1, getattr(middle, name))
-            for name in ("curve", "row", "tp", "fp")
-        }
-        path = replace(path, **added)
-        left = left + np.arange(len(left))
-        left = np.sort(np.append(left, left + 1))
-    return path
+    columns = {name: getattr(path, name) for name in ("curve", "row", "tp", "fp")}
+    return replace(path, **bisect_segments(columns, left, needs_point, midpoints))
 
 
 def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -316,37 +309,3 @@ def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
     )
     row = np.full(len(left), BETWEEN)
     return replace(path, curve=path.curve[left], row=row, tp=tp, fp=fp)
-
-
-def spaced(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    most: NDArray[np.int64],
-    *,
-    corners: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Mark about so many points of each line, evenly along it; all of a line that has no more.
-
-    Lengths are those of the line through its corners: what goes to and fro within a pixel has
-    none. The first and the last point of a line are corners.
-    """
-    lengths = np.diff(starts)
-    line = np.repeat(np.arange(len(lengths)), lengths)
-    first = starts[:-1][lengths > 0]
-
-    def come(at: NDArray[np.int64]) -> NDArray[np.float64]:
-        step = np.abs(np.diff(x[at], prepend=0)) + np.abs(np.diff(y[at], prepend=0))
-        step[np.searchsorted(at, first)] = 0
-        return np.cumsum(step)
-
-    if not len(line):
-        return np.zeros(0, bool)
-    way, kept = come(np.arange(len(line))), np.flatnonzero(corners)
-    way = np.interp(way, way[kept], come(kept))
-    way -= way[starts[:-1][line]]
-    whole = way[starts[1:][line] - 1]
-    share = np.divide(way, whole, out=np.zeros_like(way), where=whole > 0)
-    cell = np.floor(share * most[line])
-    marked: NDArray[np.bool_] = (np.diff(cell, prepend=-1) != 0) | (lengths <= most)[line]
-    return marked

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
-from rocframe.curves.thinning import CurveCounts
+from rocframe.curves.display import CurveCounts
+from rocframe.curves.simplified_rows import area_change, simplified_rows
+from rocframe.curves.simplify import parse_max_error
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import build_table, like, take_rows
 from rocframe.inputs.cases import State

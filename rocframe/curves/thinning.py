@@ -1,8 +1,16 @@
-"""Thinning of long lines with an error bound."""
+"""Thin long lines: keep few points of each so that all others are within a tolerance.
+
+The points of all lines stand end to end in arrays; line i has the points `starts[i]` to
+`starts[i + 1]`.
+
+References
+----------
+D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points required
+to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,38 +20,36 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.kinds import Kind, Scale
-
     Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
-    Off: TypeAlias = Callable[
+    Deviation: TypeAlias = Callable[
         [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]
     ]
 
 
-MIN_SEARCHED_ROWS = 2000  # rows that are not worth a search
+MIN_SEARCHED_ROWS = 2000  # Shorter curves are used in full: a search would take longer.
 
 
 def rows_at_levels(
     rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
 ) -> NDArray[np.int64]:
-    """Return rows such that no counts between two of them pass a level.
+    """Return rows of one curve such that no count passes a level between two of them.
 
-    `levels` returns rising counts, one per row, and some of their values, rising; several times.
-    A row that is left out lies between the same two levels as its neighbours.
+    `levels` returns pairs: a rising count of each row, and rising values of this count. A row
+    that is left out lies between the same two levels as its neighbours.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
-    asked = levels()
-    if rows <= 2 * sum(len(values) for _, values in asked):
+    pairs = levels()
+    if rows <= 2 * sum(len(values) for _, values in pairs):
         return np.arange(rows)
-    found = [_first_rows_at(counts, values) for counts, values in asked]
-    kept = np.concatenate([*found, *(part - 1 for part in found), [0, rows - 1]])
+    first = [_first_rows_at(counts, values) for counts, values in pairs]
+    kept = np.concatenate([*first, *(part - 1 for part in first), [0, rows - 1]])
     return np.unique(np.clip(kept, 0, rows - 1))
 
 
 def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return where rising counts first reach some levels."""
-    if counts.dtype.kind == "i":  # whole numbers are compared with whole numbers, uncopied
+    """Return the first row at which a rising count reaches each level."""
+    if counts.dtype.kind == "i":  # Integer levels avoid a copy of the counts as floats.
         levels = np.unique(np.ceil(levels).astype(counts.dtype))
     return np.searchsorted(counts, levels)
 
@@ -51,9 +57,10 @@ def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray
 def column_extremes(
     x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
 ) -> NDArray[np.bool_]:
-    """Mark the first, last, lowest and highest point that each line has in each narrow column.
+    """Mark the first, last, lowest and highest point of each line in each column of a width.
 
-    For lines that never go left. What goes up and down within a column looks no different.
+    `x` must not decrease along a line. Within a narrow column, the marked points cover the same
+    range of y as all points.
     """
     fresh: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
     fresh[starts[:-1][starts[1:] > starts[:-1]]] = True
@@ -63,8 +70,8 @@ def column_extremes(
     run = np.cumsum(fresh) - 1
     marked: NDArray[np.bool_] = np.logical_or(fresh, np.append(fresh[1:], True))
     for extreme in (np.minimum, np.maximum):
-        there = np.flatnonzero(y == extreme.reduceat(y, first)[run])
-        marked[there[np.diff(run[there], prepend=-1) != 0]] = True
+        rows = np.flatnonzero(y == extreme.reduceat(y, first)[run])
+        marked[rows[np.diff(run[rows], prepend=-1) != 0]] = True
     return marked
 
 
@@ -74,66 +81,89 @@ def corner_points(
     starts: NDArray[np.int64],
     tolerance: float | NDArray[np.float64],
     *,
-    wanted: NDArray[np.bool_] | None = None,
+    required: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Mark the points that keep each straight line within the tolerance of what it was.
+    """Mark points whose straight lines are within the tolerance of the full lines.
 
-    Line i has the points `starts[i]` to `starts[i + 1]`. Points that are `wanted` are kept in any
+    `tolerance` is one distance, or one for each line. Points that are `required` are marked in any
     case.
     """
 
-    def off(*points: NDArray[np.int64]) -> NDArray[np.float64]:
-        return segment_distance(*((x[at], y[at]) for at in points))
+    def deviation(*points: NDArray[np.int64]) -> NDArray[np.float64]:
+        return segment_distance(*((x[rows], y[rows]) for rows in points))
 
-    return douglas_peucker(starts, off, tolerance, wanted=wanted)[0]
+    return douglas_peucker(starts, deviation, tolerance, required=required)[0]
+
+
+def limit_corners(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    tolerance: float,
+    *,
+    most: int,
+    factor: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Mark at most so many corner points of each line, and return the tolerance of each line.
+
+    The tolerance of a line with more corners is multiplied by `factor` until they are few enough.
+    """
+    limit = np.full(len(starts) - 1, tolerance)
+    while True:
+        marked = corner_points(x, y, starts, limit)
+        cumulative = np.append(0, np.cumsum(marked))
+        too_many = np.diff(cumulative[starts]) > most
+        if not too_many.any():
+            return marked, limit
+        limit[too_many] *= factor
 
 
 def douglas_peucker(
     starts: NDArray[np.int64],
-    off: Off,
+    deviation: Deviation,
     tolerance: float | NDArray[np.float64],
     *,
-    wanted: NDArray[np.bool_] | None = None,
-    able: NDArray[np.bool_] | None = None,
+    required: NDArray[np.bool_] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark the points that lines need, and say how far off each line is without the others.
+    """Mark the points that each line needs, and return the largest deviation of each line.
 
-    `off` says how far points are from the pieces between two others. Only points that are `able`
-    are kept; a piece without any of them inside is as it was. Douglas and Peucker's method, all
-    pieces of all lines at a time: of each piece the farthest point is kept and splits it.
+    `deviation(points, left, right)` measures how far points are from the segments between two
+    others. Points that are `required` are marked in any case, and of the others only those that are
+    `allowed`; a segment without an allowed point inside has no deviation. The farthest point of a
+    segment splits it, in all segments of all lines at once (Douglas and Peucker, 1973).
     """
-    kept = np.zeros(starts[-1], bool) if wanted is None else wanted.copy()
+    kept = np.zeros(starts[-1], bool) if required is None else required.copy()
     lines = len(starts) - 1
     limit = np.broadcast_to(np.asarray(tolerance, np.float64), lines)
-    worst_of = np.zeros(lines)
-    some = starts[1:] > starts[:-1]
-    first, last = starts[:-1][some], starts[1:][some] - 1
-    kept[first] = kept[last] = True
+    largest = np.zeros(lines)
+    filled = starts[1:] > starts[:-1]
+    kept[starts[:-1][filled]] = kept[starts[1:][filled] - 1] = True
     ends = np.flatnonzero(kept)
     line = np.repeat(np.arange(lines), np.diff(starts))[ends]
-    inside = line[1:] == line[:-1]  # no piece goes from one line to the next
-    left, right, line = ends[:-1][inside], ends[1:][inside], line[1:][inside]
-    passed = None if able is None else np.append(0, np.cumsum(able))
+    same = line[1:] == line[:-1]  # No segment leads from one line to the next.
+    left, right, line = ends[:-1][same], ends[1:][same], line[1:][same]
+    n_allowed = None if allowed is None else np.append(0, np.cumsum(allowed))
     while True:
         long = right - left > 1
-        if passed is not None:
-            long &= passed[right] > passed[left + 1]
+        if n_allowed is not None:
+            long &= n_allowed[right] > n_allowed[left + 1]
         left, right, line = left[long], right[long], line[long]
         if not len(left):
-            return kept, worst_of
+            return kept, largest
         inner = right - left - 1
         firsts = np.cumsum(inner) - inner
-        piece = np.repeat(np.arange(len(left)), inner)
-        points = np.arange(len(piece)) + (left + 1 - firsts)[piece]
-        far = off(points, left[piece], right[piece])
-        worst = np.maximum.reduceat(far, firsts)
+        segment = np.repeat(np.arange(len(left)), inner)
+        points = np.arange(len(segment)) + (left + 1 - firsts)[segment]
+        distance = deviation(points, left[segment], right[segment])
+        worst = np.maximum.reduceat(distance, firsts)
         cut = worst > limit[line]
-        np.maximum.at(worst_of, line[~cut], worst[~cut])
-        if able is not None:
-            far = np.where(able[points], far, -1.0)
-            worst = np.maximum.reduceat(far, firsts)
-        farthest = np.flatnonzero(far == worst[piece])
-        farthest = farthest[np.unique(piece[farthest], return_index=True)[1]]
+        np.maximum.at(largest, line[~cut], worst[~cut])
+        if allowed is not None:
+            distance = np.where(allowed[points], distance, -1.0)
+            worst = np.maximum.reduceat(distance, firsts)
+        farthest = np.flatnonzero(distance == worst[segment])
+        farthest = farthest[np.unique(segment[farthest], return_index=True)[1]]
         middle = points[farthest[cut]]
         kept[middle] = True
         left, right = np.append(left[cut], middle), np.append(middle, right[cut])
@@ -141,194 +171,83 @@ def douglas_peucker(
 
 
 def segment_distance(point: Places, start: Places, end: Places) -> NDArray[np.float64]:
-    """Return how far points are from the straight pieces between two others."""
-    across, up = end[0] - start[0], end[1] - start[1]
+    """Return the distance of each point from the straight segment between two others."""
+    width, height = end[0] - start[0], end[1] - start[1]
     dx, dy = point[0] - start[0], point[1] - start[1]
-    length = across**2 + up**2
-    along = np.divide(dx * across + dy * up, length, out=np.zeros_like(length), where=length > 0)
-    along = np.clip(along, 0, 1)
-    far: NDArray[np.float64] = np.hypot(dx - along * across, dy - along * up)
-    return far
+    square = width**2 + height**2
+    share = np.divide(dx * width + dy * height, square, out=np.zeros_like(square), where=square > 0)
+    share = np.clip(share, 0, 1)
+    distance: NDArray[np.float64] = np.hypot(dx - share * width, dy - share * height)
+    return distance
 
 
-MIN_WEIGHT_SHARE = 1e-9  # of a total, below which weights are not told apart
+def evenly_spaced_points(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    most: NDArray[np.int64],
+    *,
+    corners: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Mark about so many points of each line, evenly along it; all of a line that has no more.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DisplayAxes:
-    """How curves are displayed: each has its own totals, and its own ends of the axes.
-
-    `along` and `other` are the two counts that a curve is followed by: the one that x is a share
-    of, and one more. `low` is where axes start that have no 0: the least rate above 0, and for
-    normal deviates also the least that a rate is below 1. `top` is where the y axis ends if that
-    is not 1.
+    Lengths are measured along the line through its corners, which include its ends, so that
+    oscillations below the tolerance of the corners have no length.
     """
+    sizes = np.diff(starts)
+    line = np.repeat(np.arange(len(sizes)), sizes)
+    first = starts[:-1][sizes > 0]
 
-    kind: Kind
-    scale: Scale
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
-    low: NDArray[np.float64]
-    top: NDArray[np.float64]
+    def cumulative_length(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        step = np.abs(np.diff(x[rows], prepend=0)) + np.abs(np.diff(y[rows], prepend=0))
+        step[np.searchsorted(rows, first)] = 0
+        return np.cumsum(step)
 
-    @property
-    def rises(self) -> bool:
-        """Whether y only rises, or only falls, from left to right."""
-        return self.kind.joined == "line"
-
-    @property
-    def bends(self) -> bool:
-        """Whether two lines between the same two heights may be farther apart in between."""
-        return self.scale == "normal_deviate" or self.kind.y == "precision"
-
-    @property
-    def whole(self) -> NDArray[np.float64]:
-        """What x is a share of."""
-        match self.kind.x:
-            case "fpr":
-                return self.neg
-            case "recall":
-                return self.pos
-            case _:
-                return self.pos + self.neg
-
-    def followed(self, tp: NDArray[Any], fp: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the two counts that curves are followed by."""
-        match self.kind.x:
-            case "fpr":
-                return fp, tp
-            case "recall":
-                return tp, fp
-            case _:
-                return tp + fp, tp
-
-    def across(self, along: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return x of points of some curves."""
-        return self._placed(along / self.whole[line], line, deviate=self.scale != "linear")
-
-    def up(
-        self, along: NDArray[np.float64], other: NDArray[np.float64], line: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return y of points of some curves; NaN while nothing is called positive."""
-        if self.rises:
-            deviate = self.scale == "normal_deviate"
-            return self._placed(other / self.pos[line], line, deviate=deviate)
-        whole = along + other if self.kind.y == "precision" else along
-        part = along if self.kind.y == "precision" else other
-        share = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-        placed: NDArray[np.float64] = share / self.top[line]
-        return placed
-
-    def _placed(
-        self, share: NDArray[np.float64], line: NDArray[np.int64], *, deviate: bool
-    ) -> NDArray[np.float64]:
-        if not deviate:
-            return share
-        low = self.low[line]
-        if self.scale == "log":
-            length = -np.log(low)
-            place = np.log(np.maximum(share, low)) + length
-        else:
-            from scipy.special import ndtri
-
-            length = -2 * ndtri(low)
-            place = ndtri(np.clip(share, low, 1 - low)) + length / 2
-        placed: NDArray[np.float64] = np.divide(
-            place, length, out=np.zeros_like(place), where=length > 0
-        )
-        return placed
-
-    def levels(
-        self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
-    ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Return counts of one curve, and values of them that are at most a step apart on the axes.
-
-        For `landmarks`. Steps may be somewhat longer next to the smallest of weights.
-        """
-        pos, neg = self.pos[curve], self.neg[curve]
-        if not self.rises:
-            # Precision changes by half as much as the ratio of tp to fp, lift as its parts.
-            ratio = 2 * step if self.kind.y == "precision" else step / 2
-            return [
-                (
-                    counts,
-                    total
-                    * geometric_shares(
-                        1 / total if counts.dtype.kind == "i" else MIN_WEIGHT_SHARE, ratio
-                    ),
-                )
-                for counts, total in ((tp, pos), (fp, neg))
-                if total > 0
-            ]
-        along, other = self.followed(tp, fp)
-        even = np.arange(step, 1, step)
-        across = up = even
-        if self.scale == "log":
-            across = self.low[curve] ** (1 - np.append(0, even))
-        if self.scale == "normal_deviate":
-            from scipy.special import ndtr, ndtri
-
-            across = up = ndtr(ndtri(self.low[curve]) * (1 - 2 * np.append(0, even)))
-        return [(along, across * self.whole[curve]), (other, up * pos)]
+    if not len(line):
+        return np.zeros(0, bool)
+    length, rows = cumulative_length(np.arange(len(line))), np.flatnonzero(corners)
+    length = np.interp(length, length[rows], cumulative_length(rows))
+    length -= length[starts[:-1][line]]
+    total = length[starts[1:][line] - 1]
+    share = np.divide(length, total, out=np.zeros_like(length), where=total > 0)
+    cell = np.floor(share * most[line])
+    marked: NDArray[np.bool_] = (np.diff(cell, prepend=-1) != 0) | (sizes <= most)[line]
+    return marked
 
 
-def geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
-    """Return rising shares from a low one to 1, each so much larger than the one before."""
-    shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
-    return shares
+def evenly_ranked_rows(
+    starts: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return at most so many rows of each line, evenly by rank, and where each line starts then.
 
-
-def display_axes(
-    kind: Kind,
-    scale: Scale,
-    walks: CurveCounts,
-) -> DisplayAxes:
-    """Find where the axes of some curves start and end."""
-    pos, neg = walks.pos.astype(np.float64), walks.neg.astype(np.float64)
-    ones = np.ones(len(pos))
-    plain = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
-    low, top = ones, ones
-    along, other = plain.followed(walks.tp, walks.fp)
-    firsts, lengths = walks.starts[:-1], np.diff(walks.starts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if kind.y == "lift" and len(firsts):
-            lift = np.divide(other, along, out=np.zeros(len(along)), where=along > 0)
-            top = np.maximum.reduceat(lift, firsts)
-            top = np.where(top > 0, top, 1.0)
-        if scale != "linear" and len(firsts):
-            shares = [along / np.repeat(plain.whole, lengths)]
-            if scale == "normal_deviate":
-                shares.append(other / np.repeat(pos, lengths))
-                shares += [1 - share for share in shares]
-            for share in shares:
-                least = np.minimum.reduceat(np.where(share > 0, share, 1.0), firsts)
-                low = np.minimum(low, least)
-            low = np.minimum(low, 0.5) if scale == "normal_deviate" else low
-    return DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=low, top=top)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CurveCounts:
-    """The counts of whole curves, from the highest threshold down.
-
-    Curve i has the rows `starts[i]` to `starts[i + 1]`. `wanted` rows are kept in any case.
+    `most` is at least 2. The first and the last row of a line are kept.
     """
+    sizes = np.diff(starts)
+    kept = np.minimum(sizes, most)
+    step = np.where(sizes > most, (sizes - 1) / (most - 1), 1.0)
+    new_starts = np.append(0, np.cumsum(kept))
+    rank = np.arange(new_starts[-1]) - np.repeat(new_starts[:-1], kept)
+    rows = np.repeat(starts[:-1], kept) + np.rint(rank * np.repeat(step, kept)).astype(np.int64)
+    return rows, new_starts
 
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    starts: NDArray[np.int64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    wanted: NDArray[np.bool_] | None = None
 
-    def some(self, first: int, last: int) -> CurveCounts:
-        """Return some of the curves."""
-        a, b = self.starts[first], self.starts[last]
-        return CurveCounts(
-            tp=self.tp[a:b],
-            fp=self.fp[a:b],
-            starts=self.starts[first : last + 1] - a,
-            pos=self.pos[first:last],
-            neg=self.neg[first:last],
-            wanted=None if self.wanted is None else self.wanted[a:b],
-        )
+def bisect_segments(
+    points: dict[str, NDArray[Any]],
+    left: NDArray[np.int64],
+    needs_point: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], NDArray[np.bool_]],
+    midpoints: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], dict[str, NDArray[Any]]],
+) -> dict[str, NDArray[Any]]:
+    """Insert points in the middle of segments until none needs another one.
+
+    `points` are columns; a segment leads from the point `left[i]` to the next one. Both functions
+    are called with the columns and the left ends of segments.
+    """
+    while len(left):
+        left = left[needs_point(points, left)]
+        middle = midpoints(points, left)
+        points = {
+            name: np.insert(values, left + 1, middle[name]) for name, values in points.items()
+        }
+        left = left + np.arange(len(left))
+        left = np.sort(np.append(left, left + 1))
+    return points

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rocframe.charts.curve_data import spaced
-from rocframe.curves.thinning import column_extremes, corner_points
+from rocframe.curves.thinning import column_extremes, corner_points, evenly_spaced_points
 
 
 def test_points_for_tooltips_are_spaced_along_the_line():
     x = np.sort(np.random.default_rng(2).random(100_000) ** 3)
     starts = np.array([0, len(x)])
-    marked = spaced(x, x, starts, np.array([100]), corners=corner_points(x, x, starts, 0.01))
+    marked = evenly_spaced_points(
+        x, x, starts, np.array([100]), corners=corner_points(x, x, starts, 0.01)
+    )
     assert 100 <= marked.sum() <= 102
     assert np.diff(x[marked]).max() < 0.011
 
@@ -24,12 +25,17 @@ def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixe
     x, y, starts = x[outline], y[outline], np.array([0, outline.sum()])
     bare = corner_points(x, y, starts, 0.01)
     assert bare.sum() <= 5
-    marked = spaced(x, y, starts, np.array([100]), corners=bare)
+    marked = evenly_spaced_points(x, y, starts, np.array([100]), corners=bare)
     assert marked[x > 0.001].sum() >= 25
 
 
 def test_lines_of_one_point_or_none_keep_what_they_have():
     x = np.array([0.2, 0.3])
-    some = spaced(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5), corners=x > 0)
+    some = evenly_spaced_points(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5), corners=x > 0)
     assert some.tolist() == [True, True]
-    assert spaced(x[:0], x[:0], np.array([0, 0]), np.array([5]), corners=x[:0] > 0).tolist() == []
+    assert (
+        evenly_spaced_points(
+            x[:0], x[:0], np.array([0, 0]), np.array([5]), corners=x[:0] > 0
+        ).tolist()
+        == []
+    )

@@ -73,7 +73,7 @@ def test_points_that_are_wanted_are_kept_and_bend_no_line():
     rng = np.random.default_rng(7)
     x, y = noisy(800, rng)
     wanted = rng.random(800) < 0.05
-    kept = corner_points(x, y, np.array([0, 800]), 0.05, wanted=wanted)
+    kept = corner_points(x, y, np.array([0, 800]), 0.05, required=wanted)
     assert kept[wanted].all()
     assert farthest(x, y, x[kept], y[kept]) <= 0.05 + 1e-12
 

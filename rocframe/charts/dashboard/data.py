@@ -11,12 +11,11 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.curve_chart import read
-from rocframe.charts.curve_data import spaced
 from rocframe.charts.groups import Group, areas_of, assigned
 from rocframe.charts.labels import field
 from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.table import curve_layout
-from rocframe.curves.thinning import corner_points, rows_at_levels
+from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.text import words
@@ -100,7 +99,7 @@ def linked(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> Link
     groups = {field: Group.of(curves.keys.get_column(name)) for name, field in fields.items()}
     labels = _labels(groups, len(curves.firsts))
     drawn = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
-    kept = [kept_rows(curves, int(curve), ROWS // len(drawn)) for curve in drawn]
+    kept = [choose_rows(curves, int(curve), ROWS // len(drawn)) for curve in drawn]
     keys = {
         int(curve): {"curve": int(curve), "label": labels[curve], "name": _shortened(labels[curve])}
         | {name: group.texts[curve] for name, group in groups.items()}
@@ -229,7 +228,7 @@ SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 150
 NEAR = 1 / 200  # rows that are this close need no points between them
 
 
-def kept_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
+def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     """Return about so many rows of a curve, or all if there are no more.
 
     They are the corners of its ROC and precision-recall lines, and others evenly along the way.
@@ -242,22 +241,16 @@ def kept_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     rows = rows_at_levels(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
-    kept = _corners(across, up) | _corners(up, tp[rows] / called)
     ends = np.array([0, len(rows)])
+    lines = ((across, up), (up, tp[rows] / called))
+    first, second = (
+        limit_corners(*line, ends, TOLERANCE, most=CORNERS, factor=1.5)[0] for line in lines
+    )
+    kept = first | second
     spare = np.array([max(most - int(kept.sum()), 0)])
-    kept |= spaced(across, up, ends, spare, corners=kept)
+    kept |= evenly_spaced_points(across, up, ends, spare, corners=kept)
     chosen: NDArray[np.int64] = start + rows[kept]
     return chosen
-
-
-def _corners(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mark the corners of a line: the finest that are not too many."""
-    tolerance, ends = TOLERANCE, np.array([0, len(x)])
-    while True:
-        kept = corner_points(x, y, ends, tolerance)
-        if kept.sum() <= CORNERS:
-            return kept
-        tolerance *= 1.5
 
 
 def walked(

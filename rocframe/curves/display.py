@@ -1,0 +1,196 @@
+"""Curves as they are displayed: from counts to positions on the axes of a chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.kinds import Kind, Scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CurveCounts:
+    """The counts of complete curves, by falling threshold.
+
+    Curve i has the rows `starts[i]` to `starts[i + 1]`, and `pos[i]` positives and `neg[i]`
+    negatives in all. Rows that are `required` stay when the curve is simplified.
+    """
+
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    starts: NDArray[np.int64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    required: NDArray[np.bool_] | None = None
+
+    def slice(self, first: int, last: int) -> CurveCounts:
+        """Return the curves from `first` to before `last`."""
+        a, b = self.starts[first], self.starts[last]
+        return CurveCounts(
+            tp=self.tp[a:b],
+            fp=self.fp[a:b],
+            starts=self.starts[first : last + 1] - a,
+            pos=self.pos[first:last],
+            neg=self.neg[first:last],
+            required=None if self.required is None else self.required[a:b],
+        )
+
+
+MIN_WEIGHT_SHARE = 1e-9  # of a total; smaller weights are not told apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DisplayAxes:
+    """The axes on which curves are displayed; each curve has its own totals and ends of axes.
+
+    A curve is followed by two counts: `along`, of which x is a share, and `other`. `low` is where a
+    logarithmic axis starts: the lowest rate above 0. For normal deviates it is also the least
+    distance of a rate from 1. `top` is the upper end of the y axis.
+    """
+
+    kind: Kind
+    scale: Scale
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    low: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+    @property
+    def monotone(self) -> bool:
+        """Whether y only rises, or only falls, from left to right."""
+        return self.kind.joined == "line"
+
+    @property
+    def curved(self) -> bool:
+        """Whether two neighbouring rows may be joined by a curved line that matters."""
+        return self.scale == "normal_deviate" or self.kind.y == "precision"
+
+    @property
+    def x_total(self) -> NDArray[np.float64]:
+        """The denominator of x."""
+        match self.kind.x:
+            case "fpr":
+                return self.neg
+            case "recall":
+                return self.pos
+            case _:
+                return self.pos + self.neg
+
+    def along_and_other(
+        self, tp: NDArray[Any], fp: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the two counts by which curves are followed."""
+        match self.kind.x:
+            case "fpr":
+                return fp, tp
+            case "recall":
+                return tp, fp
+            case _:
+                return tp + fp, tp
+
+    def x(self, along: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the position of points on the x axis; `line` is the curve of each point."""
+        return self._position(along / self.x_total[line], line, scaled=self.scale != "linear")
+
+    def y(
+        self, along: NDArray[np.float64], other: NDArray[np.float64], line: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the position of points on the y axis; NaN where no row is called positive."""
+        if self.monotone:
+            scaled = self.scale == "normal_deviate"
+            return self._position(other / self.pos[line], line, scaled=scaled)
+        total = along + other if self.kind.y == "precision" else along
+        part = along if self.kind.y == "precision" else other
+        share = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
+        position: NDArray[np.float64] = share / self.top[line]
+        return position
+
+    def _position(
+        self, share: NDArray[np.float64], line: NDArray[np.int64], *, scaled: bool
+    ) -> NDArray[np.float64]:
+        if not scaled:
+            return share
+        low = self.low[line]
+        if self.scale == "log":
+            length = -np.log(low)
+            place = np.log(np.maximum(share, low)) + length
+        else:
+            from scipy.special import ndtri
+
+            length = -2 * ndtri(low)
+            place = ndtri(np.clip(share, low, 1 - low)) + length / 2
+        position: NDArray[np.float64] = np.divide(
+            place, length, out=np.zeros_like(place), where=length > 0
+        )
+        return position
+
+    def levels(
+        self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
+    ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
+        """Return counts of one curve, with values that are at most a step apart on the axes.
+
+        They are the argument of `rows_at_levels`. Steps may be somewhat longer next to the
+        smallest weights.
+        """
+        pos, neg = self.pos[curve], self.neg[curve]
+        if not self.monotone:
+            # Precision changes by at most half the relative change of tp / fp. Lift changes by at
+            # most the sum of the relative changes of its two counts.
+            ratio = 2 * step if self.kind.y == "precision" else step / 2
+            return [
+                (
+                    counts,
+                    total
+                    * _geometric_shares(
+                        1 / total if counts.dtype.kind == "i" else MIN_WEIGHT_SHARE, ratio
+                    ),
+                )
+                for counts, total in ((tp, pos), (fp, neg))
+                if total > 0
+            ]
+        along, other = self.along_and_other(tp, fp)
+        even = np.arange(step, 1, step)
+        x_levels = y_levels = even
+        if self.scale == "log":
+            x_levels = self.low[curve] ** (1 - np.append(0, even))
+        if self.scale == "normal_deviate":
+            from scipy.special import ndtr, ndtri
+
+            x_levels = y_levels = ndtr(ndtri(self.low[curve]) * (1 - 2 * np.append(0, even)))
+        return [(along, x_levels * self.x_total[curve]), (other, y_levels * pos)]
+
+
+def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
+    """Return shares from `low` to at least 1, each larger than the one before by this ratio."""
+    shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
+    return shares
+
+
+def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
+    """Find where the axes of curves start and end."""
+    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    ones = np.ones(len(pos))
+    axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
+    low, top = ones, ones
+    along, other = axes.along_and_other(counts.tp, counts.fp)
+    firsts, lengths = counts.starts[:-1], np.diff(counts.starts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind.y == "lift" and len(firsts):
+            lift = np.divide(other, along, out=np.zeros(len(along)), where=along > 0)
+            top = np.maximum.reduceat(lift, firsts)
+            top = np.where(top > 0, top, 1.0)
+        if scale != "linear" and len(firsts):
+            shares = [along / np.repeat(axes.x_total, lengths)]
+            if scale == "normal_deviate":
+                shares.append(other / np.repeat(pos, lengths))
+                shares += [1 - share for share in shares]
+            for share in shares:
+                least = np.minimum.reduceat(np.where(share > 0, share, 1.0), firsts)
+                low = np.minimum(low, least)
+            low = np.minimum(low, 0.5) if scale == "normal_deviate" else low
+    return DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=low, top=top)

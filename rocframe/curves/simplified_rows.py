@@ -1,0 +1,323 @@
+"""Choose the rows of simplified curves, with a proven bound of the error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.curves.display import display_axes
+from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
+from rocframe.curves.thinning import bisect_segments, douglas_peucker, rows_at_levels
+from rocframe.kernel.threads import run_parallel
+from rocframe.kinds import hyperbola
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.curves.display import CurveCounts, DisplayAxes
+    from rocframe.kinds import Kind, Scale
+
+
+SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
+
+ROW_STEP = 1 / 8  # of the error: rows between two examined ones are closer than this
+
+CURVED_STEP = 1 / 4  # of the error: points on a curved line between two rows are closer than this
+
+MIN_CURVED_STEP = 1e-5  # of an axis: points on a curved line are not closer than this
+
+NO_ROW = -1  # a point between two rows of the table
+
+SHORT_CURVE_ROWS = 32  # curves of fewer rows keep all of them where lines are curved
+
+
+def simplified_rows(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows to keep, and the error of each curve; NaN where its axes are undefined."""
+    curves = len(counts.starts) - 1
+    sizes = np.diff(counts.starts)
+    if scale == "normal_deviate" or kind.joined != "line":  # points are inserted between its rows
+        inserted = int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
+        sizes = sizes + np.where(sizes < SHORT_CURVE_ROWS, 0, inserted)
+    batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
+    edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), curves)
+
+    def simplify_part(part: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        rows, error = _simplify_batch(counts.slice(*part), kind, scale, max_error)
+        return rows + counts.starts[part[0]], error
+
+    results = run_parallel(simplify_part, pairwise(edges.tolist()))
+    rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in results)])
+    return rows, np.concatenate([np.zeros(0), *(error for _, error in results)])
+
+
+def _simplify_batch(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    axes = display_axes(kind, scale, counts)
+    defined = (axes.pos > 0) & (axes.x_total > 0)
+    required = hull_vertices(counts.tp, counts.fp, counts.starts)
+    if counts.required is not None:
+        required |= counts.required
+    required |= _mark_jumps(axes, counts)
+    if axes.curved:
+        sizes = np.diff(counts.starts)
+        required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
+    step = ROW_STEP * max_error
+    examined = [np.flatnonzero(required)]
+    for i in np.flatnonzero(defined).tolist():
+        a, b = counts.starts[i], counts.starts[i + 1]
+        examined.append(a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step))
+    points = PathPoints.from_rows(axes, counts, np.unique(np.concatenate(examined)))
+    skipped = points.rows_in_long_steps(step)
+    if len(skipped):
+        points = PathPoints.from_rows(axes, counts, np.union1d(points.row, skipped))
+    if axes.curved:
+        points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
+    kept, error = points.choose_rows(axes, required, max_error)
+    error[~defined] = np.nan
+    return points.row[kept], error
+
+
+def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
+    """Mark the rows on both sides of a jump: from an undefined y, or to 0 or 1 on a scaled axis."""
+    marked = np.zeros(len(counts.tp), bool)
+    if not axes.monotone:  # the first point at which precision or lift is defined
+        marked[np.minimum(counts.starts[:-1] + 1, counts.starts[1:] - 1)] = True
+    if axes.scale == "linear":
+        return marked
+    along, other = axes.along_and_other(counts.tp, counts.fp)
+    beyond = [along > 0]
+    if axes.scale == "normal_deviate":
+        sizes = np.diff(counts.starts)
+        beyond += [other > 0, other >= np.repeat(counts.pos, sizes)]
+        beyond += [along >= np.repeat(axes.x_total, sizes)]
+    for side in beyond:
+        marked[1:] |= side[1:] != side[:-1]
+        marked[:-1] |= side[1:] != side[:-1]
+    return marked
+
+
+def _rows_to_examine(
+    axes: DisplayAxes, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
+) -> NDArray[np.int64]:
+    return rows_at_levels(len(tp), lambda: axes.levels(curve, tp, fp, step))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PathPoints:
+    """The examined points of curves, curve after curve: rows, and points between two rows.
+
+    `line` is the curve of a point and `row` its row, or `NO_ROW`. `along` and `other` are the two
+    counts by which the curves are followed; `x` and `y` is the position on the axes. From a point
+    to the next one the curve deviates from what is examined by at most `dx` and `dy`: these are 0
+    where the two are neighbouring rows that are joined by a straight line.
+    """
+
+    line: NDArray[np.int64]
+    row: NDArray[np.int64]
+    along: NDArray[np.float64]
+    other: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    dx: NDArray[np.float64]
+    dy: NDArray[np.float64]
+
+    @classmethod
+    def from_rows(
+        cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
+    ) -> PathPoints:
+        """Examine some rows, which include the ends of all curves."""
+        starts = np.searchsorted(rows, counts.starts)
+        line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
+        along, other = axes.along_and_other(tp, fp)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = axes.x(along, line), _fill_first_y(axes.y(along, other, line))
+            dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
+            gap = np.flatnonzero(
+                (np.diff(rows) > 1) & (np.diff(along) > 0) & (np.diff(other) > 0)
+                & (line[1:] == line[:-1])
+            )  # fmt: skip
+            dx[gap] = x[gap + 1] - x[gap]
+            # Rows in the gap lie in the rectangle of both counts: y is extreme at two corners.
+            extremes = [axes.y(along[gap + i], other[gap + 1 - i], line[gap]) for i in (0, 1)]
+        dy[gap] = abs(extremes[1] - extremes[0])
+        if axes.monotone:
+            dy[gap] = abs(y[gap + 1] - y[gap])
+        else:
+            dx[gap] = 0
+        return cls(line=line, row=rows, along=along, other=other, x=x, y=y, dx=dx, dy=dy)
+
+    def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
+        """Return the rows between examined rows that are farther apart than a step."""
+        far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
+        sizes = self.row[far + 1] - self.row[far] - 1
+        ends = np.cumsum(sizes)
+        rows: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(
+            self.row[far] + 1 - (ends - sizes), sizes
+        )
+        return rows
+
+    def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
+        """Insert points on the curved lines between neighbouring rows, no farther than a step."""
+        left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
+        moved = np.diff(self.along)[left] > 0
+        if axes.monotone:
+            moved &= np.diff(self.other)[left] > 0
+
+        def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> Any:
+            dx = abs(points["x"][left + 1] - points["x"][left]) * axes.monotone
+            dy = abs(points["y"][left + 1] - points["y"][left])
+            points["dx"][left], points["dy"][left] = dx, dy
+            # Neighbouring floats have no number between them.
+            divisible = np.zeros(len(left), bool)
+            for counts in (points["along"], points["other"]):
+                middle = (counts[left] + counts[left + 1]) / 2
+                divisible |= (middle > counts[left]) & (middle < counts[left + 1])
+            return (np.maximum(dx, dy) > step) & divisible
+
+        def midpoints(
+            points: dict[str, NDArray[Any]], left: NDArray[np.int64]
+        ) -> dict[str, NDArray[Any]]:
+            line, nothing = points["line"][left], np.zeros(len(left))
+            along, other = (
+                (points[name][left] + points[name][left + 1]) / 2 for name in ("along", "other")
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                x, y = axes.x(along, line), axes.y(along, other, line)
+            # The first row has no precision: up to the second row it is that of the second row.
+            first = points["along"][left] + points["other"][left] <= 0
+            y[first] = points["y"][left][first]
+            return {
+                "line": line, "row": np.full(len(left), NO_ROW), "along": along, "other": other,
+                "x": x, "y": y, "dx": nothing, "dy": nothing,
+            }  # fmt: skip
+
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return PathPoints(**bisect_segments(columns, left[moved], needs_point, midpoints))
+
+    def choose_rows(
+        self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Mark the rows that keep each curve within the error, and return the error of each."""
+        along, other, line = self.along, self.other, self.line
+        # The larger of the two steps beside a point; the last step of a curve is 0.
+        dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
+
+        def deviation(
+            point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
+        ) -> NDArray[np.float64]:
+            width, height = along[right] - along[left], other[right] - other[left]
+            # Where only one count changes, both lines are the same.
+            flat = (width <= 0) | (height <= 0)
+            along_share, other_share = (
+                np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
+                for count, size in ((along, width), (other, height))
+            )
+            y = axes.y(along[point], other[left] + along_share * height, line[point])
+            result: NDArray[np.float64] = abs(self.y[point] - y) + dy[point]
+            if axes.monotone:
+                x = axes.x(along[left] + other_share * width, line[point])
+                result = np.maximum(result, abs(self.x[point] - x) + dx[point])
+            result[flat] = 0
+            return result
+
+        is_row = self.row != NO_ROW
+        marked = np.zeros(len(is_row), bool)
+        marked[is_row] = required[self.row[is_row]]
+        starts = np.searchsorted(line, np.arange(len(axes.pos) + 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kept, error = douglas_peucker(
+                starts, deviation, max_error, required=marked, allowed=is_row
+            )
+        # Between two neighbouring points that are kept there may be rows that were not examined.
+        gap = np.flatnonzero(kept[1:] & kept[:-1] & (np.diff(self.row) > 1))
+        np.maximum.at(error, line[gap], np.maximum(self.dx, self.dy)[gap])
+        return kept, error
+
+
+def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace an undefined y, which the first row of a curve may have, by that of the next row."""
+    undefined = np.flatnonzero(np.isnan(y[:-1]))
+    y[undefined] = y[undefined + 1]
+    return y
+
+
+AREA_BATCH_ROWS = 1 << 17
+
+
+def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
+    """Return the change of the area of each curve if only some rows are kept; NaN if undefined.
+
+    The area is `pr_auc` for precision-recall, and `auc` for every other kind. The rows include
+    the first and the last row of each curve.
+    """
+    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    firsts = counts.starts[:-1]
+    change = np.zeros(len(firsts))
+    if not len(firsts):
+        return change
+    line = np.searchsorted(counts.starts, rows, "right") - 1
+    measure = _precision_area_change if kind.name == "precision_recall" else _roc_area_change
+    # Pieces of about one batch of rows together.
+    batch = rows[:-1] // AREA_BATCH_ROWS
+    edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
+    parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
+    less = np.concatenate(
+        [np.zeros(0), *run_parallel(lambda part: measure(counts, rows[part]), parts)]
+    )
+    within = line[1:] == line[:-1]
+    np.add.at(change, line[1:][within], less[within])
+    short = counts.fp[counts.starts[1:] - 1] < (1 - 1e-9) * neg
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind.name == "precision_recall":
+            return np.where((pos > 0) & ~short, change / pos, np.nan)
+        return np.where((pos > 0) & (neg > 0) & ~short, change / (2 * pos * neg), np.nan)
+
+
+def _interval_counts(
+    count: NDArray[Any], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the counts after and before each row, and at both ends of each piece."""
+    first, last = rows[0], rows[-1]
+    ends = count[rows]
+    return count[first + 1 : last + 1], count[first:last], ends[1:], ends[:-1]
+
+
+def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return twice the area between the straight line from row to row and the curve."""
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _interval_counts(part, rows) for part in (counts.tp, counts.fp)
+    )
+    high, wide = tp2 - tp1, fp2 - fp1
+    if tp.dtype.kind == "i" and int(abs(high).max()) * int(abs(wide).max()) > MAX_EXACT_PRODUCT:
+        tp, tp0, fp, fp0, high, wide, tp1 = (
+            part.astype(np.float64) for part in (tp, tp0, fp, fp0, high, wide, tp1)
+        )
+    # From the left end of each piece: small numbers lose nothing.
+    heights = tp + tp0 - np.repeat(2 * tp1, np.diff(rows))
+    curve = np.add.reduceat((fp - fp0) * heights, rows[:-1] - rows[0])
+    change: NDArray[np.float64] = (high * wide - curve).astype(np.float64)
+    return change
+
+
+def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the integral of precision from row to row, less that through all rows between."""
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _interval_counts(part.astype(np.float64), rows) for part in (counts.tp, counts.fp)
+    )
+    steps = np.add.reduceat(_precision_steps(tp, fp, tp0, fp0), rows[:-1] - rows[0])
+    change: NDArray[np.float64] = _precision_steps(tp2, fp2, tp1, fp1) - steps
+    return np.where(np.diff(rows) > 1, change, 0.0)
+
+
+def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the integral of each step, nothing for those from one curve to the next."""
+    tp, fp, tp0, fp0 = counts
+    back = (tp < tp0) | (fp < fp0)
+    return hyperbola(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
