@@ -407,3 +407,18 @@ def test_rows_are_given_or_chosen_but_not_both():
     with pytest.raises(rf.RepeatedNameError):
         curve_of("few", metrics=pl.col("tp").alias("error"), max_error=0.1)
     assert curve_of("few", metrics=pl.col("tp").alias("error")).columns[-1] == "error"
+
+
+def test_weighted_curves_whose_counts_are_neighbouring_floats_are_simplified():
+    # The total of the negatives is the next float above the count of the row before.
+    below = 1.0 - 2**-53
+    table = pl.DataFrame(
+        {
+            "threshold": [np.inf, *np.arange(40.0, 0, -1)],
+            "tp": np.append(np.linspace(0, below, 40), 1.0),
+            "fp": np.append(np.linspace(0, below, 40) ** 2, 1.0),
+        }
+    ).with_columns(fn=1 - pl.col("tp"), tn=1 - pl.col("fp"))
+    simplified = rf.simplify(table, kind="det", max_error=0.01)
+    assert simplified["threshold"][0] == np.inf
+    assert simplified["threshold"][-1] == 1

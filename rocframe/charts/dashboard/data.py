@@ -242,9 +242,10 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
     ends = np.array([0, len(rows)])
-    lines = ((across, up), (up, tp[rows] / called))
+    precision = tp[rows] / called
     first, second = (
-        limit_corners(*line, ends, TOLERANCE, most=CORNERS, factor=1.5)[0] for line in lines
+        limit_corners(x, y, ends, TOLERANCE, most=CORNERS, factor=1.5)[0]
+        for x, y in ((across, up), (up, precision))
     )
     kept = first | second
     spare = np.array([max(most - int(kept.sum()), 0)])
