@@ -1,4 +1,12 @@
-"""Power, sample size and detectable difference of tests of an AUC."""
+"""Power, sample size and detectable difference of tests of an AUC.
+
+References
+----------
+J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
+characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
+N. A. Obuchowski, D. K. McClish (1997), "Sample size determination for diagnostic accuracy studies
+involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +20,32 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_alternative
-from rocframe.options import as_number, check_choice, share, whole
+from rocframe.options import as_number, check_choice, whole
 from rocframe.schemas import PLAN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rocframe.inference.p_values import Alternative
 
 
 def power(
     *,
-    auc: Several,
-    null: Several = 0.5,
-    auc_b: Several | None = None,
-    correlation: Several | None = None,
-    n_pos: SeveralWhole,
-    n_neg: SeveralWhole,
-    alpha: Several = 0.05,
+    auc: Numbers,
+    null: Numbers = 0.5,
+    auc_b: Numbers | None = None,
+    correlation: Numbers | None = None,
+    n_pos: WholeNumbers,
+    n_neg: WholeNumbers,
+    alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
-    """Plan the power of tests of an AUC: how likely they are to find the difference that is there.
+    """Compute the power of tests of one AUC against a given area, or of two AUCs.
 
-    Of one model against a given area, or of two models against each other. Each argument takes
-    one value or several, and there is a row for each combination of them.
+    The power is the probability that the test rejects the null hypothesis if the areas are as
+    assumed. Each argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -75,27 +83,27 @@ def power(
     -------
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
-        the values given. `power` is the chance of a p-value of at most `alpha`. `null` is null for
-        two models, and `auc_b` and `correlation` for one; `target` and `note` always are. `se_null`
-        and `se` are standard errors of the estimated difference, under the null hypothesis and as
-        planned.
+        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
+        the values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
+        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` and `se_null` are the standard
+        errors of the estimated difference, as assumed and under the null hypothesis. `null` is null
+        for two models, `auc_b` and `correlation` are null for one. `target` and `note` are always
+        null.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
-        come together, or `null` is given for two models.
+        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
+        given, or `null` is given for two models.
     UnknownOptionError
-        If `alternative`, `variance` or `se_at` is not one of its set.
+        If `alternative`, `variance` or `se_at` has an unknown value.
 
     Notes
     -----
-    The estimated area is taken to be normal. That is rough for few rows and areas near 1: with
-    fewer than 10 rows of a class the numbers say little, and where all pairs are in order DeLong's
-    test has no p-value. Two models may change places, unless the standard error is that under the
-    null hypothesis, where both have the second one's area. Rows are independent: many rows of one
-    person count for less.
+    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
+    fewer than 10 rows of a class. DeLong's test has no p-value if all positives score higher than
+    all negatives. With `se_at="estimate"` the result does not depend on which of the two models is
+    `auc_b`. Rows are assumed to be independent; many rows of one person contain less information.
 
     References
     ----------
@@ -125,7 +133,7 @@ def power(
     │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
     └───────┴───────┴──────────┴─────┴──────┘
     """
-    asked = combinations(
+    options = parse_options(
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -137,33 +145,26 @@ def power(
         variance=variance,
         se_at=se_at,
     )
-    return plans(row({}, Plan(**one)) for one in asked)
-
-
-LARGEST = 10**12  # rows: more than anybody has
-
-FEWEST = 10  # rows of a class: below, the normal approximation does not hold
-
-ROUNDING = 1e-12
+    return _plan_table(_plan_row({}, PlannedTest(**one)) for one in options)
 
 
 def sample_size(
     *,
-    auc: Several,
-    null: Several = 0.5,
-    auc_b: Several | None = None,
-    correlation: Several | None = None,
-    ratio: Several = 1.0,
-    power: Several = 0.8,
-    alpha: Several = 0.05,
+    auc: Numbers,
+    null: Numbers = 0.5,
+    auc_b: Numbers | None = None,
+    correlation: Numbers | None = None,
+    ratio: Numbers = 1.0,
+    power: Numbers = 0.8,
+    alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
-    """Plan how many rows it takes to find a difference of areas with the power that is wanted.
+    """Compute the number of rows that a test of one or two AUCs needs for the required power.
 
-    Of one model against a given area, or of two models against each other. Each argument takes
-    one value or several, and there is a row for each combination of them.
+    The test is that of one model against a given area, or of two models against each other. Each
+    argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -201,29 +202,30 @@ def sample_size(
     -------
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
-        the values given. `n_pos` is the smallest number of positives that, with `ratio` times as
-        many negatives, rounded up to `n_neg`, reaches the power wanted, which is in `target`, with
-        at least 10 rows of each class; `power` is the one that is reached. Where no number of rows
-        does, say because there is no difference or it lies on the other side, these are null, the
-        standard errors too, and `note` is `no_solution`. `se_null` and `se` are standard errors of
-        the estimated difference, under the null hypothesis and as planned.
+        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
+        the values passed. `n_pos` (Int64) is the smallest number of positives that reaches the
+        required power with `n_neg` (Int64) negatives, which is `ratio * n_pos` rounded up; both are
+        at least 10. `power` (Float64) is the power with these rows, and `target` the required one.
+        `se` and `se_null` are the standard errors of the estimated difference, as assumed and under
+        the null hypothesis. If no number of rows reaches the power, because there is no difference
+        or it has the other sign, `n_pos`, `n_neg`, `power` and the standard errors are null and
+        `note` is `no_solution`.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
-        come together, or `null` is given for two models.
+        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
+        given, or `null` is given for two models.
     UnknownOptionError
-        If `alternative`, `variance` or `se_at` is not one of its set.
+        If `alternative`, `variance` or `se_at` has an unknown value.
 
     Notes
     -----
-    The estimated area is taken to be normal. That is rough for few rows and areas near 1, so there
-    are at least 10 rows of each class: below, the normal approximation behind these tests does not
-    hold. Where all pairs are in order DeLong's test has no p-value. Two models may change places,
-    unless the standard error is that under the null hypothesis, where both have the second one's
-    area. Rows are independent: many rows of one person count for less.
+    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
+    fewer than 10 rows of a class, so the result has at least 10 rows of each class. DeLong's test
+    has no p-value if all positives score higher than all negatives. With `se_at="estimate"` the
+    result does not depend on which of the two models is `auc_b`. Rows are assumed to be
+    independent; many rows of one person contain less information.
 
     References
     ----------
@@ -253,7 +255,7 @@ def sample_size(
     │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
     └───────┴───────┴──────────┴─────┴──────┴────────┘
     """
-    asked = combinations(
+    options = parse_options(
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -265,61 +267,59 @@ def sample_size(
         variance=variance,
         se_at=se_at,
     )
-    found = []
-    for one in asked:
-        check_target(one)
-        found.append(row(one, _smallest(**one)))
-    return plans(found)
+    return _plan_table(_plan_row(one, _smallest_sample(**one)) for one in options)
 
 
-def _smallest(*, ratio: float, power: float, **given: Any) -> Plan | None:
-    """Return the plan with the fewest positives that reaches a power."""
+MAX_CLASS_ROWS = 10**12
 
-    def with_rows(n_pos: int) -> Plan:
-        # A whole number of negatives that rounding puts just above itself stays.
-        n_neg = ceil(ratio * n_pos * (1 - ROUNDING))
-        return Plan(n_pos=n_pos, n_neg=n_neg, **given)
+MIN_CLASS_ROWS = 10  # below, the normal approximation is poor
 
-    if not 1 / LARGEST <= ratio <= LARGEST:
+RELATIVE_ROUNDING = 1e-12
+
+
+def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
+    """Return the test with the smallest number of positives that reaches a power."""
+
+    def with_n_pos(n_pos: int) -> PlannedTest:
+        # The tolerance keeps a whole number of negatives that rounding puts just above itself.
+        n_neg = ceil(ratio * n_pos * (1 - RELATIVE_ROUNDING))
+        return PlannedTest(n_pos=n_pos, n_neg=n_neg, **options)
+
+    if not 1 / MAX_CLASS_ROWS <= ratio <= MAX_CLASS_ROWS:
         return None
-    few = max(FEWEST, floor((FEWEST - 1) / ratio * (1 + ROUNDING)) + 1) - 1
-    enough = few + 1
-    while (plan := with_rows(enough)).power < power:
-        if max(plan.n_pos, plan.n_neg) > LARGEST:
+    n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RELATIVE_ROUNDING)) + 1
+    too_few = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
+    enough = too_few + 1
+    while (test := with_n_pos(enough)).power < power:
+        if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
             return None
-        few, enough = enough, 2 * enough
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        if with_rows(middle).power < power:
-            few = middle
+        too_few, enough = enough, 2 * enough
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if with_n_pos(middle).power < power:
+            too_few = middle
         else:
             enough = middle
-    return with_rows(enough)
-
-
-# Parts of the way to an area of 0 or 1, up to as near as the formulas go.
-STRETCHES = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
-
-HALVINGS = 60  # of a stretch: more than Float64 resolves
+    return with_n_pos(enough)
 
 
 def detectable_difference(
     *,
-    null: Several = 0.5,
-    auc_b: Several | None = None,
-    correlation: Several | None = None,
-    n_pos: SeveralWhole,
-    n_neg: SeveralWhole,
-    power: Several = 0.8,
-    alpha: Several = 0.05,
+    null: Numbers = 0.5,
+    auc_b: Numbers | None = None,
+    correlation: Numbers | None = None,
+    n_pos: WholeNumbers,
+    n_neg: WholeNumbers,
+    power: Numbers = 0.8,
+    alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
     variance: Variance = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
-    """Plan the smallest difference of areas that so many rows find with the power that is wanted.
+    """Compute the smallest difference of areas that a test detects with the required power.
 
-    Of one model from a given area, or of two models from each other. Each argument takes one
-    value or several, and there is a row for each combination of them.
+    The test is that of one model against a given area, or of two models against each other. Each
+    argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -357,28 +357,29 @@ def detectable_difference(
     -------
     DataFrame
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; a row per combination, in the order of
-        the values given. `auc` is the area nearest to `null`, or to `auc_b`, that reaches the power
-        wanted, which is in `target`; it lies above, or below if `alternative` is `"less"`.
-        `difference` is how far it is from there, and `power` what is reached. Where no area does,
-        for there are too few rows, these are null, the standard errors too, and `note` is
-        `no_solution`. `se_null` and `se` are standard errors of the estimated difference, under the
-        null hypothesis and as planned.
+        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
+        the values passed. `auc` (Float64) is the area nearest to `null`, or to `auc_b`, that
+        reaches the required power; it is larger than that, or smaller if `alternative` is `"less"`.
+        `difference` is the difference from it, `power` the power at `auc`, and `target` the
+        required one. `se` and `se_null` are the standard errors of the estimated difference, as
+        assumed and under the null hypothesis. If no area reaches the power, because there are too
+        few rows, `auc`, `difference`, `power` and the standard errors are null and `note` is
+        `no_solution`.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, a list has none in it, `auc_b` and `correlation` do not
-        come together, or `null` is given for two models.
+        If a value is outside its range, a list is empty, only one of `auc_b` and `correlation` is
+        given, or `null` is given for two models.
     UnknownOptionError
-        If `alternative`, `variance` or `se_at` is not one of its set.
+        If `alternative`, `variance` or `se_at` has an unknown value.
 
     Notes
     -----
-    The estimated area is taken to be normal. That is rough for few rows and areas near 1: with
-    fewer than 10 rows of a class the numbers say little, and where all pairs are in order DeLong's
-    test has no p-value. Under the null hypothesis both of two models have the area `auc_b`. Rows
-    are independent: many rows of one person count for less.
+    The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
+    fewer than 10 rows of a class. DeLong's test has no p-value if all positives score higher than
+    all negatives. Under the null hypothesis both models have the area `auc_b`. Rows are assumed to
+    be independent; many rows of one person contain less information.
 
     References
     ----------
@@ -409,7 +410,7 @@ def detectable_difference(
     │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
     └────────────┴───────┴───────┴──────────┴──────┴──────┘
     """
-    asked = combinations(
+    options = parse_options(
         null=null,
         auc_b=auc_b,
         correlation=correlation,
@@ -421,37 +422,41 @@ def detectable_difference(
         variance=variance,
         se_at=se_at,
     )
-    found = []
-    for one in asked:
-        check_target(one)
-        found.append(row(one, _nearest(**one)))
-    return plans(found)
+    return _plan_table(_plan_row(one, _nearest_area(**one)) for one in options)
 
 
-def _nearest(*, power: float, **given: Any) -> Plan | None:
-    """Return the plan with the smallest difference that reaches a power."""
-    start = given["null"] if given["auc_b"] is None else given["auc_b"]
-    end = 0.0 if given["alternative"] == "less" else 1.0
+# Fractions of the way to an area of 0 or 1, up to the limit of the formulas.
+AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
 
-    def away(part: float) -> Plan:
-        return Plan(auc=start + part * (end - start), **given)
+BISECTIONS = 60  # of a step of the grid: more than Float64 resolves
 
-    # Power need not rise all the way: look for the first stretch at whose end it is reached.
+
+def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
+    """Return the test with the smallest difference that reaches a power."""
+    start = options["null"] if options["auc_b"] is None else options["auc_b"]
+    end = 0.0 if options["alternative"] == "less" else 1.0
+
+    def with_fraction(fraction: float) -> PlannedTest:
+        return PlannedTest(auc=start + fraction * (end - start), **options)
+
+    # The power may decrease again, so the first step of the grid that reaches it is bisected.
     near = 0.0
-    for far in STRETCHES:
-        if away(far).power >= power:
+    for far in AREA_GRID:
+        if with_fraction(far).power >= power:
             break
         near = far
     else:
         return None
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         middle = (near + far) / 2
-        if away(middle).power < power:
+        if with_fraction(middle).power < power:
             near = middle
         else:
             far = middle
-    return away(far)
+    return with_fraction(far)
 
+
+Variance = Literal["hanley_mcneil_exponential", "obuchowski"]
 
 SeAt = Literal["estimate", "null"]
 
@@ -459,11 +464,10 @@ NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """One area against a given one, or against that of another model on rows of the same sizes.
+class PlannedTest:
+    """A test of one area against `null`, or of two areas, with the same rows for both models.
 
-    The null hypothesis is that the area is `null`, or that both are `auc_b`. `se_at` says whether
-    the test divides by the standard error where the areas are, or under the null hypothesis.
+    The null hypothesis is that the area is `null`, or that both areas are `auc_b`.
     """
 
     auc: float
@@ -478,205 +482,153 @@ class Plan:
     se_at: SeAt
 
     @property
-    def reference(self) -> float:
-        """The area that `auc` is compared with."""
+    def null_area(self) -> float:
+        """The area under the null hypothesis."""
         area = self.null if self.auc_b is None else self.auc_b
         assert area is not None
         return area
 
     @property
     def difference(self) -> float:
-        """How far the area is from it."""
-        return self.auc - self.reference
+        """Assumed difference from the area under the null hypothesis."""
+        return self.auc - self.null_area
 
     @property
     def se_null(self) -> float:
-        """Standard error of the difference under the null hypothesis."""
-        own = self._variance(self.reference)
-        return sqrt(own if self.correlation is None else 2 * own * (1 - self.correlation))
+        """Standard error of the estimated difference under the null hypothesis."""
+        variance = self._area_variance(self.null_area)
+        return sqrt(variance if self.correlation is None else 2 * variance * (1 - self.correlation))
 
     @property
     def se(self) -> float:
-        """Standard error of the difference that is there."""
-        own = self._variance(self.auc)
+        """Standard error of the estimated difference as assumed."""
+        variance = self._area_variance(self.auc)
         if self.auc_b is None or self.correlation is None:
-            return sqrt(own)
-        other = self._variance(self.auc_b)
-        return sqrt(own + other - 2 * self.correlation * sqrt(own * other))
+            return sqrt(variance)
+        variance_b = self._area_variance(self.auc_b)
+        return sqrt(variance + variance_b - 2 * self.correlation * sqrt(variance * variance_b))
 
     @property
     def power(self) -> float:
-        """How likely the test is to find the difference."""
+        """Probability that the test rejects the null hypothesis."""
         sides = 2 if self.alternative == "two-sided" else 1
         se = self.se
-        boundary = se if self.se_at == "estimate" else self.se_null
-        least = NORMAL.inv_cdf(1 - self.alpha / sides) * boundary
-        above = NORMAL.cdf((self.difference - least) / se)
-        below = NORMAL.cdf((-self.difference - least) / se)
+        test_se = se if self.se_at == "estimate" else self.se_null
+        critical = NORMAL.inv_cdf(1 - self.alpha / sides) * test_se
+        above = NORMAL.cdf((self.difference - critical) / se)
+        below = NORMAL.cdf((-self.difference - critical) / se)
         return {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
 
-    def _variance(self, area: float) -> float:
-        return variance_of(self.variance, area, self.n_pos, self.n_neg)
+    def _area_variance(self, area: float) -> float:
+        if self.variance == "obuchowski":
+            return obuchowski_binormal_variance(area, self.n_pos, self.n_neg)
+        return hanley_mcneil_exponential_variance(area, self.n_pos, self.n_neg)
 
 
-Several: TypeAlias = "float | Sequence[float]"
-
-SeveralWhole: TypeAlias = "int | Sequence[int]"
-
-
-def check_area(argument: str, value: object) -> float:
-    """Check an area; at 0 and 1 the variance has no formula."""
-    return share(argument, value, "an area is between 0 and 1", f"Give, say, {argument}=0.8.")
-
-
-def check_alpha(argument: str, value: object) -> float:
-    """Check a level of significance."""
-    wrong = "the chance of a false alarm is a number between 0 and 1"
-    return share(argument, value, wrong, "Give, say, alpha=0.05.")
+def hanley_mcneil_exponential_variance(area: float, n_pos: int, n_neg: int) -> float:
+    """Return the variance of an estimated area for exponential scores in both classes."""
+    # Probabilities that a positive outranks two negatives, and that two positives outrank one.
+    q2 = 2 * area**2 / (1 + area)
+    q1 = area / (2 - area)
+    covariances = (n_pos - 1) * (q1 - area**2) + (n_neg - 1) * (q2 - area**2)
+    return (area * (1 - area) + covariances) / (n_pos * n_neg)
 
 
-def check_power(argument: str, value: object) -> float:
-    """Check a power that is wanted."""
-    wrong = "the chance to find a difference is a number between 0 and 1"
-    return share(argument, value, wrong, "Give, say, power=0.8.")
+def obuchowski_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
+    """Return the variance of an estimated area for ratings of normal scores of equal variance."""
+    # The formula omits the covariance of the two parameters of the curve, so that it exceeds the
+    # variance of the area over all pairs, except for areas near 1/2 and near 1. The rounded
+    # constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of other programs.
+    a = 1.414 * NORMAL.inv_cdf(area)
+    spread = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
+    return 0.0099 * exp(-(a**2) / 2) * spread
 
 
-def check_ratio(argument: str, value: object) -> float:
-    """Check how many negatives there are per positive."""
-    number = as_number(value)
-    if number is None or not 0 < number < inf:
-        wrong = "there are more than 0 negatives per positive"
-        raise OptionValueError.of(argument, value, wrong, "Give, say, ratio=2.")
-    return number
+Numbers: TypeAlias = "float | Sequence[float]"
 
+WholeNumbers: TypeAlias = "int | Sequence[int]"
 
-def check_correlation(argument: str, value: object) -> float:
-    """Check how far two estimated areas go together."""
-    number = as_number(value)
-    if number is None or not -1 < number < 1:
-        wrong = "a correlation is between -1 and 1"
-        raise OptionValueError.of(argument, value, wrong, "Give, say, correlation=0.5.")
-    return number
+AREA = (0.0, 1.0, "an area is between 0 and 1", 0.8)
 
-
-def check_rows(argument: str, value: object) -> int:
-    """Check the rows of a class."""
-    return whole(argument, value)
-
-
-CHECKS: dict[str, Callable[[str, object], float]] = {
-    "auc": check_area,
-    "null": check_area,
-    "auc_b": check_area,
-    "correlation": check_correlation,
-    "n_pos": check_rows,
-    "n_neg": check_rows,
-    "ratio": check_ratio,
-    "power": check_power,
-    "alpha": check_alpha,
+# Open interval of each number, the text of its error, and an example.
+RANGES: dict[str, tuple[float, float, str, float]] = {
+    "auc": AREA,
+    "null": AREA,
+    "auc_b": AREA,
+    "correlation": (-1.0, 1.0, "a correlation is between -1 and 1", 0.5),
+    "ratio": (0.0, inf, "the ratio of negatives to positives is a finite number above 0", 2),
+    "power": (0.0, 1.0, "a power is between 0 and 1", 0.8),
+    "alpha": (0.0, 1.0, "a significance level is between 0 and 1", 0.05),
 }
 
 
-def combinations(
-    *, alternative: str, variance: str, se_at: str, null: object, **given: object
+def parse_options(
+    *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
-    """Check everything, and yield each combination of the values given, the last the quickest."""
+    """Check all options, and yield each combination of values; the last option varies fastest."""
     check_alternative(alternative)
     check_choice("variance", variance, get_args(Variance))
     check_choice("se_at", se_at, get_args(SeAt))
-    _check_models(null, given["auc_b"], given["correlation"])
-    chosen = {"alternative": alternative, "variance": variance, "se_at": se_at}
-    values: dict[str, list[Any]] = {name: [choice] for name, choice in chosen.items()}
-    given = {"null": None if given["auc_b"] is not None else null, **given}
-    values |= {name: _each(name, value) for name, value in given.items()}
+    auc_b, correlation = numbers["auc_b"], numbers["correlation"]
+    if auc_b is None and correlation is not None:
+        wrong = "it requires the area of a second model"
+        todo = "Pass auc_b= too, or omit it."
+        raise OptionValueError.of("correlation", correlation, wrong, todo)
+    if auc_b is not None and correlation is None:
+        wrong = "it requires the correlation of the two estimated areas"
+        todo = "Give, say, correlation=0.5; it is 0 for two models on different rows."
+        raise OptionValueError.of("auc_b", auc_b, wrong, todo)
+    if auc_b is not None and null != 0.5:
+        wrong = "the null hypothesis for two models is that their areas are equal"
+        raise OptionValueError.of("null", null, wrong, "Omit null= or auc_b=.")
+    values: dict[str, list[Any]] = {
+        "alternative": [alternative],
+        "variance": [variance],
+        "se_at": [se_at],
+        "null": [None] if auc_b is not None else _parse_numbers("null", null),
+    }
+    for name, given in numbers.items():
+        optional = given is None and name in ("auc_b", "correlation")
+        values[name] = [None] if optional else _parse_numbers(name, given)
     for combination in product(*values.values()):
-        yield dict(zip(values, combination, strict=True))
+        options = dict(zip(values, combination, strict=True))
+        if "power" in options and not options["power"] > options["alpha"]:
+            raise OptionValueError.of(
+                "power",
+                options["power"],
+                f"a test with alpha={options['alpha']:g} has this power without any difference",
+                "Give, say, power=0.8.",
+            )
+        yield options
 
 
-def _each(argument: str, given: object) -> list[Any]:
-    """Check one value or several; nothing is one value."""
-    if given is None and argument in {"null", "auc_b", "correlation"}:
-        return [None]
+def _parse_numbers(argument: str, given: object) -> list[float]:
+    """Return one number or several as a list."""
     several = not isinstance(given, str | bytes) and hasattr(given, "__iter__")
     values: list[object] = list(given) if several else [given]  # type: ignore[call-overload]
     if not values:
-        raise OptionValueError.of(
-            argument, given, "there is no value in it", "Give one value or several."
-        )
-    return [CHECKS[argument](argument, value) for value in values]
+        raise OptionValueError.of(argument, given, "it is empty", "Give one value or several.")
+    if argument in ("n_pos", "n_neg"):
+        return [whole(argument, value) for value in values]
+    lower, upper, wrong, example = RANGES[argument]
+    numbers = []
+    for value in values:
+        number = as_number(value)
+        if number is None or not lower < number < upper:
+            raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}={example}.")
+        numbers.append(number)
+    return numbers
 
 
-def _check_models(null: object, auc_b: object, correlated: object) -> None:
-    """Check that it is one model against a given area, or two against each other."""
-    if auc_b is None and correlated is not None:
-        wrong = "there is no second area to be correlated with"
-        raise OptionValueError.of(
-            "correlation", correlated, wrong, "Give auc_b too, or leave it out."
-        )
-    if auc_b is not None and correlated is None:
-        raise OptionValueError.of(
-            "auc_b",
-            auc_b,
-            "nobody says how far the two estimated areas are correlated",
-            "Say, for instance, correlation=0.5; it is 0 for two models on different rows.",
-        )
-    if auc_b is not None and null != 0.5:
-        wrong = "of two models the null hypothesis is that they have the same area"
-        raise OptionValueError.of("null", null, wrong, "Leave it out, or leave auc_b out.")
+def _plan_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
+    """Return a row of the result: the options, then those of the test and its properties."""
+    row = {"target" if name == "power" else name: value for name, value in options.items()}
+    if test is None:
+        return {**row, "note": "no_solution"}
+    properties = (*PlannedTest.__slots__, "difference", "se_null", "se", "power")
+    return {**row, **{name: getattr(test, name) for name in properties}}
 
 
-FOUND = ("difference", "se_null", "se", "power")
-
-
-def row(asked: dict[str, Any], plan: Plan | None) -> dict[str, Any]:
-    """Return the row of a plan: what was asked, then what was found; nothing, if there is none."""
-    asked = {"target" if name == "power" else name: value for name, value in asked.items()}
-    if plan is None:
-        return {**asked, "note": "no_solution"}
-    return {**asked, **{name: getattr(plan, name) for name in (*Plan.__slots__, *FOUND)}}
-
-
-def plans(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Return the table of all rows."""
-    counts = pl.col("n_neg") / pl.col("n_pos")
+def _plan_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     table = pl.DataFrame(list(rows), schema=PLAN.columns())
-    return table.with_columns(ratio=pl.col("ratio").fill_null(counts))
-
-
-def check_target(asked: dict[str, Any]) -> None:
-    """Check that a power is one that takes a difference to reach."""
-    if not asked["power"] > asked["alpha"]:
-        raise OptionValueError.of(
-            "power",
-            asked["power"],
-            f"a test at alpha={asked['alpha']:g} has that power without any difference",
-            "Give, say, power=0.8.",
-        )
-
-
-Variance = Literal["hanley_mcneil_exponential", "obuchowski"]
-
-
-def variance_of(variance: Variance, area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance of an estimated area."""
-    formula = exponential if variance == "hanley_mcneil_exponential" else binormal
-    return formula(area, n_pos, n_neg)
-
-
-def exponential(area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance for scores that are exponential in both classes."""
-    # The chances that a positive beats two negatives, and that two positives beat a negative.
-    beats_two = 2 * area**2 / (1 + area)
-    two_beat = area / (2 - area)
-    own = (n_pos - 1) * (two_beat - area**2) + (n_neg - 1) * (beats_two - area**2)
-    return (area * (1 - area) + own) / (n_pos * n_neg)
-
-
-def binormal(area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance for ratings of scores that are normal, equally spread in both classes."""
-    # The covariance of the curve's two parameters is not in it, which makes it larger than the
-    # variance of the area over all pairs, but for areas near 1/2 and near 1. 0.0099 for 1/(32π) and
-    # 1.414 for √2 as published: other programs have them too.
-    apart = 1.414 * NormalDist().inv_cdf(area)
-    both = (5 * apart**2 + 8) / n_pos + (apart**2 + 8) / n_neg
-    return 0.0099 * exp(-(apart**2) / 2) * both
+    return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))

@@ -404,7 +404,7 @@ def test_the_worse_side_mirrors_the_better_one(auc, n_pos, n_neg, alpha):
     assert one(turned) == pytest.approx(one(better), rel=1e-9)
 
 
-def test_below_chance_the_nearest_area_found_lies_below():
+def test_the_alternative_less_finds_an_area_below_chance():
     found = rf.detectable_difference(n_pos=50, n_neg=70, alternative="less")
     above = rf.detectable_difference(n_pos=70, n_neg=50, alternative="greater")
     assert one(found, "difference") == pytest.approx(-one(above, "difference"), rel=1e-9)
@@ -414,6 +414,7 @@ def test_below_chance_the_nearest_area_found_lies_below():
 
 GIVEN = {"auc": 0.8, "n_pos": 20, "n_neg": 20}
 AREA = "an area is between 0 and 1.\nGive, say, {}=0.8."
+RATIO = "the ratio of negatives to positives is a finite number above 0.\nGive, say, ratio=2."
 WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
 
 
@@ -424,7 +425,7 @@ WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
         ({"auc": [0.7, 80]}, "auc=80: " + AREA.format("auc")),
         ({"auc": "0.8"}, "auc='0.8': " + AREA.format("auc")),
         ({"auc": None}, "auc=None: " + AREA.format("auc")),
-        ({"auc": []}, "auc=[]: there is no value in it.\nGive one value or several."),
+        ({"auc": []}, "auc=[]: it is empty.\nGive one value or several."),
         ({"null": 0}, "null=0: " + AREA.format("null")),
         ({"auc_b": 1.5, "correlation": 0}, "auc_b=1.5: " + AREA.format("auc_b")),
         ({"n_pos": 0}, "n_pos=0: " + WHOLE.format("n_pos")),
@@ -432,10 +433,7 @@ WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
         ({"n_neg": True}, "n_neg=True: " + WHOLE.format("n_neg")),
         (
             {"alpha": 5},
-            (
-                "alpha=5: the chance of a false alarm is a number between 0 and 1.\n"
-                "Give, say, alpha=0.05."
-            ),
+            ("alpha=5: a significance level is between 0 and 1.\nGive, say, alpha=0.05."),
         ),
         (
             {"auc_b": 0.7, "correlation": 1},
@@ -444,22 +442,22 @@ WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
         (
             {"correlation": 0.5},
             (
-                "correlation=0.5: there is no second area to be correlated with.\n"
-                "Give auc_b too, or leave it out."
+                "correlation=0.5: it requires the area of a second model.\n"
+                "Pass auc_b= too, or omit it."
             ),
         ),
         (
             {"auc_b": 0.7},
             (
-                "auc_b=0.7: nobody says how far the two estimated areas are correlated.\n"
-                "Say, for instance, correlation=0.5; it is 0 for two models on different rows."
+                "auc_b=0.7: it requires the correlation of the two estimated areas.\n"
+                "Give, say, correlation=0.5; it is 0 for two models on different rows."
             ),
         ),
         (
             {"auc_b": 0.7, "correlation": 0.5, "null": 0.6},
             (
-                "null=0.6: of two models the null hypothesis is that they have the same area.\n"
-                "Leave it out, or leave auc_b out."
+                "null=0.6: the null hypothesis for two models is that their areas are equal.\n"
+                "Omit null= or auc_b=."
             ),
         ),
         (
@@ -494,25 +492,22 @@ def test_a_value_outside_its_range_is_refused(options, text):
     [
         (
             {"power": 1},
-            (
-                "power=1: the chance to find a difference is a number between 0 and 1.\n"
-                "Give, say, power=0.8."
-            ),
+            ("power=1: a power is between 0 and 1.\nGive, say, power=0.8."),
         ),
         (
             {"power": 0.05},
             (
-                "power=0.05: a test at alpha=0.05 has that power without any difference.\n"
+                "power=0.05: a test with alpha=0.05 has this power without any difference.\n"
                 "Give, say, power=0.8."
             ),
         ),
         (
             {"ratio": 0},
-            "ratio=0: there are more than 0 negatives per positive.\nGive, say, ratio=2.",
+            "ratio=0: " + RATIO,
         ),
         (
             {"ratio": math.inf},
-            "ratio=inf: there are more than 0 negatives per positive.\nGive, say, ratio=2.",
+            "ratio=inf: " + RATIO,
         ),
     ],
 )
