@@ -640,22 +640,20 @@ TRIAL_ROWS: tuple[tuple[float | None, ...], ...] = (
 
 
 def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
-    """Check that an expression makes one number of each row, from that row alone."""
+    """Check that an expression returns one number for each row, computed from that row alone."""
     frame = pl.DataFrame(TRIAL_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
     try:
         together = _column_of(frame, expr)
         alone = [_column_of(frame[i], expr) for i in range(len(TRIAL_ROWS))]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         why = (str(error).splitlines() or ["polars says no more"])[0]
-        raise _rowwise_error(
-            argument, name, f"it cannot be worked out row by row: {why}"
-        ) from error
+        raise _rowwise_error(argument, name, f"it cannot be computed row by row: {why}") from error
     for made in (together, *alone):
         if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
-            wrong, todo = f"it makes {made.dtype}", "Give a number, or a Boolean."
+            wrong, todo = f"it returns {made.dtype}", "Give a number, or a Boolean."
             raise OptionValueError.of(argument, name, wrong, todo)
     if not _all_close(_as_numbers(together), [_as_numbers(one)[0] for one in alone]):
-        raise _rowwise_error(argument, name, "what it makes of a row depends on other rows")
+        raise _rowwise_error(argument, name, "its value in a row depends on other rows")
 
 
 def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
@@ -675,7 +673,7 @@ def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> b
 
 def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
     todo = (
-        "The counts of all groups and resamples stand in one column: "
+        "The counts of all groups and resamples are in one column: "
         'say pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
     )
     return OptionValueError.of(argument, name, wrong, todo)

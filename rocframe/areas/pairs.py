@@ -168,6 +168,6 @@ def auc_influence(sample: ReplicateScan) -> Influences:
 
 
 AUC_STATISTIC = Statistic(
-    asked=ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0]),
+    replicate=ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0]),
     influence=auc_influence,
 )

@@ -265,7 +265,7 @@ def partial_influence(sample: ReplicateScan, part: Part) -> Influences:
 def partial_auc_statistic(part: Part) -> Statistic:
     """Return the raw area over a range as a statistic."""
     return Statistic(
-        asked=ReplicateStatistic(function=lambda sample: partial_areas(sample, part)[0]),
+        replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, part)[0]),
         influence=lambda sample: partial_influence(sample, part),
         bounds=(0.0, part.b - part.a),
     )

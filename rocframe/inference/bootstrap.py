@@ -58,7 +58,7 @@ class Statistic:
     to the mass of positives and of negatives at each step, and last to that of unscored rows.
     """
 
-    asked: ReplicateStatistic
+    replicate: ReplicateStatistic
     influence: Callable[[ReplicateScan], Influences]
     bounds: tuple[float, float] = (0.0, 1.0)
 
@@ -104,7 +104,7 @@ def bootstrap_intervals(
     size = len(estimates)
     se, lower, upper = (np.full(size, nan) for _ in range(3))
     constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
-    for result in resample_groups(walk, [statistic.asked], draws, groups):
+    for result in resample_groups(walk, [statistic.replicate], draws, groups):
         group = result.population.group
         interval = bootstrap_interval(
             result.values[0],

@@ -1,9 +1,10 @@
-"""The verb `intervals`: predictions → metrics of each group, with their intervals."""
+"""`intervals`: any metrics of each group, with their confidence intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -31,8 +32,8 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.metrics.metric import Found, Wanted, as_metrics, check_method, check_points
-from rocframe.metrics.points import Where, influence_at, rates_at, stacked
+from rocframe.metrics.metric import check_method, check_points, parse_metrics
+from rocframe.metrics.points import Where, influence_at, rates_at, stack_points
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import Settings, check_read
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.curves.at import PointValues
+    from rocframe.curves.at import PointAxis, PointValues
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import GroupReplicates, ReplicateScan
     from rocframe.metrics.metric import Metric
     from rocframe.metrics.points import Points
+
+    Units = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, or clusters, of both classes
 
 
 Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca", "wilson", "clopper_pearson"]
@@ -219,16 +222,15 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
-    # numpy loads with the first interval, not with the package.
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
-    asked = as_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
-    check_read([metric.name for metric in asked], beta=beta, costs=costs)
+    parsed = parse_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
+    check_read([metric.name for metric in parsed], beta=beta, costs=costs)
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
-    check_points(asked, given)
-    some = any(value is not None for value in given.values())
-    axis, values = parse_point(given) if some else (None, [])
-    check_method(ci, asked, axis, {"weight": weight, "cluster": cluster})
-    wanted = Wanted(metrics=asked, axis=axis, values=values, confidence=confidence)
+    check_points(parsed, given)
+    at_points = any(value is not None for value in given.values())
+    axis, values = parse_point(given) if at_points else (None, [])
+    check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
+    options = IntervalOptions(metrics=parsed, axis=axis, values=values, confidence=confidence)
     roles = Roles(
         label=label,
         score=score,
@@ -241,238 +243,268 @@ def intervals(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return measured(cases, wanted)
+        return interval_table(cases, options)
 
     table = tabulated(predictions, roles, make, columns=METRIC_INTERVALS.columns(), anchor="metric")
     return like(predictions, table)
 
 
-def measured(cases: Cases, wanted: Wanted) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntervalOptions:
+    """The metrics, the axis and values that give the points, and the options of intervals."""
+
+    metrics: Sequence[Metric]
+    axis: PointAxis | None
+    values: Sequence[float]
+    confidence: Confidence
+
+    @property
+    def lines(self) -> list[tuple[Metric, int | None]]:
+        """The rows of each group: a metric, and the index of the value that gives its point."""
+        indices = range(len(self.values))
+        return [
+            (metric, index)
+            for metric in self.metrics
+            for index in ([None] if metric.curve is not None else indices)
+        ]
+
+
+class Estimates:
+    """Columns of the table: an array each, with a line on the first axis and a group on the second.
+
+    `constant` marks where all replicates are equal; `n_redrawn` counts resamples that were drawn
+    again or left out.
+    """
+
+    def __init__(self, lines: int, groups: int) -> None:
+        shape = (lines, groups)
+        self.estimate, self.threshold, self.se, self.lower, self.upper = np.full((5, *shape), nan)
+        self.method = np.full(shape, None, object)
+        self.constant = np.zeros(shape, bool)
+        self.n_redrawn = np.zeros(shape, np.int64)
+
+
+def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return one row per group, metric and point: its key, then the columns of the table."""
     unit = 1.0
     if cases.weight is not None and len(cases.weight):
         (weight,) = scale_to_unit(cases.weight)
         unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
         cases = replace(cases, weight=weight)
-    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
-    units = walk.totals.pos_rows, walk.totals.neg_rows
+    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    units = scan.totals.pos_rows, scan.totals.neg_rows
     if cases.cluster is not None:
-        units = Clusters.of(walk, cases.cluster).sizes[:2]
+        units = Clusters.of(scan, cases.cluster).sizes[:2]
     where = points = None
-    if wanted.axis is not None:
-        where = Where.of(walk, wanted.axis, wanted.values, unit)
-        points = where.at(walk)
-    found = Found.nothing((len(wanted.rows), len(units[0])))
-    _estimate(walk, wanted, where, points, found)
-    ci = wanted.confidence.ci
+    if options.axis is not None:
+        where = Where.of(scan, options.axis, options.values, unit)
+        points = where.at(scan)
+    results = Estimates(len(options.lines), len(units[0]))
+    _estimate(scan, options, where, points, results)
+    ci = options.confidence.ci
     if ci in BOOTSTRAPS:
         draws = BootstrapDraws(
-            n_boot=wanted.confidence.n_boot,
-            seed=wanted.confidence.seed,
-            keys=stream_keys(walk.rows.keys, cases.model),
+            n_boot=options.confidence.n_boot,
+            seed=options.confidence.seed,
+            keys=stream_keys(scan.rows.keys, cases.model),
             cluster=cases.cluster,
         )
-        enough = (units[0] > 1) & (units[1] > 1)
-        Resampling(wanted=wanted, where=where, found=found, enough=enough).run(walk, draws)
-        _ends_of_areas(wanted, found, units)
+        _bootstrap(scan, options, where, results, draws=draws, units=units)
+        _replace_limits_of_perfect_areas(options, results, units)
         if cases.weight is None and cases.cluster is None:
-            _limits_of_counts(wanted, points, found, "wilson", ends_only=True)
+            _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
     elif ci is not None:
-        _limits_of_counts(wanted, points, found, ci)
-    return _table(walk, wanted, found, units)
+        _limits_of_proportions(options, points, results, ci)
+    return _table(scan, options, results, units)
 
 
 def _estimate(
-    walk: Scan, wanted: Wanted, where: Where | None, points: Points | None, found: Found
+    scan: Scan,
+    options: IntervalOptions,
+    where: Where | None,
+    points: Points | None,
+    results: Estimates,
 ) -> None:
-    """Fill in the estimates, and the thresholds that the points are at."""
+    """Compute the estimates and the thresholds of the points."""
     rates: dict[str, NDArray[np.float64]] = {}
     if where is not None and points is not None:
-        at_points = [metric for metric in wanted.metrics if metric.whole is None]
-        rates = rates_at(stacked(points), at_points, where)
-    for i, (metric, place) in enumerate(wanted.rows):
-        if metric.whole is not None:
-            found.estimate[i] = metric.whole.asked.function(walk)
+        at_points = [metric for metric in options.metrics if metric.curve is None]
+        rates = rates_at(stack_points(points), at_points, where)
+    for i, (metric, index) in enumerate(options.lines):
+        if metric.curve is not None:
+            results.estimate[i] = metric.curve.replicate.function(scan)
         elif points is not None:
-            found.estimate[i] = rates[metric.name][:, place]
-            threshold = points.threshold[:, place]
-            found.threshold[i] = np.where(points.none[:, place], np.nan, threshold)
+            results.estimate[i] = rates[metric.name][:, index]
+            threshold = points.threshold[:, index]
+            results.threshold[i] = np.where(points.none[:, index], nan, threshold)
 
 
-def _ends_of_areas(
-    wanted: Wanted, found: Found, units: tuple[NDArray[np.int64], NDArray[np.int64]]
+def _bootstrap(
+    scan: Scan,
+    options: IntervalOptions,
+    where: Where | None,
+    results: Estimates,
+    *,
+    draws: BootstrapDraws,
+    units: Units,
 ) -> None:
-    """Take Newcombe's limits for areas of 0 and 1, where resamples show no spread."""
-    for i, (metric, _) in enumerate(wanted.rows):
-        if metric.name not in {"auc", "gini"} or metric.whole is None:
+    """Compute the bootstrap intervals.
+
+    They need two rows, or clusters, of each class, because resamples of a single one are all the
+    same. Metrics at a given threshold may depend on the other class only, so these have an interval
+    in all groups.
+    """
+    enough = (units[0] > 1) & (units[1] > 1)
+    at_threshold = options.axis == "threshold"
+    curves = [metric for metric in options.metrics if metric.curve is not None]
+    # Metrics at points share the points of resamples that are drawn in the same way.
+    at_points: dict[bool, list[Metric]] = {}
+    for metric in options.metrics:
+        if metric.curve is None:
+            mixed = metric.mixed or options.axis == "alert_rate"
+            at_points.setdefault(mixed, []).append(metric)
+    statistics = [metric.curve.replicate for metric in curves if metric.curve is not None]
+    if where is not None:
+        # Resamples lack some scores. The next score in the resample is searched for if needed.
+        scores = any(metric.reads_threshold for metric in options.metrics)
+        points_of = partial(where.at, scores=scores)
+        statistics += [
+            ReplicateStatistic(
+                function=lambda sample: stack_points(points_of(sample)),
+                mixed=mixed,
+                corners=False,
+                width=len(CURVE_COLUMNS) * len(where.values),
+            )
+            for mixed in at_points
+        ]
+    for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
+        group = resamples.population.group
+        replicates = _metric_replicates(resamples, curves, at_points, where)
+        for i, (metric, index) in enumerate(options.lines):
+            if not (enough[group] or (at_threshold and metric.curve is None)):
+                continue
+            values, redrawn = replicates[metric.name]
+            interval = bootstrap_interval(
+                values[:, index or 0],
+                float(results.estimate[i, group]),
+                options.confidence.ci,
+                options.confidence.level,
+                bounds=metric.bounds,
+                acceleration=partial(
+                    sample_acceleration, resamples.population, _influence(metric, where, index)
+                ),
+            )
+            results.se[i, group] = interval.se
+            results.lower[i, group], results.upper[i, group] = interval.lower, interval.upper
+            results.constant[i, group] = interval.constant
+            results.n_redrawn[i, group] = interval.n_undefined + redrawn
+            if not np.isnan(interval.lower):
+                results.method[i, group] = options.confidence.ci
+
+
+def _metric_replicates(
+    resamples: GroupReplicates,
+    curves: Sequence[Metric],
+    at_points: Mapping[bool, Sequence[Metric]],
+    where: Where | None,
+) -> dict[str, tuple[NDArray[np.float64], int]]:
+    """Return the replicates of each metric, a column per value, and the number of redraws."""
+    drawn = list(zip(resamples.values, resamples.redrawn, strict=True))
+    replicates = {
+        metric.name: (values[:, None], redrawn)
+        for metric, (values, redrawn) in zip(curves, drawn, strict=False)
+    }
+    for metrics, (points, redrawn) in zip(at_points.values(), drawn[len(curves) :], strict=True):
+        assert where is not None
+        rates = rates_at(points, metrics, where)
+        replicates |= {name: (values, redrawn) for name, values in rates.items()}
+    return replicates
+
+
+def _influence(
+    metric: Metric, where: Where | None, index: int | None
+) -> Callable[[ReplicateScan], Influences]:
+    """Return the influence function of a metric."""
+    if metric.curve is not None:
+        return metric.curve.influence
+    assert where is not None
+    assert index is not None
+    return partial(influence_at, metric, where, index)
+
+
+def _replace_limits_of_perfect_areas(
+    options: IntervalOptions, results: Estimates, units: Units
+) -> None:
+    """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
+    for i, (metric, _) in enumerate(options.lines):
+        if metric.name not in {"auc", "gini"} or metric.curve is None:
             continue
         low, high = metric.bounds
-        share = (found.estimate[i] - low) / (high - low)
-        edge = np.isnan(found.lower[i]) & (np.abs(share - 0.5) > 0.5 - 1e-12)
-        n_pos, n_neg = (of[edge] for of in units)
-        z = normal_quantile(wanted.confidence.level)
-        limits = newcombe(np.round(share[edge]), n_pos, n_neg, z)
-        for held, limit in zip((found.lower, found.upper), limits, strict=True):
-            held[i, edge] = low + (high - low) * limit
-        found.method[i, edge] = "newcombe"
+        area = (results.estimate[i] - low) / (high - low)
+        edge = np.isnan(results.lower[i]) & (np.abs(area - 0.5) > 0.5 - 1e-12)
+        n_pos, n_neg = (counts[edge] for counts in units)
+        z = normal_quantile(options.confidence.level)
+        lower, upper = newcombe(np.round(area[edge]), n_pos, n_neg, z)
+        results.lower[i, edge] = low + (high - low) * lower
+        results.upper[i, edge] = low + (high - low) * upper
+        results.method[i, edge] = "newcombe"
 
 
-def _limits_of_counts(
-    wanted: Wanted, points: Points | None, found: Found, ci: str, *, ends_only: bool = False
+def _limits_of_proportions(
+    options: IntervalOptions,
+    points: Points | None,
+    results: Estimates,
+    ci: str,
+    *,
+    degenerate_only: bool = False,
 ) -> None:
-    """Fill in the limits of proportions at thresholds that were given.
+    """Compute Wilson's or Clopper and Pearson's limits of proportions at given thresholds.
 
-    `ends_only` leaves all alone but those of 0 and 1 that have no limits yet.
+    `degenerate_only` selects the proportions of 0 and 1 whose replicates are all equal.
     """
-    if points is None or wanted.axis != "threshold":
+    if points is None or options.axis != "threshold":
         return
-    method = wilson if ci == "wilson" else clopper_pearson
-    for i, (metric, place) in enumerate(wanted.rows):
+    limits = wilson if ci == "wilson" else clopper_pearson
+    for i, (metric, index) in enumerate(options.lines):
         if metric.proportion is None:
             continue
         part, whole = (
-            np.sum([getattr(points, name)[:, place] for name in names], axis=0).astype(float)
+            np.sum([getattr(points, name)[:, index] for name in names], axis=0).astype(float)
             for names in (metric.proportion.part, metric.proportion.whole)
         )
-        own = whole > 0
-        if ends_only:
-            own &= found.flat[i] & ((part == 0) | (part == whole))
-        limits = method(part[own], whole[own], wanted.confidence.level)
-        found.lower[i, own], found.upper[i, own] = limits
-        found.method[i, own] = ci
-        share = part[own] / whole[own]
-        variance = share * (1 - share) / whole[own]
-        found.se[i, own] = np.sqrt(np.where(variance > 0, variance, np.nan))
+        selected = whole > 0
+        if degenerate_only:
+            selected &= results.constant[i] & ((part == 0) | (part == whole))
+        part, whole = part[selected], whole[selected]
+        lower, upper = limits(part, whole, options.confidence.level)
+        results.lower[i, selected], results.upper[i, selected] = lower, upper
+        results.method[i, selected] = ci
+        variance = part / whole * (1 - part / whole) / whole
+        results.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
 
 
-def _table(
-    walk: Scan,
-    wanted: Wanted,
-    found: Found,
-    units: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> pl.DataFrame:
-    rows, totals = wanted.rows, walk.totals
+def _table(scan: Scan, options: IntervalOptions, results: Estimates, units: Units) -> pl.DataFrame:
+    """Return the table, with all lines of the first group first."""
+    lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
-    values = [None if place is None else wanted.values[place] for _, place in rows]
-    note = np.full((len(rows), groups), None, object)
-    for i in range(len(rows)):
-        variance = np.where(found.flat[i], 0.0, np.nan)
-        unsolved = np.isnan(found.estimate[i])
-        note[i] = notes(*units, variance, found.lost[i], unsolved)
-    level = None if wanted.confidence.ci is None else wanted.confidence.level
+    note = [
+        notes(*units, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
+        for constant, n_redrawn, estimate in zip(
+            results.constant, results.n_redrawn, results.estimate, strict=True
+        )
+    ]
     columns: dict[str, Any] = {
-        "metric": [metric.name for metric, _ in rows] * groups,
-        "at": [None if place is None else wanted.axis for _, place in rows] * groups,
-        "value": values * groups,
-        "threshold": found.threshold.T.ravel(),
-        "n_pos": np.repeat(totals.pos_rows, len(rows)),
-        "n_neg": np.repeat(totals.neg_rows, len(rows)),
-        "n_missing": np.repeat(walk.rows.unscored.n_missing, len(rows)),
-        "estimate": found.estimate.T.ravel(),
-        "se": found.se.T.ravel(),
-        "lower": found.lower.T.ravel(),
-        "upper": found.upper.T.ravel(),
-        "ci_level": level,
-        "ci_method": found.method.T.ravel().tolist(),
-        "note": note.T.ravel().tolist(),
+        "metric": [metric.name for metric, _ in lines] * groups,
+        "at": [None if index is None else options.axis for _, index in lines] * groups,
+        "value": [None if index is None else options.values[index] for _, index in lines] * groups,
+        "n_pos": np.repeat(totals.pos_rows, len(lines)),
+        "n_neg": np.repeat(totals.neg_rows, len(lines)),
+        "n_missing": np.repeat(scan.rows.unscored.n_missing, len(lines)),
+        "ci_level": None if options.confidence.ci is None else options.confidence.level,
+        "ci_method": results.method.T.ravel().tolist(),
+        "note": np.array(note, object).T.ravel().tolist(),
     }
-    place = np.repeat(np.arange(groups), len(rows))
-    return build_table(walk.rows.keys, columns, METRIC_INTERVALS.columns(), rows=place)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Resampling:
-    """What is asked of the resamples, and where the answers go.
-
-    `enough` says which groups have two rows, or clusters, of each class: what is made of one row
-    shows no spread. At a threshold that was given that does no harm to the other class.
-    """
-
-    wanted: Wanted
-    where: Where | None
-    found: Found
-    enough: NDArray[np.bool_]
-
-    @property
-    def _whole(self) -> list[Metric]:
-        return [metric for metric in self.wanted.metrics if metric.whole is not None]
-
-    @property
-    def _at_points(self) -> dict[bool, list[Metric]]:
-        """The metrics at points, by whether they depend on how many positives there are."""
-        sets: dict[bool, list[Metric]] = {}
-        for metric in self.wanted.metrics:
-            if metric.whole is None:
-                mixed = metric.mixed or self.wanted.axis == "alert_rate"
-                sets.setdefault(mixed, []).append(metric)
-        return sets
-
-    def run(self, walk: Scan, draws: BootstrapDraws) -> None:
-        """Fill in what the resamples show."""
-        asked = [metric.whole.asked for metric in self._whole if metric.whole is not None]
-        where = self.where
-        if where is not None:
-            # Resamples lack scores; which are left is looked up where a metric asks.
-            scores = any(metric.reads_threshold for metric in self.wanted.metrics)
-
-            def points(sample: ReplicateScan) -> NDArray[np.float64]:
-                return stacked(where.at(sample, scores=scores))
-
-            width = len(CURVE_COLUMNS) * len(where.values)
-            asked += [
-                ReplicateStatistic(function=points, mixed=mixed, corners=False, width=width)
-                for mixed in self._at_points
-            ]
-        wanted = None if self.wanted.axis == "threshold" else self.enough
-        for one in resample_groups(walk, asked, draws, wanted):
-            self._fill(one)
-
-    def _fill(self, one: GroupReplicates) -> None:
-        """Fill in one group."""
-        group, found, confidence = one.population.group, self.found, self.wanted.confidence
-        replicates = self._replicates(one)
-        for i, (metric, place) in enumerate(self.wanted.rows):
-            given = metric.whole is None and self.wanted.axis == "threshold"
-            if not (given or self.enough[group]):
-                continue
-            values, redrawn = replicates[metric.name]
-            spread = bootstrap_interval(
-                values[:, place or 0],
-                float(found.estimate[i, group]),
-                str(confidence.ci),
-                confidence.level,
-                bounds=metric.bounds,
-                acceleration=partial(
-                    sample_acceleration, one.population, self._influence(metric, place)
-                ),
-            )
-            found.se[i, group], found.lower[i, group], found.upper[i, group] = spread[:3]
-            found.flat[i, group], found.lost[i, group] = (
-                spread.constant,
-                spread.n_undefined + redrawn,
-            )
-            if not np.isnan(spread.lower):
-                found.method[i, group] = confidence.ci
-
-    def _replicates(self, one: GroupReplicates) -> dict[str, tuple[NDArray[np.float64], int]]:
-        """Return the replicates of each metric, a column per value, and those drawn again."""
-        whole, sets = self._whole, self._at_points.values()
-        made = {
-            metric.name: (values[:, None], redrawn)
-            for metric, values, redrawn in zip(whole, one.values, one.redrawn, strict=False)
-        }
-        rest = zip(sets, one.values[len(whole) :], one.redrawn[len(whole) :], strict=True)
-        for metrics, points, redrawn in rest:
-            assert self.where is not None
-            rates = rates_at(points, metrics, self.where)
-            made |= {name: (values, redrawn) for name, values in rates.items()}
-        return made
-
-    def _influence(
-        self, metric: Metric, place: int | None
-    ) -> Callable[[ReplicateScan], Influences]:
-        if metric.whole is not None:
-            return metric.whole.influence
-        assert self.where is not None
-        assert place is not None
-        return partial(influence_at, metric, self.where, place)
+    for name in ("estimate", "threshold", "se", "lower", "upper"):
+        columns[name] = getattr(results, name).T.ravel()
+    rows = np.repeat(np.arange(groups), len(lines))
+    return build_table(scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)

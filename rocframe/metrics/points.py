@@ -185,14 +185,8 @@ class _Found(NamedTuple):
     code: NDArray[Any]
 
 
-STEP = 1e-4  # of a count: how far a derivative looks to either side
-
-
-def stacked(points: Points) -> NDArray[np.float64]:
-    """Put the columns of points side by side, the counts null where there is no such row.
-
-    The first axis is the group, the second the value.
-    """
+def stack_points(points: Points) -> NDArray[np.float64]:
+    """Return threshold and counts of points, with axes group, value, column; NaN for no point."""
     columns = [points.threshold, *(getattr(points, name) for name in CONFUSION)]
     return np.stack([np.where(points.none, np.nan, column) for column in columns], axis=2)
 
@@ -200,55 +194,65 @@ def stacked(points: Points) -> NDArray[np.float64]:
 def rates_at(
     points: NDArray[np.float64], metrics: Sequence[Metric], where: Where
 ) -> dict[str, NDArray[np.float64]]:
-    """Work metrics out at stacked points; a row per group, NaN where they are undefined."""
+    """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
-    if where.axis == "threshold":  # what is asked for counts, not which score comes next
+    if where.axis == "threshold":  # the given threshold, not the lowest score that reaches it
         columns[THRESHOLD] = np.tile(np.asarray(where.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
-    made = frame.with_columns(
+    values = frame.with_columns(
         metric.expr.cast(pl.Float64).alias(str(i))
         for i, metric in enumerate(metrics)
         if metric.expr is not None
     )
-    lost = frame.get_column("tp").is_null().to_numpy()
+    no_point = frame.get_column("tp").is_null().to_numpy()
     return {
-        metric.name: np.where(lost, np.nan, made[str(i)].to_numpy()).reshape(shape)
+        metric.name: np.where(no_point, np.nan, values[str(i)].to_numpy()).reshape(shape)
         for i, metric in enumerate(metrics)
     }
 
 
-def influence_at(metric: Metric, where: Where, place: int, sample: ReplicateScan) -> Influences:
-    """Return the influence on a metric at a given threshold, of which there are four kinds.
+RELATIVE_STEP = 1e-4  # of numerical derivatives with respect to counts
 
-    One more positive is one more of those called positive, or of those that are not.
+
+def influence_at(metric: Metric, where: Where, index: int, sample: ReplicateScan) -> Influences:
+    """Return the influence values of a metric at a given threshold.
+
+    They are the derivatives with respect to the four counts: a positive above the threshold adds to
+    `tp`, one below it to `fn`, and so on.
     """
-    counts = stacked(where.at(sample))[0, place]
+    counts = stack_points(where.at(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)
     for i in range(4):
-        trials[2 * i, i + 1] *= 1 + STEP
-        trials[2 * i + 1, i + 1] *= 1 - STEP
-    here = where.only(place)
-    values = rates_at(trials[:, None, :], [metric], here)[metric.name].reshape(4, 2)
+        trials[2 * i, i + 1] *= 1 + RELATIVE_STEP
+        trials[2 * i + 1, i + 1] *= 1 - RELATIVE_STEP
+    values = rates_at(trials[:, None, :], [metric], where.only(index))[metric.name].reshape(4, 2)
     cells = counts[1:]
-    some = cells > 0
     with np.errstate(invalid="ignore"):
         slopes = np.divide(
-            values[:, 0] - values[:, 1], 2 * STEP * cells, out=np.zeros(4), where=some
+            values[:, 0] - values[:, 1],
+            2 * RELATIVE_STEP * cells,
+            out=np.zeros(4),
+            where=cells > 0,
         )
     slopes[~np.isfinite(slopes)] = 0
-    tp, fp, fn, tn = slopes - _means(slopes, cells, apart=not metric.mixed)
-    called = where.called(sample.block.codes, place)
+    tp, fp, fn, tn = slopes - _mean_slopes(slopes, cells, by_class=not metric.mixed)
+    called = where.called(sample.block.codes, index)
     return np.append(np.where(called, tp, fn), fn), np.append(np.where(called, fp, tn), fp)
 
 
-def _means(
-    slopes: NDArray[np.float64], cells: NDArray[np.float64], *, apart: bool
+def _mean_slopes(
+    slopes: NDArray[np.float64], cells: NDArray[np.float64], *, by_class: bool
 ) -> NDArray[np.float64]:
-    """Return what is common to all rows, or to all rows of a class: it changes no resample."""
-    positive = np.array([True, False, True, False])
-    if not apart:
+    """Return the mean slope over all rows, or over the rows of each class, for each count.
+
+    Resamples keep the number of rows, or of rows of each class, so the mean has no influence.
+    """
+    if not by_class:
         return np.full(4, (slopes * cells).sum() / cells.sum())
-    means = [(slopes * cells)[own].sum() / cells[own].sum() for own in (positive, ~positive)]
-    found: NDArray[np.float64] = np.where(positive, *means)
-    return found
+    positive = np.array([True, False, True, False])
+    of_pos, of_neg = (
+        (slopes * cells)[own].sum() / cells[own].sum() for own in (positive, ~positive)
+    )
+    means: NDArray[np.float64] = np.where(positive, of_pos, of_neg)
+    return means

@@ -185,18 +185,18 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
 CURVE_STATISTICS = {
     "auc": AUC_STATISTIC,
     "gini": Statistic(
-        asked=ReplicateStatistic(function=gini),
+        replicate=ReplicateStatistic(function=gini),
         influence=_gini_influence,
         bounds=(-1.0, 1.0),
     ),
-    "ks": Statistic(asked=ReplicateStatistic(function=ks), influence=ks_influence),
-    "eer": Statistic(asked=ReplicateStatistic(function=eer), influence=eer_influence),
+    "ks": Statistic(replicate=ReplicateStatistic(function=ks), influence=ks_influence),
+    "eer": Statistic(replicate=ReplicateStatistic(function=eer), influence=eer_influence),
     "average_precision": Statistic(
-        asked=ReplicateStatistic(function=average_precision, mixed=True, corners=False),
+        replicate=ReplicateStatistic(function=average_precision, mixed=True, corners=False),
         influence=average_precision_influence,
     ),
     "pr_auc": Statistic(
-        asked=ReplicateStatistic(function=pr_auc, mixed=True), influence=pr_auc_influence
+        replicate=ReplicateStatistic(function=pr_auc, mixed=True), influence=pr_auc_influence
     ),
 }
 

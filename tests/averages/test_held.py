@@ -378,7 +378,7 @@ WRONG = [
     ),
     (
         {"fixed": pl.col("tp").sum().alias("all")},
-        "fixed='all': what it makes of a row depends on other rows.\n",
+        "fixed='all': its value in a row depends on other rows.\n",
     ),
     (
         {"fixed": "fpr", "metrics": "net_benefit"},

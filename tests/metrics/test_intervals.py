@@ -18,7 +18,7 @@ import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.metric import SHARES, as_metrics
+from rocframe.metrics.metric import SHARES, parse_metrics
 from rocframe.metrics.points import Where, influence_at
 from rocframe.rates import Settings
 from tests import oracles
@@ -122,25 +122,25 @@ def test_metrics_of_ones_own_and_settings_reach_the_points():
 
 
 TP = pl.col("tp")
-ROWWISE = "\nThe counts of all groups and resamples stand in one column: say "
+ROWWISE = "\nThe counts of all groups and resamples are in one column: say "
 
 
 @pytest.mark.parametrize(
     ("metric", "wrong"),
     [
-        (TP / TP.sum(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.cum_sum(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.max(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.rank(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.sum().over("fp"), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.forward_fill(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (pl.len(), f"what it makes of a row depends on other rows.{ROWWISE}"),
-        (TP.filter(TP > 1), "it cannot be worked out row by row: "),
-        (TP.head(2), "it cannot be worked out row by row: "),
-        (TP.str.len_chars(), "it cannot be worked out row by row: "),
-        (TP.implode(), "it makes List(Float64).\nGive a number, or a Boolean."),
-        (TP.cast(pl.String), "it makes String.\nGive a number, or a Boolean."),
-        (pl.lit("a"), "it makes String.\nGive a number, or a Boolean."),
+        (TP / TP.sum(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.cum_sum(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.max(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.rank(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.sum().over("fp"), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.forward_fill(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (pl.len(), f"its value in a row depends on other rows.{ROWWISE}"),
+        (TP.filter(TP > 1), "it cannot be computed row by row: "),
+        (TP.head(2), "it cannot be computed row by row: "),
+        (TP.str.len_chars(), "it cannot be computed row by row: "),
+        (TP.implode(), "it returns List(Float64).\nGive a number, or a Boolean."),
+        (TP.cast(pl.String), "it returns String.\nGive a number, or a Boolean."),
+        (pl.lit("a"), "it returns String.\nGive a number, or a Boolean."),
     ],
 )
 def test_a_metric_of_ones_own_that_is_no_number_of_a_row_is_refused(frame, metric, wrong):
@@ -313,7 +313,7 @@ def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     table = normal_table(100)
     walk = walk_of(table)
     where = Where.of(walk, "threshold", [0.5], 1.0)
-    (asked,) = as_metrics(metric, Settings())
+    (asked,) = parse_metrics(metric, Settings())
     population = GroupRows.from_scan(walk, 0)
     found = sample_acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
     points = where.at(walk)
@@ -494,7 +494,8 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 
 POINTS = "threshold, fpr, tpr, alert_rate"
 NO_SHARE = (
-    f'is no share of the rows.\nSay ci="bootstrap" for it. Shares of rows are: {", ".join(SHARES)}.'
+    "is not a proportion of rows.\n"
+    f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(SHARES)}.'
 )
 WRONG = [
     (
@@ -520,26 +521,26 @@ WRONG = [
     (
         {"metrics": "average_precision", "prevalence": 0.01},
         (
-            "prevalence=0.01: 'average_precision' is known at the share of positives in the data "
+            "prevalence=0.01: 'average_precision' can be computed at the prevalence of the data "
             "only.\nLeave one of the two out."
         ),
     ),
     (
         {"metrics": ["auc", "pr_auc"], "prevalence": 0.01},
-        "prevalence=0.01: 'pr_auc' is known at the share of positives in the data only.\n",
+        "prevalence=0.01: 'pr_auc' can be computed at the prevalence of the data only.\n",
     ),
     (
         {"metrics": ["auc", "tpr"]},
         (
-            "metrics='tpr': nobody said where on the curve.\n"
+            "metrics='tpr': it is a metric of a point of the curve, and no point is given.\n"
             f"Give one of {POINTS}, such as threshold=0.5."
         ),
     ),
     (
         {"metrics": "auc", "fpr": 0.1},
         (
-            "fpr=0.1: no metric reads it.\nName one that is worked out at a point, say "
-            'metrics=["tpr"], or leave this out.'
+            "fpr=0.1: no metric uses it.\n"
+            'Add a metric of points, say metrics=["tpr"], or leave this out.'
         ),
     ),
     (
@@ -553,15 +554,15 @@ WRONG = [
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
         (
-            "ci='wilson': at a given fpr the threshold moves from sample to sample, which widens "
-            'limits.\nSay ci="bootstrap", or give threshold=.'
+            "ci='wilson': it ignores that at a given fpr the threshold is estimated.\n"
+            'Say ci="bootstrap", or give threshold=.'
         ),
     ),
     (
         {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
         (
-            "ci='bootstrap_bca': at a given alert_rate the threshold moves, and nobody knows how "
-            'skewed that is.\nSay ci="bootstrap", or give threshold=.'
+            "ci='bootstrap_bca': at a given alert_rate the threshold is estimated, so the "
+            'acceleration is unknown.\nSay ci="bootstrap", or give threshold=.'
         ),
     ),
     (
@@ -571,14 +572,14 @@ WRONG = [
     (
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
         (
-            "ci='wilson': with prevalence= 'precision' is no share of the rows there are.\n"
+            "ci='wilson': with prevalence= 'precision' is not a proportion of rows.\n"
             'Say ci="bootstrap" for it, or leave prevalence out.'
         ),
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
         (
-            "ci='wilson': it is for rows that all weigh the same and stand for themselves.\n"
+            "ci='wilson': it assumes independent rows of equal weight.\n"
             'Say ci="bootstrap" with weight=.'
         ),
     ),
@@ -609,5 +610,5 @@ def test_a_wrong_option_is_named_with_its_value_and_what_to_do(frame, options, t
 
 
 def test_whole_curves_have_no_share_of_rows():
-    with pytest.raises(rf.OptionValueError, match="'auc' is no share of the rows"):
+    with pytest.raises(rf.OptionValueError, match="'auc' is not a proportion of rows"):
         rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="auc", ci="wilson")

@@ -113,7 +113,7 @@ def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
 
     def value(weights: pl.Series) -> float:
         walk = walk_of(table.with_columns(weight=weights), weight="weight", missing=missing)
-        return float(statistic.asked.function(walk)[0])
+        return float(statistic.replicate.function(walk)[0])
 
     population = GroupRows.from_scan(walk_of(table, weight="weight", missing=missing), 0)
     shares = statistic.influence(ReplicateCounts.observed(population).scan(corners=False))
