@@ -545,11 +545,11 @@ WRONG = [
     ),
     (
         {"metrics": "tpr", "fpr": 0.1, "tpr": 0.5},
-        f"fpr=0.1: tpr= is given too.\nGive one of {POINTS}, such as fpr=[0.01, 0.05].",
+        f"fpr=0.1: tpr= is given too.\nUse exactly one of {POINTS}, such as fpr=[0.01, 0.05].",
     ),
     (
         {"metrics": "tpr", "fpr": 5},
-        "fpr=5: 5 is no share.\nRates lie between 0 and 1: 5 % is 0.05.",
+        "fpr=5: 5 is not between 0 and 1.\nUse 0.05 for 5 %.",
     ),
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
