@@ -10,8 +10,8 @@ import numpy as np
 
 from rocframe.bands.binormal import working_hotelling
 from rocframe.bands.grid import (
+    BandCurves,
     BandLimits,
-    Curves,
     parse_band_grid,
     points_at_rates,
     points_at_thresholds,
@@ -214,7 +214,7 @@ def _band_table(
 ) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
     scan = Scan.from_rows(sort_rows(cases))
-    curves = Curves.of(trace_curves(scan))
+    curves = BandCurves.of(trace_curves(scan))
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
     if method.is_resampled:
         keys = stream_keys(scan.rows.keys, cases.model)
@@ -222,7 +222,9 @@ def _band_table(
     else:
         limits = method.limits(curves, points, level)
     group_notes = notes(curves.n_pos, curves.n_neg, None)
-    group_notes[curves.whole] = None if limits.notes is None else limits.notes[curves.whole]
+    group_notes[curves.has_both_classes] = (
+        None if limits.notes is None else limits.notes[curves.has_both_classes]
+    )
     columns: dict[str, Any] = {
         "fpr": points.fpr,
         "tpr": limits.tpr,
@@ -238,7 +240,7 @@ def _band_table(
     return build_table(scan.rows.keys, columns, BAND.columns(), rows=points.group)
 
 
-def _kolmogorov_smirnov(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+def _kolmogorov_smirnov(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return the limits of the region that contains both distributions (Campbell 1994)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
@@ -259,7 +261,7 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
     return result
 
 
-def _binomial(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+def _binomial(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return Wilson's limits of the TPR at each FPR, for a fixed threshold.
 
     They do not account for the error in the threshold of an FPR.
@@ -270,7 +272,7 @@ def _binomial(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
     return BandLimits(tpr=tpr, lower=lower, upper=upper)
 
 
-def _threshold(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+def _threshold(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return Wilson's limits of both rates at each threshold."""
     nan = np.where(grid.point < 0, np.nan, 0.0)
     tpr, fpr = (nan + rate[grid.point] for rate in (curves.tpr, curves.fpr))

@@ -13,10 +13,10 @@ from rocframe.bands.grid import BandLimits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import Curves, GridPoints
+    from rocframe.bands.grid import BandCurves, GridPoints
 
 
-def working_hotelling(curves: Curves, grid: GridPoints, level: float) -> BandLimits:
+def working_hotelling(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return the fitted curve and Working and Hotelling's limits of it (Ma and Hall 1993)."""
     from scipy.special import ndtr, ndtri
 
@@ -353,11 +353,11 @@ class Ratings:
     neg: NDArray[np.float64]
 
     @classmethod
-    def of(cls, curves: Curves) -> Ratings:
+    def of(cls, curves: BandCurves) -> Ratings:
         """Return ratings of groups with both classes; unscored rows are in the outer ratings."""
-        groups = np.flatnonzero(curves.whole)
+        groups = np.flatnonzero(curves.has_both_classes)
         of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
-        points = np.flatnonzero(curves.whole[of_point])
+        points = np.flatnonzero(curves.has_both_classes[of_point])
         # Each group gets a rating after its last point, for the rows below all scores.
         lengths = np.diff(curves.starts)[groups] + 1
         starts = np.append(0, np.cumsum(lengths))

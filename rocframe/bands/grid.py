@@ -1,4 +1,4 @@
-"""Curves, and the points at which a band has limits."""
+"""BandCurves, and the points at which a band has limits."""
 
 from __future__ import annotations
 
@@ -40,38 +40,38 @@ class GridPoints:
     point: NDArray[np.int64]
 
 
-def points_at_rates(curves: Curves, grid: Sequence[float] | None) -> GridPoints:
+def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
     """Return the rates of the grid for every group; or the distinct rates of each curve."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
-        is_last[:-1] = ~(np.diff(curves.fpr) <= curves.slack)
+        is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
         is_last[curves.starts[1:] - 1] = True
         return _curve_points(curves, np.flatnonzero(is_last))
     group, fpr = _grid_of_all(curves, grid)
     return GridPoints(group=group, fpr=fpr, point=np.full(len(group), -1))
 
 
-def points_at_thresholds(curves: Curves, grid: Sequence[float] | None) -> GridPoints:
+def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
     """Return the points with the lowest threshold up to each rate; or all points of each curve."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _grid_of_all(curves, grid)
-    point = curves.reach(group, fpr, "right") - 1
+    point = curves.first_beyond(group, fpr, "right") - 1
     return _curve_points(curves, np.unique(point[point >= curves.starts[group]]))
 
 
 def _grid_of_all(
-    curves: Curves, grid: Sequence[float]
+    curves: BandCurves, grid: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     groups = len(curves.n_pos)
     return np.repeat(np.arange(groups), len(grid)), np.tile(np.asarray(grid, np.float64), groups)
 
 
-def _curve_points(curves: Curves, points: NDArray[np.int64]) -> GridPoints:
+def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
     """Return these points of the curves; a group without a curve has one point, with FPR NaN."""
     groups = np.arange(len(curves.n_pos))
     group_of = np.repeat(groups, np.diff(curves.starts))
-    points = points[curves.whole[group_of[points]]]
+    points = points[curves.has_both_classes[group_of[points]]]
     without = np.setdiff1d(groups, group_of[points])
     group = np.append(group_of[points], without)
     order = np.argsort(group, kind="stable")
@@ -81,11 +81,11 @@ def _curve_points(curves: Curves, points: NDArray[np.int64]) -> GridPoints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Curves:
+class BandCurves:
     """The points of the ROC curves of all groups, by falling threshold from `inf`.
 
     Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class without rows are NaN.
-    Rates that differ by at most `slack` are equal: those of weighted rows have rounding errors.
+    Rates that differ by at most `tolerance` are equal: those of weighted rows have rounding errors.
     """
 
     starts: NDArray[np.int64]
@@ -94,10 +94,10 @@ class Curves:
     tpr: NDArray[np.float64]
     n_pos: NDArray[np.int64]
     n_neg: NDArray[np.int64]
-    slack: float = 0.0
+    tolerance: float = 0.0
 
     @classmethod
-    def of(cls, trace: CurveArrays) -> Curves:
+    def of(cls, trace: CurveArrays) -> BandCurves:
         """Return the rates of traced curves."""
         tp, fp, fn, tn = trace.counts.values()
         with np.errstate(invalid="ignore"):
@@ -110,23 +110,23 @@ class Curves:
             tpr=tpr,
             n_pos=totals.pos_rows,
             n_neg=totals.neg_rows,
-            slack=slack_of(tp),
+            tolerance=rate_tolerance(tp),
         )
 
     @property
-    def whole(self) -> NDArray[np.bool_]:
+    def has_both_classes(self) -> NDArray[np.bool_]:
         """Which groups have rows of both classes."""
         return (self.n_pos > 0) & (self.n_neg > 0)
 
-    def reach(
+    def first_beyond(
         self, group: NDArray[np.int64], x: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the point before which the rates of a group are below `x` (right: or at `x`)."""
+        """Return the first point of a group with a rate >= `x`, or for side "right" > `x`."""
 
         def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
             rate = self.fpr[point]
             result: NDArray[np.bool_] = (
-                rate < x - self.slack if side == "left" else rate <= x + self.slack
+                rate < x - self.tolerance if side == "left" else rate <= x + self.tolerance
             )
             return result
 
@@ -139,29 +139,29 @@ class Curves:
         *,
         jump: Literal["better", "worse"] = "better",
     ) -> NDArray[np.float64]:
-        """Return the height of a group's curve at `x`; at a jump its upper or its lower end.
+        """Return the TPR of a group's curve at `x`; at a vertical step its upper or lower end.
 
-        Points are joined by straight lines. Left of its first point a curve has height 0, right of
-        its last it stays level.
+        Curves are linear between points, 0 to the left of the first point, and constant to the
+        right of the last one.
         """
         first, last = self.starts[group], self.starts[group + 1] - 1
-        at = self.reach(group, x, "right" if jump == "better" else "left")
-        # The points left and right of x; the better end of a jump is a left one.
+        at = self.first_beyond(group, x, "right" if jump == "better" else "left")
+        # The points to the left and right of x; the better end of a step is a left one.
         left, right = np.maximum(at - 1, first), np.minimum(at, last)
         rise, run = self.tpr[right] - self.tpr[left], self.fpr[right] - self.fpr[left]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(run > 0, (x - self.fpr[left]) / run, 0.0)
             height = self.tpr[left] + np.clip(share, 0, 1) * rise
         if jump == "worse":
-            exact = (at <= last) & (self.fpr[right] <= x + self.slack)
+            exact = (at <= last) & (self.fpr[right] <= x + self.tolerance)
             height = np.where(exact, self.tpr[right], height)
         height = np.where(at > last, self.tpr[last], height)
-        height = np.where(x < self.fpr[first] - self.slack, 0.0, height)
-        height[~self.whole[group]] = np.nan
+        height = np.where(x < self.fpr[first] - self.tolerance, 0.0, height)
+        height[~self.has_both_classes[group]] = np.nan
         return height
 
 
-def slack_of(counts: NDArray[Any]) -> float:
+def rate_tolerance(counts: NDArray[Any]) -> float:
     """Return the tolerance for equal rates: sums of weights depend on the order of rows."""
     return 1e-12 if counts.dtype.kind == "f" else 0.0
 
@@ -186,7 +186,7 @@ SHIFT_TOLERANCE = 1e-9  # so that rounding does not decide on which side of a ju
 
 
 def shifted_limits(
-    curves: Curves,
+    curves: BandCurves,
     grid: GridPoints,
     fpr_shift: NDArray[np.float64],
     tpr_shift: NDArray[np.float64],

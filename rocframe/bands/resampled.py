@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.bands.grid import BandLimits, Curves, shifted_limits, slack_of
+from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_limits
 from rocframe.inference.confidence import notes
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
 
@@ -29,7 +29,7 @@ MIN_SPREAD = 0.5  # of the largest spread: the true curve may vary where the rep
 
 
 def bootstrap(
-    curves: Curves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return quantiles of the heights of the replicates at each FPR."""
     group_notes, varying = _varying_groups(curves)
@@ -41,7 +41,7 @@ def bootstrap(
     probabilities = [(1 - level) / 2, (1 + level) / 2]
     for first in range(0, largest, block):
 
-        def heights(group: int, replicates: Curves, first: int = first) -> NDArray[np.float64]:
+        def heights(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
             start = edges[group] + first
             fpr = grid.fpr[start : min(start + block, edges[group + 1])]
             size = len(replicates.n_pos)
@@ -58,7 +58,7 @@ def bootstrap(
 
 
 def fixed_width(
-    curves: Curves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return shifted curves that contain the share `level` of the replicates.
 
@@ -67,7 +67,7 @@ def fixed_width(
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
 
-    def distances(group: int, replicates: Curves) -> NDArray[np.float64]:
+    def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
         others = curve.rotate(replicates)
         return curve.distances(others, curve.along, np.ones(len(curve.along)))
@@ -81,7 +81,7 @@ def fixed_width(
 
 
 def envelope(
-    curves: Curves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return limits that contain the share `level` of the replicates, wider where these vary more.
 
@@ -91,7 +91,7 @@ def envelope(
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
 
-    def sums_of_squares(group: int, replicates: Curves) -> NDArray[np.float64]:
+    def sums_of_squares(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
         places = curve.even_places()
         deviation = curve.rotate(replicates).rows_at(places) - curve.at(places)
@@ -106,7 +106,7 @@ def envelope(
         along = np.union1d(places, rotated[group].along)
         spreads[group] = along, np.interp(along, places, spread)
 
-    def distances(group: int, replicates: Curves) -> NDArray[np.float64]:
+    def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         return rotated[group].distances(rotated[group].rotate(replicates), *spreads[group])
 
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
@@ -124,7 +124,7 @@ def envelope(
     )
 
 
-def _varying_groups(curves: Curves) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """Return the notes of groups whose replicates do not vary, and which groups have none."""
     fpr, tpr = curves.fpr, curves.tpr
     group = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
@@ -140,7 +140,7 @@ def _varying_groups(curves: Curves) -> tuple[NDArray[np.object_], NDArray[np.boo
     return group_notes, np.array([note is None for note in group_notes], bool)
 
 
-def _rotated_groups(curves: Curves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
+def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
     rotated = {}
     for group in np.flatnonzero(groups).tolist():
         own = slice(curves.starts[group], curves.starts[group + 1])
@@ -156,7 +156,7 @@ def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
 
 
 def _of_replicates(
-    function: Callable[[int, Curves], NDArray[np.float64]],
+    function: Callable[[int, BandCurves], NDArray[np.float64]],
     scan: Scan,
     draws: BootstrapDraws,
     groups: NDArray[np.bool_],
@@ -174,7 +174,7 @@ def _of_replicates(
         yield result.population.group, result.values[0]
 
 
-def replicate_curves(sample: ReplicateScan) -> Curves:
+def replicate_curves(sample: ReplicateScan) -> BandCurves:
     """Return the curves of replicates, each as a group."""
     totals, block = sample.totals, sample.block
     size = len(totals.pos)
@@ -189,14 +189,14 @@ def replicate_curves(sample: ReplicateScan) -> Curves:
         values /= total[:, None]
         return values.ravel()
 
-    return Curves(
+    return BandCurves(
         starts=np.arange(size + 1) * points,
         counts={},
         fpr=rates(block.fp, totals.unscored_neg, totals.neg),
         tpr=rates(block.tp, np.zeros(1), totals.pos),
         n_pos=totals.pos_rows,
         n_neg=totals.neg_rows,
-        slack=slack_of(totals.pos),
+        tolerance=rate_tolerance(totals.pos),
     )
 
 
@@ -232,7 +232,7 @@ class RotatedCurves:
         )
         return cls(x_max=x_max, y_max=y_max, along=x + y, across=y - x)
 
-    def rotate(self, replicates: Curves) -> RotatedCurves:
+    def rotate(self, replicates: BandCurves) -> RotatedCurves:
         """Rotate replicates with the scales of this curve, a row each."""
         size = len(replicates.n_pos)
         fpr, tpr = (rate.reshape(size, -1) for rate in (replicates.fpr, replicates.tpr))

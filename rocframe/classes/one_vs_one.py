@@ -1,4 +1,4 @@
-"""The verb `one_vs_one`: a many-class table → binary predictions, for each pair of classes."""
+"""Binary predictions of each pair of classes, from a table with many classes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def one_vs_one(
     relative: Relative | None = None,
     max_pairs: int | None = 10_000,
 ) -> FrameT:
-    """Make binary predictions of a many-class table, one class against each other.
+    """Reshape a table with many classes into binary predictions of each ordered pair of classes.
 
-    Each ordered pair has the rows of its two classes and no others: those of `class_a` are the
-    positives, those of `class_b` the negatives, and the score is that of `class_a`. The result is
-    for every verb on predictions, with `by=[…, "class_a", "class_b"]`.
+    Each ordered pair has the rows of its two classes and no others: rows of `class_a` are positive,
+    rows of `class_b` are negative, and the score is that of `class_a`. Pass the result to any
+    function on predictions with `by=[…, "class_a", "class_b"]`.
 
     Parameters
     ----------
@@ -63,37 +63,39 @@ def one_vs_one(
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     relative : {"difference", "ratio"}, default None
-        `"difference"` takes the score of `class_b` away from that of `class_a`, `"ratio"` divides
-        by it, which is for scores that are not negative. Pairs then say the same both ways round.
+        `"difference"` subtracts the score of `class_b` from that of `class_a`; `"ratio"` divides by
+        it, which requires scores >= 0. Both orders of a pair then rank the rows alike. None: the
+        score of `class_a`.
     max_pairs : int or None, default 10000
-        Most ordered pairs of classes to go ahead with, c·(c - 1) of c classes; None for no limit. A
-        row with a label becomes 2·(c - 1) rows. Classes are counted before anything is made; where
-        each row is an instance and a class, when the rows are there.
+        Largest number of ordered pairs, which is c·(c - 1) for c classes; None for no limit. A row
+        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed; if
+        each row is an instance and a class, when the rows are read.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `class_a, class_b, label, score`. Both classes
-        have the type of the label; `label` (Boolean) says whether the row is of `class_a`; `score`
-        is null or NaN where it was, and null for a ratio of 0 to 0. A row whose class is not known
-        is in every pair, its label null.
+        The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
+        row and pair that contains its class. Both classes have the type of the label. `label`
+        (Boolean) is true if the row is of `class_a` and false if it is of `class_b`. `score` is
+        null or NaN if it was so in the table, and null for the ratio 0/0. A row without a label is
+        in every pair, with a null label.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is taken or given twice,
-        classes and labels cannot be equal, or an option is not one of its set (from `collect` when
-        the frame is lazy); if there are more pairs than `max_pairs`; if a label is of a class
-        that has no score, a list is null or not as long as there are classes, an instance has
-        several rows of one class, or a score changes when it has to become a float.
+        If a column does not exist or has a wrong type, a name is taken or given twice, classes and
+        labels cannot be equal, an option is not valid, or there are more pairs than `max_pairs`. If
+        a label is of a class without a score, a list is null or does not have one score per class,
+        an instance has several rows of one class, or a score changes when it is converted to a
+        float. For a LazyFrame, errors about columns and data are raised by `collect`.
 
     See Also
     --------
-    one_vs_rest : each class against all others.
+    one_vs_rest : Each class against all others.
 
     Notes
     -----
-    The areas of all ordered pairs are the table behind Hand and Till's M, which is their mean.
+    Hand and Till's M is the mean of the AUCs of all ordered pairs.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The verb `one_vs_rest`: a many-class table → binary predictions, for each class against all."""
+"""Binary predictions of each class against all others, from a table with many classes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def one_vs_rest(
     keep: Keep = None,
     margin: bool | int = False,
 ) -> FrameT:
-    """Make binary predictions of a many-class table, each class against all others.
+    """Reshape a table with many classes into binary predictions of each class against all others.
 
-    Each row becomes one row per class, which says whether it is that class, and how it scores. The
-    result is for every verb on predictions, with `by=[…, "class"]`.
+    Each row becomes one row per class, with a label (whether the row is of that class) and the
+    score of that class. Pass the result to any function on predictions with `by=[…, "class"]`.
 
     Parameters
     ----------
@@ -60,36 +60,37 @@ def one_vs_rest(
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     margin : bool or int, default False
-        True subtracts from each score the best score of the other classes, so that scores of at
-        least 0 are those of the best class. A whole number k subtracts the k-th best of the other
-        classes: at least 0 are the best k.
+        True subtracts from each score the best score of the other classes, so that a score >= 0
+        belongs to the best class. A whole number k subtracts the k-th best score of the other
+        classes, so that a score >= 0 belongs to one of the best k classes.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `class, label, score`; one class below the
-        other, in the order of `scores`. `class` has the type of the label; `label` (Boolean) says
-        whether the row is of the class, and is null where the class of the row is not known;
-        `score` is null or NaN where it was, and a margin null where any score of the row was.
+        The kept columns, the columns of `id`, then `class, label, score`; one row per row and
+        class, class by class in the order of `scores`. `class` has the type of the label. `label`
+        (Boolean) is true if the row is of the class, and null if the class of the row is missing.
+        `score` is null or NaN if it was so in the table; a margin is null if any score of the row
+        is missing.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is taken or given twice,
-        classes and labels cannot be equal, or an option is not one of its set (from `collect` when
-        the frame is lazy); if a label is of a class that has no score, a list is null or not as
-        long as there are classes, an instance has several rows of one class, or a score changes
-        when it has to become a float.
+        If a column does not exist or has a wrong type, a name is taken or given twice, classes and
+        labels cannot be equal, or an option is not valid. If a label is of a class without a score,
+        a list is null or does not have one score per class, an instance has several rows of one
+        class, or a score changes when it is converted to a float. For a LazyFrame, errors about
+        columns and data are raised by `collect`.
 
     See Also
     --------
-    one_vs_one : each class against each other class.
+    one_vs_one : Each class against each other class.
 
     Notes
     -----
-    A class that no label has makes a group without positives. A lazy plan streams class by class,
-    and holds the table itself; verbs that follow hold the rows they are given, which a filter on
-    `class` limits to some classes at a time.
+    A class without any label becomes a group without positives. A LazyFrame needs memory for the
+    table itself, and streams class by class. To limit the memory of the functions that follow,
+    filter the result by `class`.
 
     References
     ----------

@@ -96,7 +96,7 @@ def test_the_namespace_is_the_function(frame):
 
 
 @every_method
-def test_each_band_says_what_it_promises(method):
+def test_each_band_names_its_scope_and_method(method):
     made = band(normal(20), method)
     assert dict(made.schema) == SCHEMA
     assert set(made["scope"]) == {SCOPES[method]}
@@ -106,7 +106,7 @@ def test_each_band_says_what_it_promises(method):
     assert both == (method != "threshold",) * 2
 
 
-def test_points_are_given_by_number_by_rate_or_by_the_curve():
+def test_the_grid_is_a_number_of_points_rates_or_the_curve():
     def rates(grid):
         return band(PREDICTIONS_FRAME, "binomial", grid=grid)["fpr"].to_list()
 
@@ -121,12 +121,12 @@ def test_points_are_given_by_number_by_rate_or_by_the_curve():
 PREDICTIONS_FRAME = pl.DataFrame(PREDICTIONS)
 
 
-def test_at_a_jump_the_better_end_counts_and_points_are_joined_by_lines():
+def test_tpr_is_linear_between_points_and_the_upper_end_of_a_step():
     made = band(PREDICTIONS_FRAME, "binomial", grid=[0, 0.2, 0.5, 0.6, 1])
     assert made["tpr"].to_list() == [0.5, 0.5, 0.5, 0.6, 1.0]
 
 
-def test_thresholds_are_the_lowest_that_keep_to_a_rate_each_once():
+def test_each_rate_gives_the_lowest_threshold_that_does_not_exceed_it():
     made = band(PREDICTIONS_FRAME, "threshold", grid=[0, 0.2, 0.5, 0.7])
     assert made.select("fpr", "tpr").rows() == [(0, 0.5), (0.5, 0.5)]
     made = band(PREDICTIONS_FRAME, "threshold", grid="curve")
@@ -157,7 +157,7 @@ def broken() -> pl.DataFrame:
 
 
 @every_method
-def test_a_note_says_what_keeps_a_group_from_its_limits(method):
+def test_a_note_gives_the_reason_for_missing_limits(method):
     made = band(broken(), method, by="g", missing="drop", grid=3)
     absent = [note for _, _, note in BROKEN.values()][:3]
     few_rows = [note for _, _, note in BROKEN.values()][3:]
@@ -176,7 +176,7 @@ def test_a_note_says_what_keeps_a_group_from_its_limits(method):
 
 @every_method
 @pytest.mark.parametrize("grid", [3, "curve"])
-def test_broken_groups_cost_the_others_nothing(method, grid):
+def test_degenerate_groups_do_not_change_other_groups(method, grid):
     together = band(broken(), method, by="g", missing="drop", grid=grid)
     alone = band(broken().filter(g="i good"), method, by="g", grid=grid)
     assert_same(together.filter(g="i good"), alone)
@@ -211,7 +211,7 @@ def test_without_rows_there_is_one_group_or_none(method):
 @every_method
 @few
 @given(table=tables(mass={"count": COUNTS}, missing=True, max_size=16), seed=st.integers(0, 99))
-def test_row_order_laziness_and_counts_change_no_bit(method, table, seed):
+def test_row_order_laziness_and_counts_do_not_change_the_band(method, table, seed):
     options = {"by": "group", "missing": "worst", "grid": [0, 0.3, 1], "n_boot": 9}
     whole = band(table, method, count="count", **options)
     lazy = band(shuffled(table, seed).lazy(), method, count="count", **options)
@@ -223,7 +223,7 @@ def test_row_order_laziness_and_counts_change_no_bit(method, table, seed):
 @every_method
 @few
 @given(table=tables(shape=TIED, max_size=20), level=st.sampled_from([0.5, 0.9, 0.99]))
-def test_limits_rise_and_lie_in_order_within_0_and_1(method, table, level):
+def test_limits_increase_and_are_in_order_between_0_and_1(method, table, level):
     made = band(table, method, by="group", level=level, grid=11)
     made = made.drop_nulls(["lower", "upper"])
     low, tpr, high = (made[name] for name in ("lower", "tpr", "upper"))
@@ -245,13 +245,13 @@ def test_a_higher_level_makes_a_wider_band(method):
 @every_method
 @few
 @given(table=tables(shape=PLAIN, min_size=8))
-def test_an_increasing_map_of_the_scores_changes_no_bit(method, table):
+def test_an_increasing_map_of_the_scores_does_not_change_the_band(method, table):
     mapped = table.with_columns(ranked(table["score"]))
     assert_same(band(mapped, method, grid=5), band(table, method, grid=5))
 
 
 @drawn_methods
-def test_a_seed_gives_the_same_band_whatever_the_order_and_the_company(method):
+def test_a_seed_gives_the_same_band_for_any_row_order_and_other_groups(method):
     rows = normal(15, groups=3)
     options = {"by": "g", "grid": 7}
     whole = band(rows, method, **options)
@@ -272,7 +272,7 @@ def test_equal_groups_draw_differently(method):
 
 
 @drawn_methods
-def test_side_by_side_scores_draw_like_rows_below_each_other(method):
+def test_score_columns_draw_like_models_in_a_key_column(method):
     rows = normal(12).with_columns(other=pl.col("score") * -1)
     beside = rf.band(rows, "label", ["score", "other"], method=method, n_boot=30, seed=3)
     below = rows.unpivot(["score", "other"], index="label", variable_name="model")
@@ -281,7 +281,7 @@ def test_side_by_side_scores_draw_like_rows_below_each_other(method):
 
 
 @drawn_methods
-def test_the_number_of_threads_changes_no_bit(method, monkeypatch):
+def test_the_number_of_threads_does_not_change_the_band(method, monkeypatch):
     rows = normal(200, groups=2)
     several = band(rows, method, by="g", n_boot=500)
     monkeypatch.setattr("rocframe.kernel.threads.count_workers", lambda: 1)
@@ -291,21 +291,21 @@ def test_the_number_of_threads_changes_no_bit(method, monkeypatch):
 @drawn_methods
 @few
 @given(table=tables(shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=6), factor=st.floats(0.1, 9))
-def test_scaling_all_weights_changes_no_limit(method, table, factor):
+def test_scaling_all_weights_does_not_change_the_limits(method, table, factor):
     scaled = table.with_columns(pl.col("weight") * factor)
     left, right = (band(rows, method, weight="weight", grid=5) for rows in (table, scaled))
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @drawn_methods
-def test_equal_weights_are_no_weights(method):
+def test_equal_weights_give_the_band_without_weights(method):
     rows = normal(10).with_columns(w=pl.lit(2.0))
     weighted = band(rows, method, weight="w", grid=5)
     assert_frame_equal(weighted, band(rows, method, grid=5), rel_tol=1e-9, abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("method", [name for name in SCOPES if name not in DRAWN])
-def test_bands_without_a_weighted_form_refuse_weights(frame, method):
+def test_bands_that_do_not_support_weights_raise(frame, method):
     with pytest.raises(rf.OptionValueError) as caught:
         band(frame(PREDICTIONS | {"w": [1.0] * 4}), method, weight="w")
     assert str(caught.value) == (
@@ -363,7 +363,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "text"), WRONG, ids=[str(case[0]) for case in WRONG])
-def test_wrong_options_are_refused_on_the_call(frame, options, text):
+def test_wrong_options_raise_on_the_call(frame, options, text):
     with pytest.raises(rf.RocframeError) as caught:
         band(frame(PREDICTIONS), **options)
     assert str(caught.value) == text

@@ -92,7 +92,7 @@ def test_ratings_are_runs_of_one_class():
     assert made["note"].null_count() == 9
 
 
-def test_very_many_ratings_are_put_together(monkeypatch):
+def test_very_many_ratings_are_merged(monkeypatch):
     frame, _ = samples(400, 1, a=1.0, b=0.7)
     options = {"method": "working_hotelling", "grid": 11}
     fine = rf.band(frame, "label", "score", **options)
@@ -115,7 +115,7 @@ def test_groups_are_fitted_as_if_they_were_alone():
 
 @examples(3 / 4)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=8))
-def test_turning_scores_and_labels_turns_the_line(counts):
+def test_negating_scores_and_labels_reflects_the_line(counts):
     counts = [row for row in counts if any(row)]
     pos, neg = ([row[i] for row in counts] for i in (0, 1))
     if not (sum(pos) and sum(neg)):
@@ -140,14 +140,14 @@ NO_SOLUTION = {
 
 
 @pytest.mark.parametrize("counts", NO_SOLUTION.values(), ids=NO_SOLUTION)
-def test_where_corners_fit_best_there_is_no_solution(counts):
+def test_there_is_no_solution_if_the_likelihood_has_no_maximum(counts):
     table = rows(*counts).filter(pl.col("n") > 0)
     made = rf.band(table, "label", "score", count="n", method="working_hotelling", grid=3)
     assert made["note"].to_list() == ["no_solution"] * 3
     assert made.select("tpr", "lower", "upper").null_count().row(0) == (3, 3, 3)
 
 
-def test_the_band_is_working_and_hotellings():
+def test_the_band_equals_working_and_hotellings_formula():
     level = 0.9
     fit = fit_binormal(ratings(HANLEY))
     a, b, var_a, var_b, cov = (part.item() for part in fit)
@@ -169,7 +169,7 @@ def test_the_band_is_working_and_hotellings():
         assert row["upper"] == pytest.approx(ndtr(a + b * x + half), abs=1e-9)
 
 
-def test_no_limit_falls_where_the_line_might():
+def test_limits_never_decrease():
     # b is no larger than its error: some lines of the ellipse fall.
     fit = Binormal(*(np.full(2001, value) for value in (1.0, 0.3, 0.05, 0.09, 0.02)))
     x = np.append(np.append(-np.inf, np.linspace(-8, 8, 1999)), np.inf)
@@ -184,7 +184,7 @@ def test_no_limit_falls_where_the_line_might():
     assert np.isfinite([lower[-1], upper[0]]).all()
 
 
-def test_the_whole_true_curve_lies_inside_as_often_as_said():
+def test_the_whole_true_curve_is_inside_with_the_confidence_level():
     frame, true = samples(100, 400, a=1.2, b=0.8)
     made = rf.band(frame, "label", "score", by="sample", method="working_hotelling", level=0.8)
     # Four standard errors, and what an approximation for many rows lacks with 100.

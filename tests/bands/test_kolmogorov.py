@@ -21,7 +21,7 @@ from tests.strategies import examples, ranked, tables
 PUBLISHED = {5: (0.563, 0.669), 10: (0.409, 0.489), 20: (0.294, 0.352), 30: (0.242, 0.290)}
 
 
-def test_the_quantiles_are_those_of_the_tables():
+def test_the_quantiles_equal_published_tables():
     n = np.array(list(PUBLISHED))
     for place, level in ((0, 0.95), (1, 0.99)):
         # The level of the band is the square of that of each distance.
@@ -46,7 +46,7 @@ def test_many_rows_have_the_limiting_distribution():
     assert scaled == pytest.approx([1.3581] * 3, abs=2e-4)
 
 
-def test_a_class_of_no_rows_has_no_distance():
+def test_the_quantile_of_a_class_without_rows_is_nan():
     assert np.isnan(kolmogorov_quantile(np.array([0, 3, 0]), 0.9)).tolist() == [True, False, True]
 
 
@@ -69,7 +69,7 @@ def test_the_limits_of_a_small_table_by_hand():
 
 
 @given(table=tables(min_size=3, max_size=14))
-def test_the_limits_are_those_of_the_moved_curve(table):
+def test_the_limits_are_those_of_the_shifted_curve(table):
     table = table.filter(pl.col("label").n_unique() == 2)
     grid = [Fraction(i, 7) for i in range(8)]
     made = rf.band(table, "label", "score", level=0.6, grid=[float(x) for x in grid])
@@ -94,7 +94,7 @@ def test_the_limits_are_those_of_the_moved_curve(table):
 
 @examples(1 / 2)
 @given(table=tables(min_size=6, max_size=20))
-def test_turning_scores_and_labels_turns_the_band(table):
+def test_negating_scores_and_labels_reflects_the_band(table):
     # (fpr, tpr) becomes (1 - tpr, 1 - fpr): both borders are mirrored at the falling diagonal.
     turned = table.select(pl.Series("label", ~table["label"]), score=-ranked(table["score"]))
     grid = [i / 8 for i in range(9)]
@@ -107,7 +107,7 @@ def test_turning_scores_and_labels_turns_the_band(table):
 
 
 @pytest.mark.parametrize("n", [5, 40])
-def test_the_whole_true_curve_lies_inside(n):
+def test_the_whole_true_curve_is_inside_with_the_confidence_level(n):
     frame, true = samples(n, 400, a=1.2, b=0.8)
     made = rf.band(frame, "label", "score", by="sample", level=0.8)
     # At least, but for a fluctuation of four standard errors; these bands are wide.

@@ -60,7 +60,7 @@ def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_a_fixed_width_band_holds_that_share_of_all_resamples(level):
+def test_a_fixed_width_band_contains_that_share_of_all_resamples(level):
     made = rf.band(
         SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=20_000, seed=1
     )
@@ -79,7 +79,7 @@ def test_a_fixed_width_band_holds_that_share_of_all_resamples(level):
 
 
 @given(table=tables(min_size=6, max_size=14), other=tables(min_size=6, max_size=14))
-def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, other):
+def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table, other):
     rates = []
     for one in (table, other):
         labels = one["label"].to_list()
@@ -104,7 +104,7 @@ def test_curves_lie_as_far_apart_as_one_must_be_moved_to_pass_the_other(table, o
 
 
 @given(table=tables(min_size=6, max_size=14), moved=st.floats(0.01, 0.9))
-def test_limits_of_the_same_reach_everywhere_are_those_of_the_moved_curve(table, moved):
+def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(table, moved):
     labels = table["label"].to_list()
     if len(set(labels)) < 2:
         return
@@ -136,7 +136,7 @@ def test_an_envelope_is_wider_where_resamples_vary_more():
     assert width[1][5] > width[1][80]
 
 
-def test_the_points_of_long_curves_are_worked_out_share_by_share(monkeypatch):
+def test_long_curves_are_computed_in_blocks_with_the_same_result(monkeypatch):
     frame, _ = samples(30, 2, a=1.0, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "grid": "curve", "n_boot": 50, "seed": 3}
     whole = rf.band(frame, "label", "score", **options)
@@ -145,7 +145,7 @@ def test_the_points_of_long_curves_are_worked_out_share_by_share(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["fixed_width", "envelope"])
-def test_the_whole_true_curve_lies_inside_as_often_as_said(method):
+def test_the_whole_true_curve_is_inside_with_the_confidence_level(method):
     frame, true = samples(40, 300, a=1.2, b=0.8)
     made = rf.band(
         frame, "label", "score", by="sample", method=method, level=0.8, n_boot=200, seed=4
@@ -154,7 +154,7 @@ def test_the_whole_true_curve_lies_inside_as_often_as_said(method):
     assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(made, true).mean() < 0.95
 
 
-def test_a_pointwise_band_holds_the_true_height_at_a_point_but_seldom_the_whole_curve():
+def test_a_pointwise_band_is_valid_at_one_point_but_not_for_the_whole_curve():
     frame, true = samples(100, 300, a=0.8, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "level": 0.8, "n_boot": 200, "seed": 5}
     made = rf.band(frame, "label", "score", **options)
@@ -163,7 +163,7 @@ def test_a_pointwise_band_holds_the_true_height_at_a_point_but_seldom_the_whole_
     assert held(made, true).mean() < 0.3
 
 
-def test_pointwise_limits_at_a_threshold_hold_both_rates():
+def test_pointwise_limits_at_a_threshold_contain_both_rates():
     frame, _ = samples(100, 300, a=0.8, b=1.0)
     made = rf.band(frame, "label", "score", by="sample", method="threshold", level=0.8, grid=[0.3])
     thresholds = rf.curve(frame, "label", "score", by="sample")

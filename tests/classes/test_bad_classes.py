@@ -213,13 +213,13 @@ VERBS = {rf.one_vs_rest: [*BOTH, *REST], rf.one_vs_one: [*BOTH, *ONE]}
 
 
 @pytest.mark.parametrize(("verb", "wrong"), VERBS.items(), ids=["one_vs_rest", "one_vs_one"])
-def test_the_verbs_say_what_is_wrong(frame, verb, wrong):
+def test_wrong_inputs_raise_errors_with_the_expected_text(frame, verb, wrong):
     with all_cases() as case:
         for one in wrong:
             with case(one[-1].split("\n")[0]):
                 check(frame, verb, one)
 
 
-def test_what_is_no_frame_is_refused():
+def test_an_input_that_is_not_a_frame_raises():
     with pytest.raises(rf.OptionValueError, match="predictions: a dict is no polars DataFrame"):
         rf.one_vs_rest({}, "truth", ABC)

@@ -27,7 +27,7 @@ def table(missing):
 
 
 @pytest.mark.parametrize("missing", ["raise", "drop", "worst"])
-def test_areas_of_many_groups_are_those_of_each_alone(missing, monkeypatch):
+def test_averages_of_many_groups_equal_those_of_each_group_alone(missing, monkeypatch):
     rows = table(missing != "raise")
     options = {"by": "g", "count": "n", "missing": missing}
     together = rf.multiclass_auc(rows, "truth", CLASSES, **options)
@@ -44,7 +44,7 @@ def test_areas_of_many_groups_are_those_of_each_alone(missing, monkeypatch):
 
 
 @pytest.mark.parametrize("average", ["hand_till", "macro", "weighted", "micro"])
-def test_an_average_alone_is_the_one_among_all(average):
+def test_one_average_alone_equals_the_same_average_among_all(average):
     rows = table(missing=False)
     every = rf.multiclass_auc(rows, "truth", CLASSES, by="g", count="n")
     alone = rf.multiclass_auc(rows, "truth", CLASSES, by="g", count="n", average=average)

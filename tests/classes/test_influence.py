@@ -36,7 +36,7 @@ def rows_of(table, classes=ABC, **more):
 
 
 @pytest.mark.parametrize("used", [slice(None), slice(0, 5)], ids=["three classes", "two of three"])
-def test_an_influence_is_what_a_little_more_of_a_row_changes(used):
+def test_an_influence_is_the_derivative_by_the_mass_of_a_row(used):
     table = TABLE[used]
     found = influences(rows_of(table), AVERAGES)
     before = by_counting(table, ABC)
@@ -71,7 +71,7 @@ def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
         assert found[name] == pytest.approx(expected[name], abs=1e-14)
 
 
-def test_skewness_is_of_single_rows_or_of_clusters():
+def test_the_acceleration_is_that_of_single_rows_or_of_clusters():
     rows = rows_of(TABLE)
     values = influences(rows, AVERAGES)["macro"]
     single = np.repeat(values, rows.count)

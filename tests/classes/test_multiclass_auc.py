@@ -109,7 +109,7 @@ def test_all_averages_of_a_small_table_by_hand(frame):
     assert_frame_equal(some, like(frame, expected.filter(pl.col("average") == "micro")))
 
 
-def test_a_list_column_is_read_like_columns(frame):
+def test_a_list_column_gives_the_same_averages_as_columns(frame):
     packed = SMALL.select("g", "truth", p=pl.concat_list(ABC))
     actual = rf.multiclass_auc(like(frame, packed), "truth", "p", classes=ABC, by="g")
     assert_frame_equal(actual, like(frame, rf.multiclass_auc(SMALL, "truth", ABC, by="g")))
@@ -124,7 +124,7 @@ some_rows = st.lists(
 
 
 @given(some_rows, st.booleans())
-def test_areas_are_those_of_counting_every_pair(rows, extra):
+def test_averages_equal_those_from_counting_every_pair(rows, extra):
     schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
     table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(d=pl.col("a") / 2)
     classes = ABC + ["d"] * extra
@@ -146,7 +146,7 @@ def test_areas_are_those_of_counting_every_pair(rows, extra):
 
 
 @given(some_rows)
-def test_means_over_pairs_and_classes_are_those_of_the_long_tables(rows):
+def test_averages_equal_means_of_one_vs_one_and_one_vs_rest_areas(rows):
     schema = {"mass": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     found = rf.multiclass_auc(table, "truth", ABC, count="mass")["auc"].to_list()
@@ -165,7 +165,7 @@ def test_means_over_pairs_and_classes_are_those_of_the_long_tables(rows):
     assert found[3] == pooled["auc"].item()
 
 
-def test_areas_are_those_of_scikit_learn():
+def test_averages_equal_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     digits = rf.datasets.digits()
     scores = {digit: f"p{digit}" for digit in range(10)}
@@ -183,7 +183,7 @@ def test_areas_are_those_of_scikit_learn():
         assert found == pytest.approx(known, abs=1e-12)
 
 
-def test_two_classes_have_the_binary_area():
+def test_averages_of_two_classes_equal_the_binary_area():
     votes = rf.datasets.vote().with_columns(other=-pl.col("score"))
     scores = {True: "score", False: "other"}
     averages = ["hand_till", "macro", "weighted"]
@@ -204,7 +204,7 @@ MISSING = pl.DataFrame(
 )
 
 
-def test_rows_that_lack_anything_are_left_out_for_all_classes(frame):
+def test_rows_with_missing_values_are_dropped_for_all_classes(frame):
     actual = rf.multiclass_auc(like(frame, MISSING), "truth", ABC, missing="drop")
     whole = rf.multiclass_auc(like(frame, MISSING.head(3)), "truth", ABC)
     assert_frame_equal(actual, whole.with_columns(n_missing=pl.lit(3, pl.Int64)))
@@ -221,7 +221,7 @@ def test_rows_that_lack_anything_are_left_out_for_all_classes(frame):
     )
 
 
-def test_unscored_rows_are_errors_where_asked_for():
+def test_unscored_rows_count_as_errors_with_missing_worst():
     known = MISSING.drop_nulls("truth").with_columns(pl.col("b").fill_nan(None))
     # An unscored row of a class is below all, one of another class above all.
     as_errors = known.with_columns(
@@ -236,7 +236,7 @@ def test_unscored_rows_are_errors_where_asked_for():
     assert worst["n_missing"].to_list() == [2] * 4
 
 
-def test_groups_without_rows_that_count_stay():
+def test_groups_without_weighted_rows_keep_their_row():
     table = SMALL.with_columns(w=pl.when(pl.col("g") == "x").then(1).otherwise(0))
     areas = rf.multiclass_auc(table, "truth", ABC, by="g", weight="w", average="macro")
     assert areas.select("g", "n", "n_classes_used", "note").rows() == [
@@ -247,7 +247,7 @@ def test_groups_without_rows_that_count_stay():
     assert rf.multiclass_auc(SMALL.clear(), "truth", ABC, by="g").height == 0
 
 
-def test_resamples_are_those_of_whole_rows():
+def test_resamples_draw_whole_rows():
     rows = [(1, *row) for row in SMALL.head(4).drop("g").rows()]
     drawn = [by_counting([rows[i] for i in place], ABC) for place in product(range(4), repeat=4)]
     found = rf.multiclass_auc(SMALL.head(4), "truth", ABC, ci="bootstrap", n_boot=40_000, seed=2)
@@ -275,7 +275,7 @@ CLUSTERED = pl.DataFrame(
 )
 
 
-def test_resamples_of_clusters_are_whole_clusters():
+def test_resamples_draw_whole_clusters():
     users = CLUSTERED.partition_by("user", maintain_order=True, include_key=False)
     rows = [[(1, *row) for row in user.rows()] for user in users]
     drawn = [
@@ -305,7 +305,7 @@ DIGIT = {digit: f"p{digit}" for digit in range(4)}
 BOOT = {"ci": "bootstrap", "n_boot": 200, "seed": 3}
 
 
-def test_what_a_group_draws_depends_on_seed_and_key_only():
+def test_draws_of_a_group_depend_only_on_seed_and_key():
     every = rf.multiclass_auc(DIGITS, "label", DIGIT, by="model", **BOOT)
     alone = DIGITS.filter(pl.col("model") == "naive_bayes")
     again = rf.multiclass_auc(shuffled(alone, 5), "label", DIGIT, by="model", **BOOT)
@@ -314,7 +314,7 @@ def test_what_a_group_draws_depends_on_seed_and_key_only():
     assert other["lower"].to_list() != again["lower"].to_list()
 
 
-def test_a_compressed_table_draws_what_its_expansion_draws():
+def test_a_table_with_counts_has_the_intervals_of_its_expansion():
     tree = DIGITS.filter(pl.col("model") == "decision_tree").drop("model")
     counted = tree.group_by(pl.all()).agg(count=pl.len())
     assert counted.height < tree.height
@@ -325,13 +325,13 @@ def test_a_compressed_table_draws_what_its_expansion_draws():
     )
 
 
-def test_both_kinds_of_limits_lie_about_the_estimate():
+def test_percentile_and_basic_limits_enclose_the_estimate():
     plain = rf.multiclass_auc(DIGITS, "label", DIGIT, **BOOT)
     basic = rf.multiclass_auc(DIGITS, "label", DIGIT, **{**BOOT, "ci": "bootstrap_basic"})
     assert (plain["lower"] < plain["auc"]).all()
     assert (plain["auc"] < plain["upper"]).all()
-    turned = (2 * plain["auc"] - plain["upper"]).to_list()
-    assert basic["lower"].to_list() == pytest.approx(turned, abs=1e-14)
+    reflected = (2 * plain["auc"] - plain["upper"]).to_list()
+    assert basic["lower"].to_list() == pytest.approx(reflected, abs=1e-14)
     assert plain["se"].to_list() == basic["se"].to_list()
     assert plain["ci_level"].to_list() == [0.95] * 4
 
@@ -366,7 +366,7 @@ def test_bca_limits_are_quantiles_shifted_by_bias_and_skewness(cluster, monkeypa
         assert one["ci_method"] == "bootstrap_bca"
 
 
-def test_bca_limits_are_null_where_all_resamples_lie_on_one_side():
+def test_bca_limits_are_null_if_all_resamples_are_on_one_side_of_the_estimate():
     options = {"ci": "bootstrap_bca", "n_boot": 2, "seed": 0, "average": "macro"}
     (found,) = rf.multiclass_auc(CLUSTERED, "truth", ABC, **options).to_dicts()
     plain = rf.multiclass_auc(CLUSTERED, "truth", ABC, **{**options, "ci": "bootstrap"})
@@ -375,7 +375,7 @@ def test_bca_limits_are_null_where_all_resamples_lie_on_one_side():
     assert found["lower"] is found["upper"] is found["ci_method"] is None
 
 
-def test_clusters_need_to_know_each_row():
+def test_clusters_with_counts_raise():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(CLUSTERED.with_columns(n=1), "truth", ABC, cluster="user", count="n")
     assert str(caught.value).startswith(
@@ -424,7 +424,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "error", "text"), WRONG, ids=[str(one[0]) for one in WRONG])
-def test_what_is_wrong_is_said(frame, options, error, text):
+def test_wrong_inputs_raise_errors_with_the_expected_text(frame, options, error, text):
     given = {"label": "truth", "scores": ABC, **options}
     rows = like(frame, SMALL.with_columns(n=1))
     with pytest.raises(error) as caught:
@@ -432,7 +432,7 @@ def test_what_is_wrong_is_said(frame, options, error, text):
     assert str(caught.value).startswith(text)
 
 
-def test_a_list_that_is_short_is_shown():
+def test_the_error_for_a_short_list_shows_it():
     packed = pl.DataFrame({"truth": ["a", "b"], "p": [[0.1, 0.9], [0.5]]})
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(packed, "truth", "p", classes=["a", "b"])

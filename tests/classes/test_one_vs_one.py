@@ -84,13 +84,13 @@ def test_each_pair_has_the_rows_of_its_two_classes(frame, relative):
 
 
 @every_relative
-def test_a_table_may_have_a_row_per_instance_and_class_already(frame, relative):
+def test_a_table_may_have_one_row_per_instance_and_class(frame, relative):
     options = {"classes": "of", "id": "id", "relative": relative}
     actual = rf.one_vs_one(like(frame, MELTED), "truth", "given", **options)
     assert_frame_equal(actual.sort(KEYS), like(frame, EXPECTED[relative]))
 
 
-def test_scores_stand_in_one_column(frame):
+def test_scores_may_be_in_one_column_of_lists(frame):
     packed = WIDE.select("fold", "truth", p=pl.concat_list(ABC))
     actual = rf.one_vs_one(like(frame, packed), "truth", "p", classes=ABC)
     assert_frame_equal(actual.sort(KEYS), like(frame, EXPECTED[None]))
@@ -118,7 +118,7 @@ def test_equal_infinite_scores_differ_by_0():
 
 
 @given(st.lists(st.tuples(st.sampled_from(ABC), *[st.floats(0, 1)] * 3), max_size=9))
-def test_a_row_makes_two_rows_for_each_other_class(rows):
+def test_each_row_becomes_two_rows_per_other_class(rows):
     schema = {"truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     made = rf.one_vs_one(table, "truth", ABC)
@@ -130,7 +130,7 @@ def test_a_row_makes_two_rows_for_each_other_class(rows):
     assert made.n_unique(["id", "class_a", "class_b"]) == made.height
 
 
-def test_relative_scores_say_the_same_both_ways_round():
+def test_relative_scores_have_the_same_area_in_both_orders_of_a_pair():
     digits = rf.datasets.digits().filter(pl.col("model") == "naive_bayes")
     scores = {digit: f"p{digit}" for digit in range(5)}
     some = digits.filter(pl.col("label") < 5)
@@ -141,7 +141,7 @@ def test_relative_scores_say_the_same_both_ways_round():
     assert areas["auc"].to_list() == swapped["auc"].to_list()
 
 
-def test_the_mean_over_pairs_is_that_of_scikit_learn():
+def test_the_mean_area_over_pairs_equals_that_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     digits = rf.datasets.digits().filter(pl.col("model") == "decision_tree")
     scores = {digit: f"p{digit}" for digit in range(10)}

@@ -49,7 +49,7 @@ def like(frame, table):
     return table.lazy() if frame is pl.LazyFrame else table
 
 
-def test_each_class_stands_against_all_others(frame):
+def test_each_class_is_compared_with_all_others(frame):
     actual = rf.one_vs_rest(like(frame, WIDE), "truth", ANIMALS)
     assert_frame_equal(actual, like(frame, LONG))
 
@@ -64,13 +64,13 @@ def test_each_class_stands_against_all_others(frame):
     ],
     ids=["mapping", "selector", "list with a selector", "tuple"],
 )
-def test_scores_are_named_in_several_ways(frame, scores):
+def test_scores_may_be_given_in_several_ways(frame, scores):
     actual = rf.one_vs_rest(like(frame, WIDE), "truth", scores)
     assert_frame_equal(actual, like(frame, LONG))
 
 
 @pytest.mark.parametrize("width", [None, 3], ids=["lists", "arrays"])
-def test_scores_stand_in_one_column(frame, width):
+def test_scores_may_be_in_one_column_of_lists(frame, width):
     packed = WIDE.select("fold", "truth", p=pl.concat_list(ANIMALS))
     if width:
         packed = packed.with_columns(pl.col("p").list.to_array(width))
@@ -78,7 +78,7 @@ def test_scores_stand_in_one_column(frame, width):
     assert_frame_equal(actual, like(frame, LONG))
 
 
-def test_a_table_may_have_a_row_per_instance_and_class_already(frame):
+def test_a_table_may_have_one_row_per_instance_and_class(frame):
     for kind in (pl.String, pl.Categorical, pl.Enum(ANIMALS)):
         melted = MELTED.with_columns(pl.col("class").cast(kind))
         actual = rf.one_vs_rest(like(frame, melted), "truth", "given", classes="class", id="id")
@@ -128,7 +128,7 @@ def test_nan_labels_are_missing_labels():
     assert long["label"].to_list() == [True, False, None, None, False, True, None, None]
 
 
-def test_what_rides_along_is_told_by_name_or_selector(frame):
+def test_kept_columns_are_given_by_name_or_selector(frame):
     rows = like(frame, WIDE.with_columns(w=2.0, key=pl.lit("k")))
     columns = ["class", "label", "score"]
 
@@ -144,7 +144,7 @@ def test_what_rides_along_is_told_by_name_or_selector(frame):
     assert made(id=["key", "fold"], keep=["fold", "w"]) == ["w", "key", "fold", *columns]
 
 
-def test_what_scores_are_made_of_does_not_ride_along():
+def test_columns_used_in_score_expressions_are_not_kept():
     rows = pl.DataFrame({"truth": ["a"], "tree_1": ["a"], "tree_2": ["b"], "day": [1]})
     trees = pl.concat_list("tree_1", "tree_2")
     votes = {name: trees.list.count_matches(name) / 2 for name in ("a", "b")}
@@ -153,7 +153,7 @@ def test_what_scores_are_made_of_does_not_ride_along():
     assert long["score"].to_list() == [0.5, 0.5]
 
 
-def test_a_margin_is_what_a_class_is_ahead_of_the_best_other(frame):
+def test_a_margin_is_the_difference_from_the_best_other_class(frame):
     rows = WIDE.with_columns(pl.Series("dog", [0.25, 0.75, 0.5, None]), emu=pl.lit(0.5))
     expected = [0.7 - 0.5, 0.2 - 0.75, 0.2 - 0.5, None]
     expected += [0.25 - 0.7, 0.75 - 0.5, 0.0, None]
@@ -162,7 +162,7 @@ def test_a_margin_is_what_a_class_is_ahead_of_the_best_other(frame):
     assert actual.lazy().collect()["score"].to_list() == expected
 
 
-def test_a_margin_of_infinite_scores_is_no_nan():
+def test_a_margin_of_infinite_scores_is_not_nan():
     rows = pl.DataFrame({"truth": ["a"], "a": [math.inf], "b": [math.inf], "c": [-math.inf]})
     long = rf.one_vs_rest(rows, "truth", ["a", "b", "c"], margin=True)
     assert long["score"].to_list() == [0.0, 0.0, -math.inf]
@@ -204,7 +204,7 @@ def test_a_margin_of_rank_k_is_at_least_0_for_the_best_k(rows, rank, kind):
     )
 
 
-def test_a_margin_needs_other_scores_enough():
+def test_a_margin_needs_enough_other_scores():
     melted = MELTED.filter((pl.col("class") != "emu") & pl.col("truth").ne_missing("emu"))
     long = rf.one_vs_rest(melted, "truth", "given", classes="class", id="id", margin=2)
     assert long["score"].null_count() == long.height
@@ -221,7 +221,7 @@ def test_every_instance_is_positive_once_and_order_of_classes_is_order_of_rows(r
     assert_frame_equal(other.sort("class", maintain_order=True), long)
 
 
-def test_two_classes_are_the_binary_problem_and_its_mirror_image():
+def test_two_classes_give_the_binary_problem_and_its_mirror_image():
     votes = rf.datasets.vote().filter(pl.col("model") == "naive_bayes")
     both = votes.with_columns(other=1 - pl.col("score"))
     long = rf.one_vs_rest(both, "label", {True: "score", False: "other"}, id="id", keep="fold")
@@ -233,7 +233,7 @@ def test_two_classes_are_the_binary_problem_and_its_mirror_image():
     assert mirrored["n_pos"].to_list() == binary["n_neg"].to_list()
 
 
-def test_columns_without_labels_make_groups_without_positives():
+def test_classes_without_labels_become_groups_without_positives():
     long = rf.one_vs_rest(
         WIDE.drop_nulls(), "truth", {**dict.fromkeys(ANIMALS, "cat"), "fox": "dog"}
     )
@@ -242,7 +242,7 @@ def test_columns_without_labels_make_groups_without_positives():
     assert areas["note"].to_list()[-1] == "no_positives"
 
 
-def test_weights_and_counts_ride_along():
+def test_weights_and_counts_are_kept():
     digits = rf.datasets.digits().filter(pl.col("model") == "decision_tree")
     scores = {digit: f"p{digit}" for digit in range(10)}
     grouped = digits.group_by("label", *scores.values(), maintain_order=True).agg(count=pl.len())
@@ -255,7 +255,7 @@ def test_weights_and_counts_ride_along():
     )
 
 
-def test_areas_of_classes_are_those_of_scikit_learn():
+def test_areas_of_classes_equal_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     digits = rf.datasets.digits()
     scores = {digit: f"p{digit}" for digit in range(10)}
@@ -303,7 +303,7 @@ def test_a_class_may_have_any_name(frame, name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {"class", "id"}], ids=ascii)
-def test_what_rides_along_may_have_any_name(frame, name):
+def test_kept_columns_may_have_any_name(frame, name):
     for options in ({}, {"id": name}):
         actual = rf.one_vs_rest(
             like(frame, WIDE.rename({"fold": name})), "truth", ANIMALS, margin=1, **options
@@ -313,12 +313,12 @@ def test_what_rides_along_may_have_any_name(frame, name):
         assert_frame_equal(actual, like(frame, expected.rename({"fold": name})))
 
 
-def test_no_rows_make_no_rows(frame):
+def test_an_empty_table_gives_an_empty_table(frame):
     long = rf.one_vs_rest(like(frame, WIDE.clear()), "truth", ANIMALS, margin=True)
     assert_frame_equal(long, like(frame, LONG.clear()))
 
 
-def test_a_class_is_scored_once_for_an_instance():
+def test_several_rows_of_one_instance_and_class_raise():
     twice = pl.DataFrame(
         {
             "id": [1, 1, 1, 2, 2],
@@ -334,7 +334,7 @@ def test_a_class_is_scored_once_for_an_instance():
 WHOLE = pl.DataFrame({"truth": ["a", "b"], "a": [2**53 + 1, 0], "b": [1, 2**60 + 1]})
 
 
-def test_whole_scores_stay_as_they_are(frame):
+def test_integer_scores_stay_integers(frame):
     rest = rf.one_vs_rest(like(frame, WHOLE), "truth", ["a", "b"]).lazy().collect()
     assert rest["score"].to_list() == [2**53 + 1, 0, 1, 2**60 + 1]
     assert rest["score"].dtype == pl.Int64
@@ -348,7 +348,7 @@ def test_scores_of_several_types_become_one_type():
     assert rf.one_vs_rest(whole, "truth", ["a", "b"])["score"].to_list()[0] == 2**53 + 1
 
 
-def test_a_filter_on_classes_is_no_reason_to_miss_the_others(frame):
+def test_a_table_per_instance_and_class_may_be_filtered_by_class(frame):
     rows = rf.one_vs_rest(WIDE.drop_nulls(), "truth", ANIMALS)
     truth = pl.col("class").filter("label").first().over("id")
     melted = rows.with_columns(truth=truth).drop("label").rename({"class": "of"})

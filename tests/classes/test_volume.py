@@ -131,7 +131,7 @@ ordered_rows = st.lists(st.tuples(st.integers(1, 3), st.sampled_from(LMH), score
 
 
 @given(ordered_rows, ordered_rows)
-def test_ordered_volumes_are_those_of_trying_every_triple(one, other):
+def test_ordered_volumes_equal_those_from_counting_every_triple(one, other):
     schema = {"n": pl.Int64, "stage": pl.String, "score": pl.Float64}
     parts = [pl.DataFrame(rows, schema, orient="row") for rows in (one, other)]
     table = pl.concat(part.with_columns(g=pl.lit(i)) for i, part in enumerate(parts))
@@ -162,7 +162,7 @@ wide_rows = st.lists(
 
 
 @given(wide_rows, wide_rows)
-def test_volumes_of_sums_are_those_of_trying_every_triple(one, other):
+def test_volumes_of_sums_equal_those_from_counting_every_triple(one, other):
     schema = {"n": pl.Int64, "truth": pl.String, **dict.fromkeys(ABC, pl.Float64)}
     parts = [pl.DataFrame(rows, schema, orient="row") for rows in (one, other)]
     table = pl.concat(part.with_columns(g=pl.lit(i)) for i, part in enumerate(parts))
@@ -180,7 +180,7 @@ def test_volumes_of_sums_are_those_of_trying_every_triple(one, other):
         assert other[sizes["a"]].to_list() == found["n_first"].to_list()
 
 
-def test_classes_of_other_sizes_are_counted_alike():
+def test_volumes_of_sums_are_right_for_every_order_of_class_sizes():
     rng = np.random.default_rng(3)
     for sizes in ((2, 9, 5), (9, 2, 5), (5, 9, 2), (13, 3, 3)):
         truth = np.repeat(ABC, sizes)
@@ -192,7 +192,7 @@ def test_classes_of_other_sizes_are_counted_alike():
         check(row, *by_trying(classes, by_sum))
 
 
-def test_guessing_has_one_sixth():
+def test_random_scores_have_a_volume_of_one_sixth():
     same = pl.DataFrame({"truth": ABC * 4, "s": [1.0] * 12})
     ordered = rf.volume(same, "truth", "s", classes=ABC)
     sums = rf.volume(same, "truth", dict.fromkeys(ABC, "s"))
@@ -222,7 +222,7 @@ def test_the_largest_sum_of_logarithms_is_the_largest_product():
     assert found["volume"].item() == pytest.approx(float(volume), abs=1e-15)
 
 
-def test_sums_that_rounding_tells_apart_are_equal():
+def test_sums_that_differ_by_rounding_are_equal():
     # 0.1 + 0.7 and 0.2 + 0.6 differ in their last digit.
     table = pl.DataFrame(
         {"truth": ABC, "a": [0.1, 0.6, 0.0], "b": [0.2, 0.7, 0.0], "c": [0.0, 0.0, 1.0]}
@@ -231,7 +231,7 @@ def test_sums_that_rounding_tells_apart_are_equal():
     assert rf.volume(table, "truth", ABC)["volume"].item() == 0.5
 
 
-def test_a_class_above_all_leaves_the_area_of_the_other_two():
+def test_the_volume_with_a_separated_class_is_the_area_of_the_other_two():
     votes = rf.datasets.vote().filter(pl.col("model") == pl.col("model").first())
     above = votes.with_columns(label=pl.lit(2), score=pl.col("score") + 10.0)
     table = pl.concat([votes.with_columns(pl.col("label").cast(pl.Int32)), above])
@@ -244,7 +244,7 @@ def test_a_class_above_all_leaves_the_area_of_the_other_two():
             assert found[name] == pytest.approx(binary[name], rel=1e-12)
 
 
-def test_counts_beyond_what_types_hold_are_counted_exactly():
+def test_counts_beyond_int64_are_exact():
     rows = pl.DataFrame({"stage": LMH * 2, "score": [0, 1, 2, 1, 1, 1], "n": [10**15 + 7] * 6})
     few_rows = rf.volume(rows.drop("n"), "stage", "score", classes=LMH)
     many = rf.volume(rows, "stage", "score", classes=LMH, count="n")
@@ -267,7 +267,7 @@ MISSING = pl.DataFrame(
 )
 
 
-def test_rows_that_lack_anything_are_left_out_or_count_as_wrong(frame):
+def test_rows_with_missing_values_are_dropped_or_count_as_errors(frame):
     for scores, options in ((ABC, {}), ("a", {"classes": ["c", "b", "a"]})):
         whole = rf.volume(MISSING.head(6), "truth", scores, **options)
         left = rf.volume(like(frame, MISSING), "truth", scores, missing="drop", **options)
@@ -284,7 +284,7 @@ def test_rows_that_lack_anything_are_left_out_or_count_as_wrong(frame):
         assert str(caught.value).startswith("missing='raise': score column 'a' is null or NaN in 1")
 
 
-def test_unscored_rows_vary_like_rows_without_a_right_triple():
+def test_unscored_rows_enter_the_variance_as_rows_without_a_correct_triple():
     scored = [[(0.0,), (1.0,)], [(1.0,), (2.0,)], [(2.0,), (1.5,)]]
     table = pl.DataFrame(
         {
@@ -297,7 +297,7 @@ def test_unscored_rows_vary_like_rows_without_a_right_triple():
     check(row, *by_trying(scored, in_order))
 
 
-def test_no_rows_are_said(frame):
+def test_groups_without_rows_have_a_note(frame):
     empty = STAGES.clear()
     found = rf.volume(like(frame, empty), "stage", "score", classes=LMH).lazy().collect()
     assert found.select("n_first", "volume", "note").rows() == [(0, None, "no_rows")]
@@ -369,7 +369,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("case", WRONG, ids=[case[-1].split("\n")[0] for case in WRONG])
-def test_what_is_wrong_is_said(frame, case):
+def test_wrong_inputs_raise_errors_with_the_expected_text(frame, case):
     table, arguments, options, error, text = case
     with pytest.raises(error) as caught:
         rf.volume(like(frame, table), *arguments, **options).lazy().collect()
@@ -381,7 +381,7 @@ def test_infinite_scores_have_an_order():
     assert rf.volume(table, "stage", "score", classes=LMH)["volume"].item() == 1
 
 
-def test_more_rows_than_can_be_tried_are_refused_before_they_are():
+def test_too_many_distinct_rows_raise_before_counting():
     rng = np.random.default_rng(1)
     table = pl.DataFrame(rng.random((9000, 3)), schema=ABC).with_columns(
         truth=pl.Series(ABC * 3000)
