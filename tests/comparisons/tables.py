@@ -1,4 +1,4 @@
-"""Tables that comparisons are tested on, what is known of them, and how numbers are compared."""
+"""Tables for tests of comparisons, and helpers that compare their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Covariance matrices of areas: in exact fractions, as published, and what follows from them."""
+"""`auc_covariance`: exact fractions, published numbers, and properties of the matrix."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_matrices_are_symmetric_and_positive():
         assert (related == related.T).all()
 
 
-def test_a_model_that_is_another_turned_around_is_its_opposite():
+def test_the_covariance_with_a_reversed_model_is_minus_the_variance():
     table = simulated(4).select("label", "a", b=-pl.col("a"))
     found = rf.auc_covariance(table, "label", ["a", "b"])
     own = matrix(found)
@@ -154,7 +154,7 @@ def test_a_model_that_is_another_turned_around_is_its_opposite():
 
 
 @pytest.mark.parametrize(("note", "label"), CLASSES.items())
-def test_a_group_short_of_a_class_says_so(frame, note, label):
+def test_a_group_with_too_few_rows_of_a_class_is_null_with_a_note(frame, note, label):
     numbers = pl.Series(range(len(label)), dtype=pl.Int64)
     columns = {"label": pl.Series(label, dtype=pl.Int64), "a": numbers, "b": -numbers}
     found = rf.auc_covariance(frame(columns), "label", ["a", "b"]).lazy().collect()
@@ -176,7 +176,7 @@ def test_without_variance_there_is_a_covariance_and_no_correlation():
     assert found["note"].to_list() == ["zero_variance"] * 9
 
 
-def test_bad_groups_cost_good_ones_nothing():
+def test_undefined_groups_do_not_change_other_groups():
     good = simulated(5, rows=12, groups=300)
     bad = pl.concat(
         simulated(6, rows=4).with_columns(g=pl.lit(1000 + i, pl.Int64), label=pl.lit(bool(i % 2)))
@@ -191,7 +191,7 @@ def test_bad_groups_cost_good_ones_nothing():
 
 
 @pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
-def test_the_order_of_rows_changes_no_bit(options):
+def test_the_order_of_rows_does_not_change_the_result(options):
     table = simulated(7, groups=3).with_columns(user=pl.col("id") % 9)
     expected = rf.auc_covariance(table, "label", [*"abc"], by="g", **options)
     for seed in range(3):
@@ -211,7 +211,7 @@ def test_a_single_model_has_a_variance():
 
 
 @pytest.mark.parametrize("by", [None, "g"])
-def test_an_empty_table_has_no_covariances(frame, by):
+def test_an_empty_table_returns_null_covariances_or_no_rows(frame, by):
     kinds = {"label": pl.Boolean, "g": pl.String, "a": pl.Float64, "b": pl.Float64}
     found = rf.auc_covariance(frame(schema=kinds), "label", ["a", "b"], by=by).lazy().collect()
     assert found["note"].to_list() == ([] if by else ["no_rows"] * 4)

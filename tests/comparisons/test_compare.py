@@ -1,4 +1,4 @@
-"""The table of comparisons: its columns, its groups, and what changes no bit of it."""
+"""`compare`: columns, groups, and invariances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_columns_their_types_and_their_order_are_those_promised(frame, method):
+def test_columns_and_dtypes_match_the_documentation(frame, method):
     table = rf.compare(
         frame(simulated(3)), "label", ["a", "b"], method=method, seed=1, n_boot=9, n_perm=9
     )
@@ -45,7 +45,7 @@ def test_columns_their_types_and_their_order_are_those_promised(frame, method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("note", "label"), CLASSES.items())
-def test_a_group_short_of_a_class_says_so(frame, method, note, label):
+def test_a_group_with_too_few_rows_of_a_class_is_null_with_a_note(frame, method, note, label):
     scores = list(range(len(label)))
     columns = {
         "label": pl.Series(label, dtype=pl.Int64),
@@ -68,7 +68,7 @@ def test_a_group_short_of_a_class_says_so(frame, method, note, label):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("by", [None, "g"])
-def test_an_empty_table_is_no_comparison_or_one_of_nothing(frame, method, by):
+def test_an_empty_table_returns_null_comparisons_or_no_rows(frame, method, by):
     kinds = {"label": pl.Boolean, "g": pl.String, "a": pl.Float64, "b": pl.Float64}
     side_by_side = rf.compare(
         frame(schema=kinds), "label", ["a", "b"], by=by, method=method, baseline="a"
@@ -112,7 +112,7 @@ def test_a_single_model_cannot_be_compared():
 
 
 @pytest.mark.parametrize("method", ["delong", "delong_unpaired"])
-def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(method):
+def test_a_hundred_undefined_groups_do_not_change_ten_thousand_others(method):
     good = simulated(15, rows=12, groups=9_900).with_columns(
         pl.Series("label", np.arange(12 * 9_900) % 3 == 0)
     )
@@ -161,7 +161,7 @@ def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(method):
     ],
     ids=str,
 )
-def test_no_order_of_rows_or_number_of_threads_changes_a_bit(options):
+def test_row_order_and_number_of_threads_do_not_change_the_result(options):
     table = simulated(16, rows=40, groups=4).with_columns(user=pl.col("id") * 7 % 13)
     expected = rf.compare(table, "label", [*"abc"], by="g", **options)
     melted = long(table)
@@ -177,7 +177,7 @@ def test_no_order_of_rows_or_number_of_threads_changes_a_bit(options):
                 assert_frame_equal(found, expected, check_exact=True)
 
 
-def test_weighted_results_change_with_the_order_of_rows_by_rounding_only():
+def test_row_order_changes_weighted_results_by_rounding_only():
     table = simulated(17, groups=3).with_columns(w=(pl.col("id") * 0.37) % 1 + 0.1)
     for options in ({}, {"fpr": (0, 0.3)}):
         expected = rf.compare(table, "label", [*"abc"], by="g", weight="w", **options)
@@ -186,7 +186,7 @@ def test_weighted_results_change_with_the_order_of_rows_by_rounding_only():
         assert_frame_equal(found, expected, rel_tol=1e-11, abs_tol=1e-13)
 
 
-def test_the_test_rejects_a_true_null_as_often_as_it_says():
+def test_a_true_null_hypothesis_is_rejected_at_the_nominal_rate():
     rng = np.random.default_rng(18)
     groups, rows = 1500, 120
     label = np.tile(np.arange(rows) % 2 == 0, groups)

@@ -1,4 +1,4 @@
-"""Tests of all areas of a group at once: in exact fractions, as published, and of any sums."""
+"""`contrast`: exact fractions, published numbers, and coefficients."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ WAYS = {
 
 @pytest.mark.parametrize("coefficients", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("shape", ["side by side", "one below the other"])
-def test_delong_1988_three_markers_are_not_told_apart(shape, coefficients):
+def test_delong_1988_three_markers_do_not_differ_significantly(shape, coefficients):
     rows = pl.DataFrame(DELONG["rows"], orient="row", schema=DELONG["columns"])
     if shape == "side by side":
         table = rf.contrast(rows, "popind", MARKERS, coefficients=coefficients)
@@ -144,7 +144,7 @@ def test_statistics_are_those_of_the_formula(part, options):
     check()
 
 
-def test_two_models_are_compared_as_by_the_square_of_their_z():
+def test_the_statistic_of_two_models_is_the_square_of_that_of_compare():
     table = simulated(1, groups=4)
     for options in ({}, {"fpr": (0, 0.3)}, {"tpr": (0.5, 1), "standardize": "mcclish"}):
         pairs = rf.compare(table, "label", ["a", "b"], by="g", adjust=None, **options)
@@ -154,7 +154,7 @@ def test_two_models_are_compared_as_by_the_square_of_their_z():
         assert found["df"].to_list() == [1.0] * 4
 
 
-def test_a_sum_of_many_models_is_one_number():
+def test_one_contrast_of_several_models_has_one_degree_of_freedom():
     table = simulated(2)
     matrix = rf.auc_covariance(table, "label", [*"abc"])
     weights = np.array([1, -0.5, -0.5])
@@ -166,7 +166,7 @@ def test_a_sum_of_many_models_is_one_number():
 
 
 @pytest.mark.parametrize("coefficients", [{"a": 1}, [{"a": 1, "b": -1}, {"a": 1, "b": -0.5}]])
-def test_coefficients_add_up_to_0(coefficients):
+def test_coefficients_have_to_add_up_to_0(coefficients):
     with pytest.raises(
         rf.OptionValueError,
         match=r"^coefficients=\{'a': 1.*\}: they add up to (1|0\.5), so the contrast of equal ",
@@ -184,7 +184,7 @@ def test_the_scale_of_coefficients_changes_nothing():
         assert_frame_equal(found, expected, rel_tol=1e-12)
 
 
-def test_models_that_hardly_differ_are_told_apart_as_a_pair_is():
+def test_almost_equal_models_have_the_statistic_of_compare():
     rng = np.random.default_rng(1)
     rank = np.arange(40_000)
     label = rng.random(40_000) < 0.5
@@ -198,7 +198,7 @@ def test_models_that_hardly_differ_are_told_apart_as_a_pair_is():
     assert found["statistic"] == near(pair["statistic"] ** 2, 1e-9)
 
 
-def test_models_that_order_rows_alike_are_no_degrees_of_freedom():
+def test_models_with_the_same_order_of_rows_have_no_degrees_of_freedom():
     table = simulated(4).with_columns(b=pl.col("a") * 2, c=pl.col("a").exp())
     found = row(rf.contrast(table, "label", ["a", "b", "c"]))
     assert [found[name] for name in ("statistic", "df", "p_value", "note")] == [0, 0, 1, None]
@@ -208,7 +208,7 @@ def test_models_that_order_rows_alike_are_no_degrees_of_freedom():
     assert found["statistic"] == near(pair["statistic"] ** 2, 1e-10)
 
 
-def test_a_sum_that_is_not_0_and_shows_no_variance_has_no_test():
+def test_a_nonzero_contrast_without_variance_is_null():
     table = PERFECT.with_columns(c=pl.Series([4, 1, 3, 2]))
     found = row(rf.contrast(table, "label", ["a", "b", "c"]))
     assert [found[name] for name in ("statistic", "df", "p_value", "p_adjusted")] == [None] * 4
@@ -218,7 +218,7 @@ def test_a_sum_that_is_not_0_and_shows_no_variance_has_no_test():
 
 
 @pytest.mark.parametrize(("note", "label"), CLASSES.items())
-def test_a_group_short_of_a_class_says_so(frame, note, label):
+def test_a_group_with_too_few_rows_of_a_class_is_null_with_a_note(frame, note, label):
     numbers = pl.Series(range(len(label)), dtype=pl.Int64)
     columns = {"label": pl.Series(label, dtype=pl.Int64), "a": numbers, "b": -numbers}
     found = row(rf.contrast(frame(columns), "label", ["a", "b"]).lazy().collect())
@@ -226,7 +226,7 @@ def test_a_group_short_of_a_class_says_so(frame, note, label):
     assert [found[name] for name in ("statistic", "df", "p_value", "p_adjusted")] == [None] * 4
 
 
-def test_a_group_without_a_model_of_the_contrast_has_no_test():
+def test_a_group_without_rows_of_a_model_of_the_contrast_is_null():
     table = simulated(5, groups=3)
     rows = long(table).filter((pl.col("g") != 1) | (pl.col("model") != "c"))
     options = {"by": "g", "id": "id", "adjust": None}
@@ -253,7 +253,7 @@ def test_p_values_are_adjusted_over_all_groups(adjust, formula):
     ]
 
 
-def test_bad_groups_cost_good_ones_nothing():
+def test_undefined_groups_do_not_change_other_groups():
     good = simulated(7, rows=12, groups=300)
     bad = pl.concat(
         simulated(8, rows=4).with_columns(g=pl.lit(1000 + i, pl.Int64), label=pl.lit(bool(i % 2)))
@@ -268,7 +268,7 @@ def test_bad_groups_cost_good_ones_nothing():
 
 
 @pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
-def test_the_order_of_rows_changes_no_bit(options):
+def test_the_order_of_rows_does_not_change_the_result(options):
     table = simulated(9, groups=3).with_columns(user=pl.col("id") % 9)
     expected = rf.contrast(table, "label", [*"abc"], by="g", **options)
     for seed in range(3):
@@ -281,7 +281,7 @@ def test_the_order_of_rows_changes_no_bit(options):
 
 @pytest.mark.parametrize("by", [None, "g"])
 @pytest.mark.parametrize("coefficients", [None, {"a": 1, "b": -1}])
-def test_an_empty_table_is_no_test_or_one_of_nothing(frame, by, coefficients):
+def test_an_empty_table_returns_null_tests_or_no_rows(frame, by, coefficients):
     options = {"by": by, "coefficients": coefficients}
     kinds = {"label": pl.Boolean, "g": pl.String, "a": pl.Float64, "b": pl.Float64}
     found = rf.contrast(frame(schema=kinds), "label", ["a", "b"], **options).lazy().collect()
@@ -296,12 +296,12 @@ def test_an_empty_table_is_no_test_or_one_of_nothing(frame, by, coefficients):
     assert found.columns == [*([by] if by else []), *COLUMNS]
 
 
-def test_a_single_model_has_nothing_to_be_contrasted_with():
+def test_a_single_model_has_no_contrast():
     found = row(rf.contrast(long(simulated(10), "a"), "label", "score", id="id"))
     assert (found["n_models"], found["p_value"], found["note"]) == (1, None, None)
 
 
-def test_the_test_rejects_a_true_null_as_often_as_it_says():
+def test_a_true_null_hypothesis_is_rejected_at_the_nominal_rate():
     table = simulated(11, rows=100, groups=500)
     found = rf.contrast(table, "label", [*"abc"], by="g", adjust=None)
     share = (found["p_value"] <= 0.05).mean()

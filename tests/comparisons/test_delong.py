@@ -1,4 +1,4 @@
-"""Differences of areas and their errors: by hand, in exact fractions, and as published."""
+"""DeLong's tests: by hand, against exact fractions, and published numbers."""
 
 from __future__ import annotations
 
@@ -154,14 +154,14 @@ def test_mcclish_scales_a_difference_and_its_error_alike(part):
 @pytest.mark.parametrize(
     ("options", "largest"), [({}, 1.0), ({"fpr": (0, 0.5)}, 0.5), ({"tpr": (0.5, 1)}, 0.5)]
 )
-def test_limits_stay_within_what_differences_can_be(options, largest):
+def test_limits_stay_within_the_range_of_differences(options, largest):
     table = pl.DataFrame({"label": [1, 1, 0, 0, 0], "a": [5, 4, 3, 2, 6], "b": [0, 2, 3, 2, 1]})
     found = row(rf.compare(table, "label", ["a", "b"], level=0.9999999, **options))
     assert (found["lower"], found["upper"]) == (-largest, largest)
 
 
 @given(table=logs("count"))
-def test_a_count_is_as_many_rows(table):
+def test_a_count_equals_that_many_rows(table):
     rows = table.select(pl.exclude("count").repeat_by("count")).explode(pl.all())
     for options in ({}, {"fpr": (0, 0.5)}):
         assert_frame_equal(
@@ -172,7 +172,7 @@ def test_a_count_is_as_many_rows(table):
         )
 
 
-def test_counts_beyond_what_64_bits_multiply_stay_exact():
+def test_products_of_counts_beyond_64_bits_are_exact():
     table = pl.DataFrame(
         {
             "label": [1, 1, 1, 0, 0, 0],
@@ -188,7 +188,7 @@ def test_counts_beyond_what_64_bits_multiply_stay_exact():
     assert found["se"] == near(exact.se("a", "b"), 1e-14)
 
 
-def test_the_areas_are_those_of_auc_to_the_bit():
+def test_the_areas_equal_those_of_auc_exactly():
     table = simulated(2, groups=3)
     found = rf.compare(table, "label", ["a", "b"], by="g")
     alone = rf.auc(table, "label", ["a", "b"], by="g")
@@ -200,7 +200,7 @@ def test_the_areas_are_those_of_auc_to_the_bit():
 # Rows of their own
 
 
-def test_models_that_scored_other_rows_are_compared_by_welchs_t():
+def test_models_on_different_rows_are_compared_by_welchs_t():
     table = pl.concat(
         [
             simulated(4, 40).select("label", score="a", model=pl.lit("a")),
@@ -222,7 +222,7 @@ def test_models_that_scored_other_rows_are_compared_by_welchs_t():
     assert (found["lower"], found["upper"]) == (near(limits[0], 1e-11), near(limits[1], 1e-11))
 
 
-def test_pairing_says_more_than_taking_the_rows_for_different_ones():
+def test_the_paired_test_has_a_smaller_standard_error_than_the_unpaired_one():
     table = simulated(6, 200)
     paired = row(rf.compare(table, "label", ["a", "b"]))
     apart = row(rf.compare(table, "label", ["a", "b"], method="delong_unpaired"))
@@ -230,7 +230,7 @@ def test_pairing_says_more_than_taking_the_rows_for_different_ones():
     assert paired["se"] < 0.9 * apart["se"]
 
 
-def test_rows_of_their_own_need_no_id_and_may_be_weighted_and_counted():
+def test_unpaired_rows_need_no_id_and_support_weights_and_counts():
     table = simulated(7, groups=2).with_columns(w=pl.col("id") % 3 + 0.5, n=pl.col("id") % 2 + 1)
     melted = long(table, "ab")
     for options in ({"weight": "w"}, {"count": "n"}, {"fpr": (0, 0.5)}):
@@ -242,7 +242,7 @@ def test_rows_of_their_own_need_no_id_and_may_be_weighted_and_counted():
         assert found["se"].to_list() == [near(value) for value in squares["se"]]
 
 
-def test_a_group_whose_key_is_no_number_is_one_group_unpaired_too():
+def test_nan_is_one_group_key_in_unpaired_comparisons():
     table = simulated(10, groups=2).with_columns(
         g=pl.when(pl.col("g") == 0).then(float("nan")).otherwise(1.0)
     )
@@ -251,7 +251,7 @@ def test_a_group_whose_key_is_no_number_is_one_group_unpaired_too():
     assert found["p_value"].null_count() == 0
 
 
-def test_ids_may_be_given_by_anything_that_has_them_in_turn():
+def test_id_accepts_any_iterable_of_columns():
     table = long(simulated(10))
     given = rf.compare(table, "label", "score", id=(name for name in ["id"]))
     assert_frame_equal(given, rf.compare(table, "label", "score", id="id"))

@@ -1,4 +1,4 @@
-"""Which rows of models are one instance: in either shape, any order, with holes and repeats."""
+"""Matching of rows by instance: wide and long tables, missing and repeated rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIONS = {
 
 @every_verb
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_models_below_each_other_are_models_side_by_side(frame, verb, options):
+def test_a_long_table_equals_models_side_by_side(frame, verb, options):
     table = wide()
     expected = verb(table, "label", ["a", "b", "c"], **options)
     for rows in (melted(table), shuffled(melted(table)), shuffled(melted(shuffled(table, 1)), 2)):
@@ -46,7 +46,7 @@ def test_models_below_each_other_are_models_side_by_side(frame, verb, options):
 
 
 @every_verb
-def test_weights_go_with_the_instance_in_either_shape(verb):
+def test_weights_belong_to_the_instance_in_wide_and_long_tables(verb):
     table = wide(1)
     expected = verb(table, "label", ["a", "b"], weight="w", by="g")
     found = verb(shuffled(melted(table, "ab")), "label", "score", id="id", weight="w", by="g")
@@ -55,7 +55,7 @@ def test_weights_go_with_the_instance_in_either_shape(verb):
 
 @pytest.mark.parametrize("missing", ["drop", "worst"])
 @given(table=logs(models="abc", missing=True))
-def test_unscored_rows_meet_the_same_fate_in_either_shape(missing, table):
+def test_missing_scores_are_handled_alike_in_wide_and_long_tables(missing, table):
     table = table.with_row_index("id")
     rows = shuffled(melted(table), 3)
     for verb in (rf.compare, rf.contrast, rf.auc_covariance):
@@ -66,7 +66,7 @@ def test_unscored_rows_meet_the_same_fate_in_either_shape(missing, table):
         )
 
 
-def test_a_row_that_one_model_did_not_score_is_left_out_of_its_pairs_and_counted():
+def test_a_row_without_a_score_of_one_model_is_dropped_from_its_pairs_and_counted():
     table = wide(2, groups=1).with_columns(
         c=pl.when(pl.int_range(pl.len()) >= 3).then("c"),
         b=pl.when(pl.int_range(pl.len()) != 20).then("b"),
@@ -87,7 +87,7 @@ def test_a_row_that_one_model_did_not_score_is_left_out_of_its_pairs_and_counted
         }
 
 
-def test_a_row_that_no_model_scored_is_left_out_and_is_not_unmatched():
+def test_a_row_without_any_score_is_dropped_and_not_counted_as_unmatched():
     table = wide(3, groups=1).with_columns(
         pl.when(pl.int_range(pl.len()) > 1).then(pl.col("a", "b"))
     )
@@ -96,7 +96,7 @@ def test_a_row_that_no_model_scored_is_left_out_and_is_not_unmatched():
     assert found["n_paired"].to_list() == [22]
 
 
-def test_a_row_whose_label_only_one_model_knows_is_left_out_of_both():
+def test_a_row_with_a_label_for_one_model_only_is_dropped():
     rows = melted(wide(4, groups=1), "ab").with_columns(
         label=pl.when((pl.col("model") == "a") | (pl.col("id") != "i7")).then("label")
     )
@@ -111,7 +111,7 @@ def without(rows: pl.DataFrame, model: str, *ids: str) -> pl.DataFrame:
     return rows.filter(~((pl.col("model") == model) & pl.col("id").is_in(ids)))
 
 
-def test_a_model_without_a_row_leaves_the_other_pairs_and_groups_as_they_are():
+def test_a_row_that_a_model_lacks_does_not_change_other_pairs_and_groups():
     table = wide(12, groups=3)
     whole = rf.compare(table, "label", ["a", "b", "c"], by="g", adjust=None)
     rows = without(shuffled(melted(table)), "c", "i30", "i31")
@@ -130,7 +130,7 @@ def test_a_model_without_a_row_leaves_the_other_pairs_and_groups_as_they_are():
 
 
 @pytest.mark.parametrize("verb", [rf.contrast, rf.auc_covariance])
-def test_all_models_at_once_keep_the_rows_that_all_of_them_have(verb):
+def test_tests_of_all_models_use_the_rows_that_all_of_them_have(verb):
     table = wide(13, groups=2)
     rows = without(without(shuffled(melted(table)), "c", "i30", "i31"), "a", "i40")
     found = verb(rows, "label", "score", id="id", by="g", unmatched="drop")
@@ -143,7 +143,7 @@ def test_all_models_at_once_keep_the_rows_that_all_of_them_have(verb):
     assert found.filter(g=0)["note"].unique().to_list() == [None]
 
 
-def test_models_without_a_row_in_common_have_nothing_to_compare():
+def test_models_without_common_rows_are_null():
     table = wide(14, groups=1)
     rows = melted(table, "ab").filter(
         (pl.col("model") == "a") == (pl.col("id").str.slice(1).cast(int) < 12)
@@ -155,7 +155,7 @@ def test_models_without_a_row_in_common_have_nothing_to_compare():
 @given(
     table=logs(models="abc"), holes=st.sets(st.tuples(st.integers(0, 11), st.sampled_from("abc")))
 )
-def test_any_holes_are_rows_that_both_of_two_models_have(table, holes):
+def test_each_pair_uses_the_rows_that_both_models_have(table, holes):
     table = table.with_row_index("id")
     gone = pl.DataFrame(list(holes), {"id": pl.UInt32, "model": pl.String}, orient="row")
     rows = shuffled(melted(table).join(gone, on=["id", "model"], how="anti"))
@@ -172,20 +172,20 @@ def test_any_holes_are_rows_that_both_of_two_models_have(table, holes):
         assert line["note"] == (alone["note"] or (f"unmatched:{left}" if left else None))
 
 
-def test_a_label_may_be_missing_where_another_model_has_it_as_a_weight_may():
+def test_a_label_or_weight_may_be_missing_for_one_model():
     rows = ROWS.with_columns(w=pl.when(~(I1 & A)).then("w"))
     found = rf.compare(rows, "label", "score", id="id", weight="w", missing="drop")
     assert found["note"].to_list() == ["unmatched:1"]
 
 
-def test_rows_of_weight_0_are_no_rows_and_unmatched_by_none():
+def test_rows_of_weight_0_are_ignored_and_never_unmatched():
     rows = ROWS.with_columns(w=pl.when(I1).then(0).otherwise("w"))
     found = rf.compare(rows, "label", "score", id="id", weight="w")
     expected = rf.compare(ROWS.filter(~I1), "label", "score", id="id", weight="w")
     assert_frame_equal(found, expected, rel_tol=1e-12)
 
 
-def test_a_model_that_a_group_lacks_altogether_is_no_row_too_few():
+def test_a_model_without_any_row_in_a_group_is_no_error():
     rows = ROWS.filter(A | (pl.col("g") == 0))
     found = rf.compare(rows, "label", "score", id="id", by="g")
     assert found["g"].to_list() == [0]

@@ -1,4 +1,4 @@
-"""Plans of tests: by hand, as published, as simulated, and what they owe each other."""
+"""Power, sample size and detectable difference: by hand, published and simulated numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def one(table: pl.DataFrame, name: str = "power") -> float:
 # By hand
 
 
-def test_a_plan_has_what_was_given_and_what_follows():
+def test_a_row_has_the_options_and_the_derived_values():
     table = rf.power(auc=0.8, n_pos=10, n_neg=20)
     # By chance the variance is (10 + 20 + 1) / (12·10·20); else from the chances that a positive
     # beats two negatives, 1.28 / 1.8, and that two positives beat a negative, 0.8 / 1.2.
@@ -71,7 +71,7 @@ def test_two_models_share_the_second_ones_area_under_the_null_hypothesis():
     assert one(table) == pytest.approx(norm.cdf(beyond), rel=1e-10)
 
 
-def test_two_models_may_change_places():
+def test_the_order_of_two_models_does_not_matter():
     sizes = {"correlation": 0.4, "n_pos": 80, "n_neg": 90}
     there = rf.power(auc=0.85, auc_b=0.95, **sizes)
     back = rf.power(auc=0.95, auc_b=0.85, **sizes)
@@ -95,7 +95,7 @@ def test_a_ratio_beyond_all_numbers_of_rows_has_no_solution(ratio):
     assert rf.sample_size(auc=0.6, ratio=ratio)["note"].to_list() == ["no_solution"]
 
 
-def test_there_is_a_row_for_each_combination_the_last_argument_changing_first():
+def test_there_is_a_row_per_combination_and_the_last_argument_varies_fastest():
     table = rf.power(auc=[0.7, 0.8], n_pos=np.array([10, 20]), n_neg=30, alpha=(0.05, 0.01))
     assert table.select("auc", "n_pos", "n_neg", "alpha").rows() == [
         (auc, n_pos, 30, alpha)
@@ -110,7 +110,7 @@ def test_there_is_a_row_for_each_combination_the_last_argument_changing_first():
     assert_frame_equal(table, again)
 
 
-def test_what_no_number_of_rows_finds_has_no_solution():
+def test_sample_size_has_no_solution_if_no_number_of_rows_reaches_the_power():
     table = rf.sample_size(auc=[0.5, 0.4, 0.7], alternative="greater", ratio=3)
     assert table["note"].to_list() == ["no_solution", "no_solution", None]
     nothing = ["difference", "n_pos", "n_neg", "se_null", "se", "power"]
@@ -120,7 +120,7 @@ def test_what_no_number_of_rows_finds_has_no_solution():
     assert table.schema == SCHEMA
 
 
-def test_what_no_area_shows_has_no_solution():
+def test_detectable_difference_has_no_solution_if_no_area_reaches_the_power():
     table = rf.detectable_difference(n_pos=[2, 40], n_neg=3, se_at="null")
     assert table["note"].to_list() == ["no_solution", None]
     nothing = ["auc", "difference", "se_null", "se", "power"]
@@ -202,7 +202,7 @@ def test_sample_size_is_where_the_formula_solved_for_n_is():
 @pytest.mark.parametrize(
     ("auc", "n_pos", "n_neg"), [(0.65, 60, 90), (0.75, 30, 20), (0.6, 100, 80)]
 )
-def test_exponential_scores_are_found_better_than_chance_as_often_as_planned(auc, n_pos, n_neg):
+def test_simulated_exponential_scores_have_the_planned_power(auc, n_pos, n_neg):
     rng = np.random.default_rng(n_pos)
     groups, size = 1_500, n_pos + n_neg
     # The chance that Exp(1/r) beats Exp(1) is r / (1 + r).
@@ -235,7 +235,7 @@ def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, 
     ("auc", "null", "n_pos", "n_neg"),
     [(0.95, 0.9, 50, 50), (0.9, 0.8, 30, 30), (0.85, 0.9, 182, 182), (0.7, 0.6, 120, 120)],
 )
-def test_delongs_test_finds_about_what_is_planned(auc, null, n_pos, n_neg):
+def test_delongs_test_has_about_the_planned_power(auc, null, n_pos, n_neg):
     rows = normal_scores({"score": auc}, n_pos, n_neg, 1_000)
     tests = rf.auc_test(rows, "label", "score", by="g", null=null, adjust=None)
     plan = rf.power(auc=auc, null=null, n_pos=n_pos, n_neg=n_neg)
@@ -249,7 +249,7 @@ def test_delongs_test_finds_about_what_is_planned(auc, null, n_pos, n_neg):
 @pytest.mark.parametrize(
     ("a", "b", "shared", "rows_each"), [(0.95, 0.9, 0.5, 80), (0.8, 0.75, 0.7, 150)]
 )
-def test_comparisons_find_about_what_is_planned(a, b, shared, rows_each):
+def test_comparisons_have_about_the_planned_power(a, b, shared, rows_each):
     rows = normal_scores({"a": a, "b": b}, rows_each, rows_each, 500, shared)
     pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None)
     correlation = np.corrcoef(pairs["auc_a"], pairs["auc_b"])[0, 1]
@@ -260,7 +260,7 @@ def test_comparisons_find_about_what_is_planned(a, b, shared, rows_each):
     assert found == pytest.approx(true, abs=0.06)
 
 
-def test_comparisons_of_exponential_scores_find_what_is_planned():
+def test_comparisons_of_exponential_scores_have_the_planned_power():
     rng = np.random.default_rng(7)
     groups, size = 1_000, 200
     label = np.tile(np.arange(size) < 100, groups)
@@ -274,7 +274,7 @@ def test_comparisons_of_exponential_scores_find_what_is_planned():
     assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.04)
 
 
-def test_the_binormal_formula_is_on_the_safe_side_of_normal_scores():
+def test_the_binormal_formula_is_conservative_for_normal_scores():
     rng = np.random.default_rng(2)
     groups, n_pos, n_neg = 1_500, 50, 70
     label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
@@ -385,7 +385,7 @@ def test_more_correlated_areas_need_fewer_rows(auc, auc_b, correlation, design):
 
 
 @given(areas, rows_of_a_class, rows_of_a_class, st.sampled_from([0.05, 0.1]))
-def test_the_worse_side_mirrors_the_better_one(auc, n_pos, n_neg, alpha):
+def test_areas_below_chance_mirror_areas_above(auc, n_pos, n_neg, alpha):
     # A flipped score turns wins into losses, and the classes' parts in the variance around.
     better = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, alpha=alpha, alternative="greater")
     worse = rf.power(
@@ -481,7 +481,7 @@ WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
-def test_a_value_outside_its_range_is_refused(options, text):
+def test_a_value_outside_its_range_raises_an_error(options, text):
     with pytest.raises(rf.RocframeError) as caught:
         rf.power(**{**GIVEN, **options})
     assert str(caught.value) == text
@@ -511,7 +511,7 @@ def test_a_value_outside_its_range_is_refused(options, text):
         ),
     ],
 )
-def test_a_power_or_ratio_outside_its_range_is_refused(options, text):
+def test_a_power_or_ratio_outside_its_range_raises_an_error(options, text):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.sample_size(auc=0.8, **options)
     assert str(caught.value) == text

@@ -84,7 +84,7 @@ def test_a_table_of_tests_has_counts_area_test_and_note(frame):
     assert_frame_equal(table, expected, rel_tol=1e-14)
 
 
-def test_all_ways_to_deal_out_four_labels(frame):
+def test_all_permutations_of_four_labels_by_hand(frame):
     table = rf.auc_test(frame(PREDICTIONS), "label", "score", method="permutation")
     # Margins 3, 0, 0, -3: two of them add up to 3, 3, 0, 0, -3, -3. The area's variance is 2/3 of
     # 3² over (2·4)², the mean of their squares.
@@ -97,7 +97,7 @@ def test_all_ways_to_deal_out_four_labels(frame):
     assert p_value(rows, "permutation", alternative="less") == 1
 
 
-def test_a_group_that_cannot_be_tested_says_why_and_costs_no_other_anything(frame):
+def test_an_undefined_group_has_a_note_and_does_not_change_others(frame):
     rows = {
         "g": ["a", "b", "b", "c", "c", "c", "d", "d", "e", "e", "e", "e"],
         "label": [None, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0],
@@ -125,7 +125,7 @@ def test_a_group_that_cannot_be_tested_says_why_and_costs_no_other_anything(fram
 
 
 @every_alternative
-def test_without_spread_an_area_is_the_one_asked_about_or_nothing_can_be_said(alternative):
+def test_without_variance_p_is_1_if_the_area_equals_null_and_null_otherwise(alternative):
     perfect = pl.DataFrame({"label": [1, 1, 0, 0], "score": [4, 3, 2, 1]})
     constant = perfect.with_columns(score=pl.lit(1))
 
@@ -173,7 +173,7 @@ def test_all_permutations_are_those_of_scipy(alternative):
 
 @every_alternative
 @pytest.mark.parametrize("decimals", [1, 0])
-def test_all_permutations_of_tied_scores_are_those_counted_one_by_one(alternative, decimals):
+def test_exact_p_values_of_tied_scores_equal_enumeration(alternative, decimals):
     for seed, size in enumerate([3, 6, 8, 9]):
         rows = some_rows(seed, size, decimals=decimals)
         expected = enumerated(rows, alternative)
@@ -192,7 +192,7 @@ def test_all_permutations_of_tied_scores_are_those_counted_one_by_one(alternativ
     [(45, 9, 15), (300, 0, 100), (300, 9, 5), (300, 9, 290)],
     ids=["row by row", "step by step", "few positives", "few negatives"],
 )
-def test_drawn_permutations_come_near_the_exact_p_value(alternative, size, decimals, positives):
+def test_random_permutations_approximate_the_exact_p_value(alternative, size, decimals, positives):
     rng = np.random.default_rng(size + positives)
     rows = some_rows(1, size, decimals=decimals, better=0.0)
     rows = rows.with_columns(label=pl.Series(rng.permutation(np.arange(size) < positives)))
@@ -204,7 +204,7 @@ def test_drawn_permutations_come_near_the_exact_p_value(alternative, size, decim
     assert found == pytest.approx(scipy, abs=4 * math.sqrt(scipy * (1 - scipy) / 20_000) + 0.006)
 
 
-def test_delong_is_the_distance_in_standard_errors():
+def test_the_delong_statistic_is_the_difference_in_standard_errors():
     rows = some_rows(3, 90)
     x, y = sides(rows)
     won = (x[:, None] > y) * 0.5 + (x[:, None] >= y) * 0.5
@@ -222,7 +222,7 @@ def test_delong_is_the_distance_in_standard_errors():
 
 
 @given(tables(shape=TIED), st.sampled_from(METHODS), st.integers(0, 9))
-def test_neither_row_order_nor_the_other_groups_change_anything(table, method, seed):
+def test_row_order_and_other_groups_do_not_change_the_result(table, method, seed):
     options = {"method": method, "n_perm": 50, "seed": 1, "adjust": None}
     tests = rf.auc_test(table, "label", "score", by="group", **options)
     again = rf.auc_test(shuffled(table, seed), "label", "score", by="group", **options)
@@ -234,7 +234,7 @@ def test_neither_row_order_nor_the_other_groups_change_anything(table, method, s
 
 
 @given(tables(shape=TIED, mass={"count": COUNTS}), st.sampled_from(METHODS))
-def test_a_count_is_so_many_rows_for_the_same_seed_too(table, method):
+def test_a_count_equals_that_many_rows_with_the_same_seed(table, method):
     options = {"by": "group", "method": method, "n_perm": 30, "seed": 2}
     counted = rf.auc_test(table, "label", "score", count="count", **options)
     written = repeated(table, "count")
@@ -271,7 +271,7 @@ def test_the_two_sides_of_all_permutations_add_up_to_one_and_a_tie(table):
         assert two >= min(exact("greater"), exact("less"))
 
 
-def test_one_seed_draws_the_same_on_any_number_of_threads_and_another_draws_anew(monkeypatch):
+def test_a_seed_gives_the_same_p_values_on_any_number_of_threads(monkeypatch):
     rows = some_rows(5, 400, better=0.1).with_columns(g=pl.int_range(pl.len()) % 3)
     options = {"by": "g", "method": "permutation", "n_perm": 5_000}
     first = rf.auc_test(rows, "label", "score", seed=1, **options)
@@ -281,13 +281,13 @@ def test_one_seed_draws_the_same_on_any_number_of_threads_and_another_draws_anew
     assert other["p_value"].to_list() != first["p_value"].to_list()
 
 
-def test_no_drawn_p_value_is_zero():
+def test_p_values_of_random_permutations_are_never_zero():
     rows = some_rows(5, 400, better=5)
     assert p_value(rows, "permutation", n_perm=99) == 1 / 100
 
 
 @every_method
-def test_a_model_by_chance_is_found_better_as_often_as_alpha_says(method):
+def test_a_random_model_is_rejected_at_the_nominal_rate(method):
     rng = np.random.default_rng(11)
     groups, size = 600, 60
     rows = pl.DataFrame(
@@ -321,7 +321,7 @@ def test_p_values_are_adjusted_over_all_groups_and_models(frame):
     assert none["p_adjusted"].to_list() == none["p_value"].to_list()
 
 
-def test_a_filter_on_groups_after_a_lazy_test_changes_no_number():
+def test_a_filter_on_groups_after_a_lazy_test_does_not_change_p_values():
     rows = some_rows(1, 300, better=0.3).with_columns(
         g=pl.int_range(pl.len()) % 4, other=-pl.col("score")
     )
@@ -417,7 +417,7 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
         ),
     ],
 )
-def test_an_option_outside_its_range_is_refused(frame, options, error, text):
+def test_an_option_outside_its_range_raises_an_error(frame, options, error, text):
     assert refused(frame, options) == (error, text)
 
 

@@ -33,7 +33,7 @@ def test_the_standard_error_is_that_of_the_interval(options):
     assert found["p_value"].item() == pytest.approx(2 * norm.sf(abs(z)), rel=1e-12)
 
 
-def test_clusters_of_one_row_are_no_clusters():
+def test_clusters_of_one_row_equal_no_clusters():
     assert_frame_equal(
         rf.auc_test(log(2), "label", "score", cluster="id"),
         rf.auc_test(log(2), "label", "score"),
@@ -42,13 +42,13 @@ def test_clusters_of_one_row_are_no_clusters():
     )
 
 
-def test_one_cluster_of_a_class_has_no_test():
+def test_a_class_with_one_cluster_is_null():
     table = log(3).with_columns(user=pl.when("label").then(0).otherwise("user"))
     found = rf.auc_test(table, "label", "score", cluster="user").row(0, named=True)
     assert (found["se"], found["p_value"], found["note"]) == (None, None, "one_positive")
 
 
-def test_permutations_take_no_clusters():
+def test_permutations_do_not_support_clusters():
     with pytest.raises(
         rf.OptionValueError, match=r"^cluster='user': rows of a cluster are not exchangeable"
     ):

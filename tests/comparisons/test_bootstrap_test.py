@@ -1,4 +1,4 @@
-"""Bootstrap comparisons against all resamples there are, written down one by one."""
+"""Bootstrap comparisons against the enumeration of all resamples."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_standard_error_is_that_of_all_resamples(options, measure):
         assert found["p_value"] == 1
 
 
-def test_clusters_are_drawn_whole_and_again_where_a_class_is_lost():
+def test_clusters_are_drawn_as_a_whole_and_redrawn_if_a_class_is_lost():
     cluster = ["u", "v", "w", "u", "v", "v"]
     named = {
         name: [row for row, own in zip(ROWS, cluster, strict=True) if own == name] for name in "uvw"
@@ -133,7 +133,7 @@ def test_clusters_are_drawn_whole_and_again_where_a_class_is_lost():
     assert abs(lost - expected) < 4 * math.sqrt(expected / (1 - chance))
 
 
-def test_a_count_is_as_many_rows():
+def test_a_count_equals_that_many_rows():
     predictions = frame().with_columns(count=pl.Series([2, 1, 1, 1, 3, 1]))
     many = predictions.select(pl.exclude("count").repeat_by("count").explode())
     options = {"method": "bootstrap", "seed": 2, "n_boot": 500}
@@ -142,7 +142,7 @@ def test_a_count_is_as_many_rows():
     assert_frame_equal(once, all_rows, check_exact=True)
 
 
-def test_weights_scale_nothing_and_a_weight_of_one_is_none():
+def test_the_scale_of_weights_does_not_matter_and_weights_of_one_equal_none():
     options = {"method": "bootstrap", "seed": 3, "n_boot": 500}
     plain = rf.compare(frame(), "label", ["a", "b"], **options)
     for weight in (1.0, 4.0):
@@ -165,7 +165,7 @@ def log(seed: int, size: int = 60) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("options", [{}, {"fpr": (0, 0.4)}, {"fpr": 0.2}], ids=str)
-def test_a_seed_fixes_what_is_drawn_whatever_the_order_of_rows(options):
+def test_a_seed_fixes_the_draws_in_any_row_order(options):
     predictions = log(1)
     options = options | {"method": "bootstrap", "by": "g", "n_boot": 200, "seed": 4}
     expected = rf.compare(predictions, "label", ["a", "b"], **options)
@@ -182,7 +182,7 @@ def test_a_seed_fixes_what_is_drawn_whatever_the_order_of_rows(options):
     assert not other["se"].equals(expected["se"])
 
 
-def test_the_number_of_threads_changes_nothing(monkeypatch):
+def test_the_number_of_threads_does_not_change_the_result(monkeypatch):
     predictions = log(2, size=400)
     options = {"method": "bootstrap", "n_boot": 1000, "seed": 4}
     expected = rf.compare(predictions, "label", ["a", "b"], **options)
@@ -192,14 +192,14 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     )
 
 
-def test_equal_groups_of_other_names_draw_other_rows():
+def test_equal_groups_with_different_keys_have_different_draws():
     twice = pl.concat([log(3).with_columns(g=pl.lit(name)) for name in "xy"])
     found = rf.compare(twice, "label", ["a", "b"], by="g", method="bootstrap", seed=1, n_boot=100)
     assert found["difference"].n_unique() == 1
     assert found["se"].n_unique() == 2
 
 
-def test_models_one_below_the_other_draw_what_they_draw_side_by_side():
+def test_wide_and_long_tables_have_the_same_draws():
     wide = log(4).with_row_index("id")
     long = wide.unpivot(
         ["a", "b"], index=["id", "label", "g"], variable_name="model", value_name="score"
@@ -212,7 +212,7 @@ def test_models_one_below_the_other_draw_what_they_draw_side_by_side():
     )
 
 
-def test_a_pair_is_drawn_for_by_itself():
+def test_the_draws_of_a_pair_do_not_depend_on_other_models():
     predictions = log(7).with_columns(c=pl.col("b").rank())
     options = {"method": "bootstrap", "seed": 1, "n_boot": 100}
     alone = rf.compare(predictions, "label", ["a", "b"], **options)
@@ -220,7 +220,7 @@ def test_a_pair_is_drawn_for_by_itself():
     assert_frame_equal(among[:1].drop("p_adjusted"), alone.drop("p_adjusted"), check_exact=True)
 
 
-def test_replicates_without_the_point_are_counted():
+def test_resamples_without_the_point_are_counted():
     predictions = log(8).with_columns(
         a=pl.when(pl.col("label") | (pl.int_range(pl.len()) % 9 > 0)).then("a")
     )
@@ -238,7 +238,7 @@ def test_models_that_are_the_same_do_not_differ():
     assert row["note"] == "zero_variance"
 
 
-def test_a_group_without_both_classes_is_null_and_costs_the_others_nothing():
+def test_a_group_without_both_classes_is_null_and_does_not_change_others():
     predictions = log(6)
     one = predictions.with_columns(label=pl.col("label") & (pl.col("g") != 1))
     options = {"by": "g", "method": "bootstrap", "seed": 1, "n_boot": 100}
@@ -260,7 +260,7 @@ def test_rates_are_compared_by_bootstrap_only():
 
 
 @pytest.mark.parametrize("place", [{"fpr": 0.5}, {"fpr": 0.2}, {"tpr": 0.5}], ids=str)
-def test_the_point_compared_is_that_of_the_curve_with_weights_too(place):
+def test_the_compared_rates_are_those_of_the_weighted_curve(place):
     (fixed, value), other = *place.items(), {"fpr": "tpr", "tpr": "fpr"}[next(iter(place))]
     for seed in range(30):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Exchanged ranks: against all exchanges written out, and drawn ones against all."""
+"""Permutation and Venkatraman tests against the enumeration of all exchanges."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_three_rows_by_hand():
 @every_method
 @some
 @given(table=logs(max_size=6))
-def test_p_is_the_share_of_all_exchanges_that_are_as_far_apart(method, table):
+def test_p_is_the_share_of_exchanges_at_least_as_extreme_as_the_data(method, table):
     seen, every = every_exchange(table, method)
     found = compared(table, method, n_perm=64)
     assert found["statistic"] == pytest.approx(float(seen), abs=1e-12)
@@ -160,7 +160,7 @@ def test_only_ranks_are_exchanged_so_scales_need_not_be_the_same(method):
 
 
 @every_method
-def test_drawn_exchanges_are_near_all_of_them(method):
+def test_random_exchanges_approximate_the_exact_p_value(method):
     table = simulated(2)
     whole = compared(table, method, n_perm=2**14)
     for seed in range(3):
@@ -174,7 +174,7 @@ def test_drawn_exchanges_are_near_all_of_them(method):
 
 @every_method
 @pytest.mark.parametrize("cluster", [None, "user"])
-def test_all_exchanges_are_tried_if_they_are_no_more_than_asked_for(method, cluster):
+def test_all_exchanges_are_enumerated_if_there_are_at_most_n_perm(method, cluster):
     table = simulated(3, rows=8)
     units = 8 if cluster is None else 5
     whole = [
@@ -188,7 +188,7 @@ def test_all_exchanges_are_tried_if_they_are_no_more_than_asked_for(method, clus
 
 
 @every_method
-def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
+def test_the_block_size_does_not_change_exact_p_values(method, monkeypatch):
     table = simulated(4, rows=8)
     whole = compared(table, method)
     monkeypatch.setattr(permutation_test, "BLOCK_ROWS", 50)
@@ -200,7 +200,7 @@ def test_exchanges_may_be_counted_in_any_number_of_blocks(method, monkeypatch):
 
 @every_method
 @pytest.mark.parametrize("cluster", [None, "user"])
-def test_a_seed_gives_the_same_in_any_order_of_rows_and_groups_and_either_shape(method, cluster):
+def test_a_seed_gives_the_same_result_in_any_row_order_wide_or_long(method, cluster):
     table = simulated(5, groups=4)
     options = {"by": "g", "method": method, "seed": 7, "n_perm": 60, "cluster": cluster}
     expected = rf.compare(table, "label", ["a", "b", "c"], **options)
@@ -215,7 +215,7 @@ def test_a_seed_gives_the_same_in_any_order_of_rows_and_groups_and_either_shape(
 
 
 @every_method
-def test_what_a_pair_draws_depends_on_no_other_group_or_model(method):
+def test_the_draws_of_a_pair_do_not_depend_on_other_groups_or_models(method):
     table = simulated(6, groups=3)
     options = {"method": method, "seed": 7, "n_perm": 60, "adjust": None}
     among = rf.compare(table, "label", ["a", "b", "c"], by="g", **options)
@@ -264,7 +264,7 @@ def test_curves_that_cross_differ_though_their_areas_do_not():
 
 
 @every_method
-def test_a_true_null_is_rejected_as_often_as_it_says(method):
+def test_a_true_null_hypothesis_is_rejected_at_the_nominal_rate(method):
     groups = 300
     table = simulated(9, rows=40, groups=groups).with_columns(pl.col("b").exp())
     found = rf.compare(table, "label", ["a", "b"], by="g", method=method, seed=1, n_perm=99)
@@ -274,7 +274,7 @@ def test_a_true_null_is_rejected_as_often_as_it_says(method):
 
 
 @pytest.mark.parametrize("method", ["permutation", "venkatraman"])
-def test_the_test_says_whether_all_exchanges_were_looked_at(method):
+def test_the_column_test_marks_exact_p_values(method):
     rng = np.random.default_rng(1)
     rows = pl.DataFrame(
         {"label": [0, 1] * 4, "a": rng.random(8), "b": rng.random(8), "g": [0] * 2 + [1] * 6}

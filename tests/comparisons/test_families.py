@@ -1,4 +1,4 @@
-"""Which pairs are compared, and which of them are one family of tests."""
+"""Baselines, and families of tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_model_absent_from_a_group_is_not_compared_there():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_baseline_is_a_in_every_pair(method):
+def test_the_baseline_is_model_a_of_every_pair(method):
     table = simulated(12, groups=2)
     options = {"by": "g", "method": method, "seed": 3, "n_boot": 50, "n_perm": 50, "adjust": None}
     every = rf.compare(table, "label", ["a", "b", "c"], **options)

@@ -1,4 +1,4 @@
-"""Questions about a difference: which side, how much worse, how sure, and of what is sure."""
+"""Alternatives, non-inferiority, levels, and differences without variance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with_variance = pytest.mark.parametrize("method", ["delong", "delong_unpaired", 
 
 
 @with_variance
-def test_one_sided_p_values_are_the_tails(method):
+def test_one_sided_p_values_are_tails_of_the_normal_distribution(method):
     table = simulated(9)
     sides = {
         side: row(rf.compare(table, "label", ["a", "b"], method=method, alternative=side, seed=1))
@@ -39,7 +39,7 @@ def test_one_sided_p_values_are_the_tails(method):
 
 
 @pytest.mark.parametrize("margin", [0, 0.02, np.float32(0.25)])
-def test_a_margin_asks_whether_b_is_not_worse_than_the_baseline(margin):
+def test_a_margin_tests_non_inferiority_to_the_baseline(margin):
     table = simulated(10)
     plain = row(rf.compare(table, "label", ["a", "b"]))
     found = row(rf.compare(table, "label", ["a", "b"], baseline="a", margin=margin))
@@ -61,7 +61,7 @@ def test_a_margin_asks_whether_b_is_not_worse_than_the_baseline(margin):
     ],
     ids=["area", "part", "tpr", "fpr"],
 )
-def test_a_good_model_is_not_worse_than_a_bad_one_and_the_bad_one_is(options):
+def test_a_good_model_is_non_inferior_and_a_bad_one_is_not(options):
     rng = np.random.default_rng(3)
     label = np.arange(600) % 2 == 0
     scores = {"good": rng.normal(size=600) + 2 * label, "bad": rng.normal(size=600) + 0.3 * label}
@@ -86,7 +86,7 @@ def test_a_margin_needs_a_baseline_and_no_alternative():
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
-def test_the_level_widens_the_limits_and_nothing_else(level):
+def test_the_level_changes_the_limits_only(level):
     table = simulated(11)
     plain, found = (
         row(rf.compare(table, "label", ["a", "b"], **options)) for options in ({}, {"level": level})
@@ -103,7 +103,7 @@ def test_the_level_widens_the_limits_and_nothing_else(level):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("b", [[4, 3, 3, 2, 2, 1], [40, 30, 30, 20, 20, -5]], ids=["same", "alike"])
-def test_models_that_order_rows_alike_differ_by_nothing_and_p_is_1(method, b):
+def test_models_with_the_same_order_of_rows_have_p_1(method, b):
     table = pl.DataFrame({"label": [1, 0, 1, 1, 0, 0], "a": [4, 3, 3, 2, 2, 1], "b": b})
     found = row(rf.compare(table, "label", ["a", "b"], method=method, seed=1))
     assert (found["auc_a"], found["auc_b"]) == (7 / 9, 7 / 9)
@@ -117,7 +117,7 @@ def test_models_that_order_rows_alike_differ_by_nothing_and_p_is_1(method, b):
 
 
 @pytest.mark.parametrize("alternative", ["greater", "less"])
-def test_a_difference_that_is_surely_0_is_in_the_middle_of_one_sided_tests(alternative):
+def test_a_zero_difference_without_variance_has_a_one_sided_p_of_one_half(alternative):
     table = pl.DataFrame({"label": [1, 0, 1, 0], "a": [4, 3, 3, 1]})
     scores = {"a": "a", "b": "a"}
     found = row(rf.compare(table, "label", scores, alternative=alternative))
@@ -125,7 +125,7 @@ def test_a_difference_that_is_surely_0_is_in_the_middle_of_one_sided_tests(alter
 
 
 @with_variance
-def test_a_difference_without_variance_has_no_test(method):
+def test_a_nonzero_difference_without_variance_is_null(method):
     found = row(rf.compare(PERFECT, "label", ["a", "b"], method=method))
     assert found["difference"] == 1.0
     undefined = ("se", "lower", "upper", "statistic", "df", "p_value", "p_adjusted")
@@ -142,7 +142,7 @@ def test_a_difference_without_variance_has_no_test(method):
         ("a", "a", 0.0, 0.5),
     ],
 )
-def test_without_variance_only_models_that_order_rows_alike_are_within_a_margin(
+def test_without_variance_only_models_with_the_same_order_of_rows_are_non_inferior(
     a, b, margin, p_value
 ):
     scores = {"one": a, "two": b}
