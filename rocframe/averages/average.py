@@ -1,4 +1,4 @@
-"""The verb `average`: curve tables → the averaged curve of each group, and its spread."""
+"""The verb `average`: means of curves at fixed values of a metric, with their spread and limits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.averages.curve_groups import Gathered, as_over, coarse, members_of, ranges, tasks
-from rocframe.averages.locate import Measure, Track, places_above, places_at
-from rocframe.averages.means import POINTS, Cell, Plan, limits
-from rocframe.averages.metric_means import Asked, held_means, held_pooled
-from rocframe.averages.pooled import pooled
+from rocframe.averages.curve_groups import Members, collect_blocks, grid_blocks, members_of
+from rocframe.averages.means import Cell, limits
+from rocframe.averages.options import parse_average_options
+from rocframe.averages.pooled import pooled_curves
+from rocframe.curves.locate import CurveAxis, interleave, lack_rows, ranges
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import like, planned, through_node
@@ -25,20 +25,18 @@ from rocframe.schemas import (
     POOLED_CURVE,
     SIMPLIFICATION,
     THRESHOLD,
-    curve_average_columns,
     spread_columns,
 )
 from rocframe.text import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.curve_groups import Members, Task
-    from rocframe.averages.locate import End, Places
-    from rocframe.averages.means import Grid, Method, Spread, Weights
-    from rocframe.averages.metric_means import Held
+    from rocframe.averages.curve_groups import GridBlock
+    from rocframe.averages.options import AverageInterval, AveragePlan, Grid, Method, Weights
+    from rocframe.curves.locate import Places
     from rocframe.curves.table import CurveLayout, Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
@@ -55,7 +53,7 @@ def average(
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
     nearest: bool = False,
     grid: Grid = 101,
-    interval: Spread | None = "corrected",
+    interval: AverageInterval | None = "corrected",
     level: float = 0.95,
     test_per_train: float | None = None,
     weights: Weights = "equal",
@@ -250,21 +248,13 @@ def average(
     │ 1.0 ┆ 0.666667  ┆ 0.0          ┆ 0.875      │
     └─────┴───────────┴──────────────┴────────────┘
     """
-    # numpy loads with the first average, not with the package.
-    asked = Asked.of(
-        method,
+    options = parse_average_options(
+        over=over,
+        method=method,
         fixed=fixed,
         metrics=metrics,
-        grid=grid,
         nearest=nearest,
-        prevalence=prevalence,
-        beta=beta,
-        costs=costs,
-    )
-    checked = Plan.of(
-        as_over(over),
-        method,
-        grid=grid if asked is None else POINTS,
+        grid=grid,
         interval=interval,
         level=level,
         test_per_train=test_per_train,
@@ -273,54 +263,54 @@ def average(
         ranks=ranks,
         n_boot=n_boot,
         seed=seed,
+        settings=Settings(beta=beta, costs=costs, prevalence=prevalence),
     )
 
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, ())
-        shape = kind_of(list(schema), kind)
-        for name in checked.over:
+        curve_kind = kind_of(list(schema), kind)
+        for name in options.over:
             _check_key(name, table)
-        rest = tuple(name for name in table.by if name not in checked.over)
-        plan, held = (checked, None) if asked is None else asked.on(shape, checked)
-        pooling = plan.method == "pooled" and held is None
-        _check_full(table, plan.method, held)
-        if held is not None:
-            made = held.schema
-        elif pooling:
-            made = {
+        rest = tuple(name for name in table.by if name not in options.over)
+        plan = None if options.pools_curves else options.plan(curve_kind)
+        _check_not_simplified(table, options.method, plan)
+        columns: dict[str, Any] = {}
+        if plan is not None:
+            columns = dict(plan.schema)
+        else:
+            columns = {
                 THRESHOLD: pl.Float64(),
-                **{name: _summed(table.row[name]) for name in CURVE_COLUMNS[1:]},
-                **dict.fromkeys(shape.rates, pl.Float64()),
+                **{
+                    name: pl.Float64() if table.row[name].is_float() else pl.Int64()
+                    for name in CURVE_COLUMNS[1:]
+                },
+                **dict.fromkeys(curve_kind.rates, pl.Float64()),
                 **POOLED_CURVE,
             }
-        else:
-            made = curve_average_columns(shape, plan.averaged(shape), sides=plan.sides)
-        # A mean is known by its columns, and one of a union by this one: no group is called so.
-        check_group_columns(rest, table.keys, (*made, "side"))
-        if plan.interval == "binomial" and table.row["tp"].is_float():
+        # The column `side` distinguishes the table of a union: no group may have this name.
+        check_group_columns(rest, table.keys, (*columns, "side"))
+        if options.interval == "binomial" and table.row["tp"].is_float():
             raise OptionValueError.of(
                 "interval",
-                plan.interval,
+                options.interval,
                 "these curves have weights, which are no numbers of rows",
                 'Say interval="corrected" or interval="t".',
             )
 
-        def find(rows: pl.DataFrame) -> pl.DataFrame:
-            whole = read_curves(rows, table)
-            if held is not None and plan.method == "pooled":
-                return held_pooled(whole, shape, held, plan)
-            if held is not None:
-                return held_means(whole, held, plan)
-            if pooling:
-                return pooled(whole, shape, plan.over, ranked=plan.ranked)
-            return averaged(whole, shape, plan)
+        def average_rows(rows: pl.DataFrame) -> pl.DataFrame:
+            every = read_curves(rows, table)
+            if plan is None:
+                return pooled_curves(every, curve_kind, options.over, ranked=options.ranked)
+            if options.method == "pooled":
+                return pooled_metrics(every, curve_kind, plan)
+            return average_curves(every, plan)
 
         return through_node(
             frame.select(table.walk),
-            find,
-            schema={**{name: table.keys[name] for name in rest}, **made},
+            average_rows,
+            schema={**{name: table.keys[name] for name in rest}, **columns},
             by=rest,
-            anchor=THRESHOLD if pooling else "n_curves",
+            anchor=THRESHOLD if plan is None else "n_curves",
         )
 
     return like(curves, planned("curves", curves).pipe_with_schema(resolve))
@@ -336,111 +326,165 @@ def _check_key(name: str, table: CurveLayout) -> None:
     raise OptionValueError.of("over", name, "it is no key of the table", keys)
 
 
-def _check_full(table: CurveLayout, method: str, held: Held | None) -> None:
-    """Check that curves read at thresholds are not simplified: what others call is not known."""
-    at_threshold = THRESHOLD in {method, None if held is None else held.name}
-    if (method == "pooled" or at_threshold) and all(name in table.row for name in SIMPLIFICATION):
+def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
+    """Check that curves have all their rows if they are read at thresholds."""
+    at_thresholds = plan is None or plan.fixed is None or method == "pooled"
+    if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.of(
             "curves: simplified curves lack rows, so what is called at a threshold is not known",
             "Average the full curves, made without max_error=; or hold a rate fixed.",
         )
 
 
-def _summed(dtype: pl.DataType) -> pl.DataType:
-    return pl.Float64() if dtype.is_float() else pl.Int64()
+def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
+    """Return the means of each group, one row per value of the fixed metric."""
+    options = plan.options
+    members = members_of(curves, options.over, options.weights, options.weights_argument)
+    return _mean_table(members, plan)
+
+
+def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFrame:
+    """Return metrics of the pooled curve of each group."""
+    options = plan.options
+    table = pooled_curves(curves, kind, options.over, ranked=options.ranked)
+    by = table.columns[: table.columns.index(THRESHOLD)]
+    layout = curve_layout(table.schema, by, ())
+    pooled = read_curves(table.select(layout.walk), layout)
+    first = table[pooled.firsts]
+    groups = len(pooled.firsts)
+    members = Members(
+        keys=pooled.keys,
+        curves=pooled,
+        curve=np.arange(groups),
+        starts=np.arange(groups + 1),
+        usable=(pooled.total("tp", "fn") > 0) & (pooled.total("fp", "tn") > 0),
+        weight=np.ones(groups),
+        notes=first.get_column("note").to_list(),
+    )
+    return _mean_table(members, plan, first.get_column("n_curves").to_numpy())
+
+
+def _mean_table(
+    members: Members, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
+) -> pl.DataFrame:
+    """Return the means of each group; `n_pooled` is the number of curves that were pooled."""
+    means = Means(
+        members=members,
+        plan=plan,
+        axis=CurveAxis.of(members.curves, plan.fixed),
+        coarse=lack_rows(members.curves) if plan.fixed is None else None,
+        streams=stream_keys(members.keys),
+        n_pooled=n_pooled,
+    )
+    blocks = grid_blocks(members, means.axis, plan)
+    return collect_blocks(members, plan.schema, ((block, means.columns(block)) for block in blocks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
-    """What all pieces of the work share: the curves, the fixed axis, and the averaged ones."""
+class Means:
+    """The curves of all groups and the metric along which they are averaged.
+
+    `coarse` says which curves lack rows, and is needed at fixed thresholds only.
+    """
 
     members: Members
-    track: Track
-    axes: tuple[Measure, ...]
-    plan: Plan
-    streams: list[tuple[int, ...]]
+    plan: AveragePlan
+    axis: CurveAxis
     coarse: NDArray[np.bool_] | None
+    streams: list[tuple[int, ...]]
+    n_pooled: NDArray[np.int64] | None
 
+    def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
+        """Return the columns of some groups (down) at some values (across)."""
+        members, plan, options = self.members, self.plan, self.plan.options
+        sizes = members.sizes[block.groups]
+        rows = ranges(members.starts[block.groups], sizes)
+        curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
+        values = block.values
+        places = self.places(curve, values if len(values) == 1 else np.repeat(values, sizes, 0))
+        exists = places.exists & members.usable[rows][:, None]
+        fixed = np.repeat(values, 2, axis=1) if plan.sides else values
+        shape = len(block.groups), fixed.shape[1]
 
-def averaged(curves: Curves, kind: Kind, plan: Plan) -> pl.DataFrame:
-    """Return the averaged curve of each group, point after point."""
-    axes = plan.averaged(kind)
-    members = members_of(curves, plan.over, plan.weights, plan.weighted_by)
-    work = Work(
-        members=members,
-        track=Track.of(curves, kind.x if axes == (kind.y,) else kind.y),
-        axes=tuple(Measure.of("kind", axis, Settings()) for axis in axes),
-        plan=plan,
-        streams=stream_keys(members.keys),
-        coarse=coarse(curves) if plan.method == "threshold" else None,
-    )
-    made = Gathered(members=members, schema=curve_average_columns(kind, axes, sides=plan.sides))
-    for task in tasks(members, work.track, plan):
-        columns = _averaged(work, task)
-        shape = columns["n_curves"].shape
-        known = np.repeat(~np.isnan(task.values), shape[1] // task.values.shape[1], axis=1)
-        made.add(task, columns, np.broadcast_to(known, shape))
-    return made.table()
+        def cell(values: NDArray[np.float64]) -> Cell:
+            known = np.where(exists, values, np.nan)
+            return Cell(values=known, weight=members.weight[rows], starts=starts)
 
+        thresholds = cell(places.threshold)
+        mean, sd = thresholds.with_infinite()
+        columns: dict[str, Any] = {
+            "ci_level": np.nan if options.interval is None else options.level,
+            "n_curves": thresholds.count,
+            "threshold_mean": mean,
+            "threshold_sd": sd,
+        }
+        if plan.curve and plan.fixed is None:
+            columns |= {"threshold_mean": fixed, "threshold_sd": 0.0}
+        else:
+            columns[plan.fixed_column] = fixed
+        if plan.sides:
+            columns["side"] = np.tile(np.array(["left", "right"], object), shape[1] // 2)
+        counts: dict[str, NDArray[np.int64]] = {}
+        for metric in plan.metrics:
+            metric_cell = cell(places.evaluate(metric))
+            mean, sd = metric_cell.with_infinite()
+            finite = np.where(np.isfinite(metric_cell.values), metric_cell.values, np.nan)
+            spread = limits(
+                cell(finite),
+                mean,
+                sd,
+                options,
+                curves=sizes,
+                rows=self.axis.total(metric.proportion_of)[curve],
+                streams=[self.streams[group] for group in block.groups],
+                bounds=metric.bounds,
+            )
+            known = np.isfinite(mean)
+            parts = (mean, sd, *(np.where(known, part, np.nan) for part in spread))
+            columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
+            counts[metric.column] = metric_cell.count
+        if plan.curve:
+            columns["n_curves"] = counts[plan.metrics[-1].column]
+            counts = {}
+        columns["note"] = self.notes(block, columns["n_curves"], counts)
+        if self.n_pooled is not None:
+            columns["n_curves"] = columns["n_curves"] * self.n_pooled[block.groups][:, None]
+        return columns
 
-def _averaged(work: Work, task: Task) -> dict[str, NDArray[Any]]:
-    """Return the columns of some groups (down) at some values (across)."""
-    members, track, plan = work.members, work.track, work.plan
-    groups, sizes = task.groups, members.sizes[task.groups]
-    rows = ranges(members.starts[groups], sizes)
-    curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
-    several = _found(work, task.values, curve, sizes)
-    values = np.repeat(task.values, len(several), axis=1)
-    shape = (len(groups), values.shape[1])
-
-    def cell(take: Callable[[Places], NDArray[np.float64]]) -> Cell:
-        together = np.stack([take(places) for places in several], axis=2).reshape(len(curve), -1)
-        together[~members.usable[rows]] = np.nan
-        return Cell(values=together, weight=members.weight[rows], starts=starts)
-
-    columns: dict[str, NDArray[Any]] = {}
-    for axis in work.axes:
-        some = cell(axis.of_places)
-        mean = some.mean
-        sd = some.sd(mean)
-        spread = limits(
-            some,
-            mean,
-            sd,
-            plan,
-            curves=sizes,
-            rows=axis.out_of(track)[curve],
-            streams=[work.streams[group] for group in groups],
-            bounds=axis.bounds,
+    def places(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> Places:
+        """Return the point of each curve at each value, on both sides of a jump if wanted."""
+        nearest, metric = self.plan.options.nearest, self.plan.fixed
+        if metric is None:
+            assert self.coarse is not None
+            return self.axis.places_at_thresholds(curve, values, self.coarse, nearest=nearest)
+        if not self.plan.sides:
+            return self.axis.places(curve, values, nearest=nearest)
+        left, right = (
+            self.axis.places(curve, values, occurrence=occurrence)
+            for occurrence in (("first", "last") if metric.rising else ("last", "first"))
         )
-        columns |= dict(zip(spread_columns(axis.name), (mean, sd, *spread), strict=True))
-        columns["n_curves"] = some.count
-    if plan.sides:
-        columns["side"] = np.tile(np.array(["left", "right"], object), (shape[0], shape[1] // 2))
-    columns["ci_level"] = np.full(shape, np.nan if plan.interval is None else plan.level)
-    fixed = np.broadcast_to(values, shape)
-    if plan.method == "threshold":
-        return columns | {"threshold_mean": fixed, "threshold_sd": np.zeros(shape)}
-    told = cell(_threshold).with_infinite()
-    thresholds = dict(zip(("threshold_mean", "threshold_sd"), told, strict=True))
-    return columns | {track.name: fixed} | thresholds
+        return interleave([left, right])
 
-
-def _found(
-    work: Work, values: NDArray[np.float64], curve: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> list[Places]:
-    """Return the places of the values, on each side of a jump if asked for."""
-    track = work.track
-    if len(values) > 1:
-        values = np.repeat(values, sizes, axis=0)
-    if work.plan.method == "threshold":
-        return [places_above(track, curve, values, work.coarse)]
-    if not work.plan.sides:
-        return [places_at(track, curve, values, track.end)]
-    ends: tuple[End, End] = ("last", "first") if track.name == "fnr" else ("first", "last")
-    return [places_at(track, curve, values, end) for end in ends]
-
-
-def _threshold(places: Places) -> NDArray[np.float64]:
-    """Return the threshold of each place that there is."""
-    return np.where(places.there, places.threshold, np.nan)
+    def notes(
+        self,
+        block: GridBlock,
+        n_curves: NDArray[np.int64],
+        counts: Mapping[str, NDArray[np.int64]],
+    ) -> NDArray[np.object_]:
+        """Return the note of each group, with the metrics that fewer curves have at a value."""
+        notes = np.empty(n_curves.shape, object)
+        notes[:] = np.array([self.members.notes[group] for group in block.groups], object)[:, None]
+        scale = np.ones(len(block.groups), np.int64)
+        if self.n_pooled is not None:
+            scale = self.n_pooled[block.groups]
+        fewer = np.zeros(n_curves.shape, bool)
+        for count in counts.values():
+            fewer |= count < n_curves
+        for i, j in np.argwhere(fewer & (scale > 0)[:, None]):
+            lacking = ", ".join(
+                f"{name} ({count[i, j] * scale[i]})"
+                for name, count in counts.items()
+                if count[i, j] < n_curves[i, j]
+            )
+            notes[i, j] = "; ".join(filter(None, (notes[i, j], f"fewer:{lacking}")))
+        return notes

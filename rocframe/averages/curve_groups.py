@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rocframe.averages.locate import ROUNDING
+from rocframe.curves.locate import ranges
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, planned
-from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel
-from rocframe.options import as_number, parse_names
-from rocframe.schemas import THRESHOLD
+from rocframe.options import as_number
 from rocframe.text import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.locate import Track
-    from rocframe.averages.means import Plan
+    from rocframe.averages.options import AveragePlan
+    from rocframe.curves.locate import CurveAxis
     from rocframe.curves.table import Curves
 
 
@@ -159,62 +156,48 @@ def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
     return total
 
 
-CELLS = 1 << 18  # values of all curves that are worked on at a time
+MAX_CELLS = 1 << 18  # values of all curves in a block
 
-ROWS = 1 << 20  # of the curves whose own values are looked for at a time
+MAX_ROWS = 1 << 20  # of the curves whose values are sorted together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
-    """Some groups (down) and the values (across) that they are averaged at.
+class GridBlock:
+    """Some groups (down) and the values (across) that their curves are averaged at.
 
-    One row of values is that of all groups. NaN fills the rows of groups that have fewer.
+    There is one row of values for all groups, or one for each. Only the first `lengths` values of
+    a row are used.
     """
 
     groups: NDArray[np.int64]
     values: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which values each group has."""
+        return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 
-def tasks(members: Members, track: Track, plan: Plan) -> Iterator[Task]:
-    """Cut the work into pieces whose values fit into memory many times."""
-    common = None
-    if isinstance(plan.grid, list):
-        common = np.array(plan.grid)
-    elif isinstance(plan.grid, int) and plan.method != "threshold":
-        common = np.arange(plan.grid) / (plan.grid - 1)
+def grid_blocks(members: Members, axis: CurveAxis, plan: AveragePlan) -> Iterator[GridBlock]:
+    """Split groups and values into blocks of limited size."""
+    groups = np.arange(len(members.notes))
+    common = plan.common_values
     if common is not None:
-        yield from common_tasks(members, common)
+        for part in _split(members.starts, MAX_CELLS // len(common)):
+            lengths = np.full(part.stop - part.start, len(common))
+            yield from _split_values(
+                members, GridBlock(groups=groups[part], values=common[None, :], lengths=lengths)
+            )
         return
-    groups = np.arange(len(members.notes))
-    lengths = np.diff(members.curves.starts)[members.curve]
-    rows = np.append(0, np.cumsum(lengths))[members.starts]
-    for some in _runs(rows, ROWS):
-        values, starts = _own(members, track, plan, groups[some])
-        yield from _alike(members, groups[some], values, starts)
+    rows = np.append(0, np.cumsum(np.diff(members.curves.starts)[members.curve]))[members.starts]
+    for part in _split(rows, MAX_ROWS):
+        values, starts = _observed_values(members, axis, plan, groups[part])
+        yield from _similar_blocks(members, groups[part], values, starts)
 
 
-def common_tasks(members: Members, values: NDArray[np.float64]) -> Iterator[Task]:
-    """Cut the work into pieces where all groups have the same values: of neighbouring groups."""
-    groups = np.arange(len(members.notes))
-    for some in _runs(members.starts, CELLS // len(values)):
-        yield from _cut(members, groups[some], values[None, :])
-
-
-def single_tasks(members: Members, own: Callable[[int], NDArray[np.float64]]) -> Iterator[Task]:
-    """Cut the work into pieces of one group each, with values of its own."""
-    for group in range(len(members.notes)):
-        yield from _cut(members, np.array([group]), own(group)[None, :])
-
-
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return so many whole numbers from each start on."""
-    before = np.cumsum(lengths) - lengths
-    found: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-    return found
-
-
-def _runs(edges: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Cut groups into runs that have at most so much together, or one group each."""
+def _split(edges: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Split groups into runs of at most this size together, or of one group each."""
     first = 0
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + most, "right")) - 1
@@ -222,158 +205,108 @@ def _runs(edges: NDArray[np.int64], most: int) -> Iterator[slice]:
         first = max(last, first + 1)
 
 
-def _cut(
-    members: Members, groups: NDArray[np.int64], values: NDArray[np.float64]
-) -> Iterator[Task]:
-    """Cut the values of a group that is too large for all of them."""
-    step = values.shape[1]
-    if len(groups) == 1:
-        step = max(1, CELLS // int(members.sizes[groups[0]]))
-    for start in range(0, values.shape[1], step):
-        yield Task(groups=groups, values=values[:, start : start + step])
+def _split_values(members: Members, block: GridBlock) -> Iterator[GridBlock]:
+    """Split the values of a group that is too large for all of them."""
+    step = width = block.values.shape[1]
+    if len(block.groups) == 1:
+        step = max(1, MAX_CELLS // int(members.sizes[block.groups[0]]))
+    for start in range(0, width, step):
+        values = block.values[:, start : start + step]
+        lengths = np.clip(block.lengths - start, 0, values.shape[1])
+        yield GridBlock(groups=block.groups, values=values, lengths=lengths)
 
 
-def _alike(
+def _similar_blocks(
     members: Members,
     groups: NDArray[np.int64],
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
-) -> Iterator[Task]:
-    """Put groups together that have about as many values, so that few rows are filled up."""
+) -> Iterator[GridBlock]:
+    """Put groups with similar numbers of values together, so that few cells stay unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
-    cells = np.cumsum(members.sizes[groups[order]])
+    curves = np.cumsum(members.sizes[groups[order]])
     first = 0
     while first < len(order):
-        before = cells[first] - members.sizes[groups[order[first]]]
+        before = curves[first] - members.sizes[groups[order[first]]]
         longest = np.maximum(lengths[order[first:]], 1)
-        fits = ((cells[first:] - before) * longest <= CELLS) & (longest <= 2 * longest[0])
+        fits = ((curves[first:] - before) * longest <= MAX_CELLS) & (longest <= 2 * longest[0])
         last = first + max(1, int(np.argmin(fits)) if not fits.all() else len(fits))
-        some = order[first:last]
-        table = np.full((len(some), int(lengths[some].max())), np.nan)
-        table[np.arange(table.shape[1]) < lengths[some][:, None]] = values[
-            ranges(starts[some], lengths[some])
+        part = order[first:last]
+        table = np.full((len(part), int(lengths[part].max())), np.nan)
+        table[np.arange(table.shape[1]) < lengths[part][:, None]] = values[
+            ranges(starts[part], lengths[part])
         ]
-        yield from _cut(members, groups[some], table)
+        yield from _split_values(
+            members, GridBlock(groups=groups[part], values=table, lengths=lengths[part])
+        )
         first = last
 
 
-def _own(
-    members: Members, track: Track, plan: Plan, groups: NDArray[np.int64]
+def _observed_values(
+    members: Members, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the values that some curve of each group has, along the axis or as thresholds."""
+    """Return the sorted values that the curves of each group have, or evenly chosen ones."""
     curves = members.curves
     place = ranges(members.starts[groups], members.sizes[groups])
-    group = np.repeat(np.arange(len(groups)), members.sizes[groups])[members.usable[place]]
-    curve = members.curve[place[members.usable[place]]]
+    place, owner = (
+        part[members.usable[place]]
+        for part in (place, np.repeat(np.arange(len(groups)), members.sizes[groups]))
+    )
+    curve = members.curve[place]
     lengths = curves.starts[curve + 1] - curves.starts[curve]
     rows = ranges(curves.starts[curve], lengths)
-    if plan.method == THRESHOLD:
-        # All along, a sign turns falling into rising.
-        values, ends = -curves.columns.at(THRESHOLD, rows), [-np.inf]
+    values, group = axis.values(rows, np.repeat(curve, lengths)) + 0.0, np.repeat(owner, lengths)
+    values, group = values[~np.isnan(values)], group[~np.isnan(values)]
+    sign = -1 if plan.fixed is None else 1  # thresholds fall
+    ends: list[float] = [0.0, 1.0] if plan.curve else []
+    if plan.fixed is None:
+        ends = [np.inf]
     else:
-        values = track.rising(track.count(rows) / track.total(np.repeat(curve, lengths))) + 0.0
-        ends = [0.0, 1.0]
+        # A group without values keeps one row, for its note.
+        empty = np.setdiff1d(np.arange(len(groups)), group) if not ends else np.zeros(0, np.int64)
+        values, group = np.append(values, np.full(len(empty), np.nan)), np.append(group, empty)
     values = np.concatenate([values, np.tile(ends, len(groups))])
-    group = np.concatenate(
-        [np.repeat(group, lengths), np.repeat(np.arange(len(groups)), len(ends))]
-    )
-    order = np.lexsort((values, group))
+    group = np.concatenate([group, np.repeat(np.arange(len(groups)), len(ends))])
+    order = np.lexsort((sign * values, group))
     values, group = values[order], group[order]
     fresh = np.ones(len(values), bool)
     fresh[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
     values, group = values[fresh], group[fresh]
     starts = np.searchsorted(group, np.arange(len(groups) + 1))
-    if plan.method == THRESHOLD:
-        values = -values
-        if isinstance(plan.grid, int):
-            return _thinned(values, starts, plan.grid)
-    return values, starts
-
-
-def _thinned(
-    values: NDArray[np.float64], starts: NDArray[np.int64], most: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Keep so many values of each group, evenly among all that it has."""
+    if not isinstance(plan.grid, int):
+        return values, starts
     lengths = np.diff(starts)
-    kept = np.minimum(lengths, most)
-    step = np.where(lengths > most, (lengths - 1) / (most - 1), 1.0)
-    place = ranges(np.zeros(len(kept), np.int64), kept)
-    row = np.repeat(starts[:-1], kept) + np.rint(place * np.repeat(step, kept)).astype(np.int64)
+    kept = np.minimum(lengths, plan.grid)
+    step = np.where(lengths > plan.grid, (lengths - 1) / (plan.grid - 1), 1.0)
+    index = ranges(np.zeros(len(kept), np.int64), kept)
+    row = np.repeat(starts[:-1], kept) + np.rint(index * np.repeat(step, kept)).astype(np.int64)
     return values[row], np.append(0, np.cumsum(kept))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Gathered:
-    """What is known of each group (down) at each value (across), piece after piece."""
+def collect_blocks(
+    members: Members,
+    schema: dict[str, pl.DataType],
+    blocks: Iterable[tuple[GridBlock, Mapping[str, Any]]],
+) -> pl.DataFrame:
+    """Put the columns of all blocks together, in the order of the groups."""
+    owners, parts = [np.zeros(0, np.int64)], []
+    for block, columns in blocks:
+        shape = columns["n_curves"].shape
+        used = np.repeat(block.used, shape[1] // block.values.shape[1], axis=1)
+        owners.append(np.repeat(block.groups, used.sum(axis=1)))
+        parts.append({name: np.broadcast_to(columns[name], shape)[used] for name in schema})
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
 
-    members: Members
-    schema: Mapping[str, pl.DataType]
-    groups: list[NDArray[np.uint32]] = field(default_factory=list)
-    parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
-
-    def add(
-        self, task: Task, columns: Mapping[str, NDArray[Any]], known: NDArray[np.bool_]
-    ) -> None:
-        """Add the columns of a piece, where it has a value, and the notes of its groups."""
-        notes = np.array([self.members.notes[group] for group in task.groups], object)
-        told = {**columns, "note": np.repeat(notes[:, None], known.shape[1], axis=1)}
-        self.groups.append(np.repeat(task.groups.astype(np.uint32), known.sum(axis=1)))
-        self.parts.append({name: told[name][known] for name in self.schema})
-
-    def table(self) -> pl.DataFrame:
-        """Return the keys of the groups, then the columns."""
-        place = np.concatenate([np.zeros(0, np.uint32), *self.groups])
-        columns = {name: self._values(name) for name in self.schema}
-        made = build_table(self.members.keys, columns, self.schema, rows=place)
-        # Groups with about as many values were worked on together.
-        return made if (place[1:] >= place[:-1]).all() else made[np.argsort(place, kind="stable")]
-
-    def _values(self, name: str) -> Any:
-        """Put the values of a column together, texts as a list."""
-        if not self.parts:
+    def column_of(name: str) -> Any:
+        if not parts:
             return []
-        whole = np.concatenate([part[name] for part in self.parts])
-        return whole.tolist() if whole.dtype == object else whole
+        values = np.concatenate([part[name] for part in parts])[order]
+        return values.tolist() if values.dtype == object else values
 
-
-def short(curves: Curves) -> NDArray[np.bool_]:
-    """Say which curves end before their lowest score."""
-    last = curves.columns.at("tn", curves.lasts)
-    found: NDArray[np.bool_] = last > ROUNDING * curves.total("fp", "tn")
-    return found
-
-
-def coarse(curves: Curves) -> NDArray[np.bool_]:
-    """Say which curves show that they have not just their scores as thresholds.
-
-    These end before their lowest score, or call no more rows at a threshold than at the one above.
-    """
-    walk, found = curves.columns, short(curves)
-    if walk.is_float("tp") or walk.is_float("fp"):  # a small weight may vanish in a sum
-        return found
-
-    def idle(start: int, end: int) -> NDArray[np.int64]:
-        """Return the rows that call no more than those above them, if these are of their curve."""
-        above = max(start - 1, 0)
-        called = walk.between("tp", above, end) + walk.between("fp", above, end)
-        return np.flatnonzero(called[1:] == called[:-1]) + above + 1
-
-    rows = run_parallel(lambda block: idle(*block), walk.blocks(BLOCK_ROWS))
-    row = np.concatenate([np.zeros(0, np.int64), *rows])
-    curve = np.searchsorted(curves.starts, row, "right") - 1
-    found[curve[row > curves.starts[curve]]] = True
-    return found
-
-
-def as_over(over: object) -> tuple[str, ...]:
-    """Read the keys that go."""
-    several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
-    if not several or not all(isinstance(name, str) for name in several):
-        raise OptionValueError.of(
-            "over", over, "it names no key of the curves", 'Give one or several, say over="fold".'
-        )
-    return parse_names(several)  # type: ignore[arg-type]
+    columns = {name: column_of(name) for name in schema}
+    return build_table(members.keys, columns, schema, rows=owner[order])
 
 
 def having(predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]) -> pl.LazyFrame:

@@ -11,9 +11,10 @@ import polars as pl
 from rocframe.areas.area import area_of_mean
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
-from rocframe.averages.average import averaged
-from rocframe.averages.curve_groups import as_over, grouped, having, left_out, spelled
-from rocframe.averages.means import POINTS, Cell, Plan
+from rocframe.averages.average import average_curves
+from rocframe.averages.curve_groups import grouped, having, left_out, spelled
+from rocframe.averages.means import Cell
+from rocframe.averages.options import parse_average_options, parse_over
 from rocframe.curves.curve import full_curves
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError
@@ -23,7 +24,6 @@ from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
-from rocframe.kernel.resample import Seed
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names
@@ -163,7 +163,7 @@ def fold_auc(
     # numpy loads with the first mean, not with the package.
     check_choice("ci", ci, (*get_args(Interval), None))
     parse_level(level)
-    names = as_over(over)
+    names = parse_over(over)
     if weight is not None and ci == "ledell":
         wrong = "the influence curve is that of rows without weights"
         raise OptionValueError.of("weight", weight, wrong, 'Say ci="delong" with it.')
@@ -360,18 +360,9 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
     names = cases.keys.columns
     table = full_curves(cases)
     columns = curve_layout(table.schema, names, ())
-    plan = Plan(
-        method="vertical",
-        grid=POINTS,
-        interval=None,
-        level=0.95,
-        test_per_train=None,
-        weights="equal",
-        n_boot=2,
-        seed=Seed.parse(0),
-        over=tuple(names[len(names) - over :]),
-    )
-    mean = averaged(read_curves(table.select(columns.walk), columns), KINDS["roc"], plan)
+    options = parse_average_options(over=names[len(names) - over :], interval=None)
+    curves = read_curves(table.select(columns.walk), columns)
+    mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)
     assert shape is not None
     areas = collected(area_of_mean(mean.lazy(), mean.schema, shape)).to_series(-1)

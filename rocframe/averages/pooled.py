@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import auc_of
-from rocframe.averages.curve_groups import coarse, members_of, short
+from rocframe.averages.curve_groups import members_of
 from rocframe.averages.means import Cell
+from rocframe.curves.locate import ends_early, lack_rows
 from rocframe.curves.table import CurveColumns
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 
-def pooled(
+def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
     """Return the curve of all rows of each group, whichever curve they came from."""
@@ -142,7 +143,7 @@ def _check_together(
 ) -> None:
     """Check that curves at given thresholds are all at the same ones."""
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    apart = coarse(curves)[members.curve] & (lengths != merged[group])
+    apart = lack_rows(curves)[members.curve] & (lengths != merged[group])
     if apart.any():
         raise BrokenCurveError.of(
             "curves: curves that were made with other thresholds= than each other cannot be pooled",
@@ -156,7 +157,7 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
 
     It is the share of the curve's own rows that have a lower score, ties counting half.
     """
-    if short(curves).any():
+    if ends_early(curves).any():
         raise BrokenCurveError.of(
             "curves: ranks are known only where all scores are, and a curve ends before its lowest",
             "Make the curves without thresholds=.",

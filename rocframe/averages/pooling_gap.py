@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.averages.curve_groups import as_over, having
+from rocframe.averages.curve_groups import having
 from rocframe.averages.fold_auc import Folds, normalized, nothing_of, without
+from rocframe.averages.options import parse_over
 from rocframe.frames import build_table, like
 from rocframe.inputs.node import tabulated
 from rocframe.inputs.roles import Roles
@@ -141,7 +142,7 @@ def pooling_gap(
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
     # numpy loads with the first gap, not with the package.
-    names = as_over(over)
+    names = parse_over(over)
     roles = Roles(
         label=label,
         score=score,

@@ -457,7 +457,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
     )
     for options in ({"grid": "union"}, {"interval": "bootstrap", "seed": 1, "n_boot": 30}):
         whole = rf.average(curves(table), **options)
-        monkeypatch.setattr(grids, "CELLS", 40)
+        monkeypatch.setattr(grids, "MAX_CELLS", 40)
         assert_frame_equal(rf.average(curves(table), **options), whole, abs_tol=1e-15)
         monkeypatch.undo()
 
@@ -486,17 +486,17 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ({"interval": "wald"}, "interval='wald': there is no such choice.\nChoose one of: "),
         ({"weights": "size"}, "weights='size': there is no such choice.\nChoose one of: 'equal', "),
         ({"grid": "all"}, "grid='all': there is no such choice.\nChoose one of: 'union'."),
-        ({"grid": 1}, "grid=1: it is no whole number from 2.\nGive, say, grid=1000."),
+        ({"grid": 1}, "grid=1: a grid has from 2 to 10000000 points.\nUse, for example, grid=101."),
         (
             {"grid": 0.5},
             (
-                'grid=0.5: it is neither a number of points, nor a list of values, nor "union".\n'
-                "Give, say, grid=101 or grid=[0.01, 0.1]."
+                'grid=0.5: expected a number of points, a list of values or "union".\n'
+                "Use, for example, grid=101 or grid=[0.01, 0.1]."
             ),
         ),
         (
             {"grid": [0.1, 5]},
-            "grid=[0.1, 5]: 5 is no share.\nRates lie between 0 and 1: 5 % is 0.05.",
+            "grid=[0.1, 5]: 5 is outside the range from 0 to 1.\nUse values within this range.",
         ),
         (
             {"weights": {1: 0}},
@@ -692,8 +692,8 @@ def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
     )
     every = by_model(table)
     alone = [rf.average(part, **options) for part in every.partition_by("model")]
-    monkeypatch.setattr(grids, "ROWS", 60)
-    monkeypatch.setattr(grids, "CELLS", 100)
+    monkeypatch.setattr(grids, "MAX_ROWS", 60)
+    monkeypatch.setattr(grids, "MAX_CELLS", 100)
     together = rf.average(every, **options)
     assert_frame_equal(together, pl.concat(alone), abs_tol=1e-14)
 

@@ -301,7 +301,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
         {"fixed": "threshold", "metrics": "f1", "grid": 7},
     ]
     whole = [many.roc.average(**options) for options in asked]
-    monkeypatch.setattr("rocframe.averages.curve_groups.CELLS", 4)
+    monkeypatch.setattr("rocframe.averages.curve_groups.MAX_CELLS", 4)
     for options, expected in zip(asked, whole, strict=True):
         assert_frame_equal(many.roc.average(**options), expected)
 
@@ -390,11 +390,11 @@ WRONG = [
     ({"fixed": "net_benefit"}, "fixed='net_benefit': it reads the threshold, and between two"),
     (
         {"fixed": "accuracy", "grid": [0.5, 5]},
-        "grid=[0.5, 5]: 5 is no value of accuracy.\nIt lies between 0 and 1.",
+        "grid=[0.5, 5]: 5 is outside the range from 0 to 1.\nUse values within this range.",
     ),
     (
         {"fixed": "threshold", "metrics": "f1", "grid": [nan]},
-        "grid=[nan]: one of them is NaN.\nLeave it out.",
+        "grid=[nan]: one of the values is NaN.\nRemove it.",
     ),
     (
         {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},

@@ -1,0 +1,389 @@
+"""Options of `average`, checked and parsed into one record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from rocframe.curves.locate import parse_grid
+from rocframe.errors import OptionValueError, RepeatedNameError
+from rocframe.inference.confidence import parse_level, parse_n_boot
+from rocframe.kernel.resample import Seed
+from rocframe.options import as_number, check_choice, parse_names
+from rocframe.rates import Settings, check_read, parse_metric
+from rocframe.schemas import (
+    AVERAGE_INFO,
+    THRESHOLD,
+    curve_average_columns,
+    metric_average_columns,
+    spread_columns,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.kinds import Kind
+    from rocframe.rates import Rate
+
+
+Method = Literal["vertical", "horizontal", "threshold", "pooled", "macro", "weighted", "micro"]
+
+AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
+
+Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
+
+Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
+
+# Methods for averages over classes: the method that computes them, and the weights of the classes.
+CLASS_METHODS: dict[str, tuple[Method, str]] = {
+    "macro": ("vertical", "equal"),
+    "weighted": ("vertical", "positives"),
+    "micro": ("pooled", "equal"),
+}
+
+DEFAULT_GRID = 101
+
+DEFAULT_LEVEL = 0.95
+
+DEFAULT_N_BOOT = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AverageOptions:
+    """The options of `average`, before the kind of curve is known.
+
+    `fixed` and `metrics` are None for the axes of the curve, and `fixed` also for the threshold.
+    `weights_argument` is the argument that gives the weights.
+    """
+
+    over: tuple[str, ...]
+    method: Method
+    fixed: Rate | None
+    fixed_threshold: bool
+    metrics: tuple[Rate, ...] | None
+    nearest: bool
+    grid: Grid
+    interval: AverageInterval | None
+    level: float
+    test_per_train: float | None
+    weights: str | Mapping[Any, float]
+    weights_argument: Literal["weights", "prior"]
+    ranked: bool
+    n_boot: int
+    seed: Seed
+    settings: Settings
+
+    @property
+    def pools_curves(self) -> bool:
+        """Whether the result is a pooled curve, not values of it."""
+        chosen = self.fixed is not None or self.fixed_threshold
+        return self.method == "pooled" and not chosen
+
+    def plan(self, kind: Kind) -> AveragePlan:
+        """Return what is averaged along which metric, for curves of this kind."""
+        settings, method = self.settings, self.method
+        if self.fixed_threshold:
+            fixed = None
+        elif self.fixed is not None:
+            fixed = self.fixed
+        else:
+            axis = kind.y if method == "horizontal" else kind.x
+            fixed = parse_metric("fixed", axis, settings)
+        default = self.metrics is None and not self.nearest and settings.prevalence is None
+        if default and method != "pooled":
+            axes = {name: parse_metric("kind", name, settings) for name in (kind.x, kind.y)}
+            own = fixed is not None and not fixed.name
+            column = THRESHOLD if fixed is None else fixed.column
+            by_axis = column == kind.x or (column == kind.y and bool(axes[kind.y].proportion_of))
+            if fixed is None or (by_axis and not own) or self.fixed is None:
+                return self._curve_plan(kind, fixed, axes)
+        return self._metric_plan(kind, fixed)
+
+    def _curve_plan(self, kind: Kind, fixed: Rate | None, axes: dict[str, Rate]) -> AveragePlan:
+        """Return the plan of an averaged curve."""
+        if fixed is not None and not fixed.proportion_of:
+            wrong = (
+                f"{fixed.column} is no axis to hold fixed: a curve may have one value of it at "
+                "several places, or at none"
+            )
+            raise OptionValueError.of(
+                "method", self.method, wrong, 'Say method="vertical", or "threshold".'
+            )
+        metrics = tuple(axis for name, axis in axes.items() if not fixed or name != fixed.column)
+        _check_settings((), self.settings)
+        self._check_binomial(metrics)
+        grid = self._grid_for(fixed)
+        names = [metric.column for metric in metrics]
+        sides = grid == "union" and fixed is not None
+        return AveragePlan(
+            options=self,
+            fixed=fixed,
+            metrics=metrics,
+            grid=grid,
+            curve=True,
+            schema=curve_average_columns(kind, names, sides=sides),
+        )
+
+    def _metric_plan(self, kind: Kind, fixed: Rate | None) -> AveragePlan:
+        """Return the plan of a table of metrics."""
+        metrics = self.metrics
+        if metrics is None:
+            axes = [parse_metric("metrics", axis, self.settings) for axis in (kind.x, kind.y)]
+            metrics = tuple(axis for axis in axes if fixed is None or axis.name != fixed.name)
+        name = THRESHOLD if fixed is None else fixed.column
+        _check_settings([metric for metric in (fixed, *metrics) if metric], self.settings)
+        _check_column_names(name, metrics)
+        if fixed is not None:
+            for argument, metric in [("fixed", fixed), *(("metrics", one) for one in metrics)]:
+                if metric.reads_threshold:
+                    wrong = "it reads the threshold, and between two rows there is none"
+                    todo = 'Say fixed="threshold", with it among the metrics.'
+                    raise OptionValueError.of(argument, metric.column, wrong, todo)
+        self._check_binomial(metrics)
+        return AveragePlan(
+            options=self,
+            fixed=fixed,
+            metrics=metrics,
+            grid=self._grid_for(fixed),
+            curve=False,
+            schema=metric_average_columns(name, [metric.column for metric in metrics]),
+        )
+
+    def _grid_for(self, fixed: Rate | None) -> int | str | list[float]:
+        bounds = None if fixed is None else fixed.bounds
+        grid = parse_grid(self.grid, keyword="union", bounds=bounds)
+        return grid[::-1] if fixed is None and isinstance(grid, list) else grid
+
+    def _check_binomial(self, metrics: Sequence[Rate]) -> None:
+        for metric in metrics:
+            if self.interval == "binomial" and not metric.proportion_of:
+                wrong = f"{metric.column} is no share of a number of rows that is fixed"
+                todo = 'Say interval="corrected", say.'
+                raise OptionValueError.of("interval", self.interval, wrong, todo)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AveragePlan:
+    """What is averaged: `metrics` at values of `fixed`, which is None for the threshold.
+
+    `curve` says whether the result is an averaged curve, with the columns of its kind.
+    """
+
+    options: AverageOptions
+    fixed: Rate | None
+    metrics: tuple[Rate, ...]
+    grid: int | str | list[float]
+    curve: bool
+    schema: dict[str, pl.DataType]
+
+    @property
+    def fixed_column(self) -> str:
+        """The column of the fixed values."""
+        return THRESHOLD if self.fixed is None else self.fixed.column
+
+    @property
+    def sides(self) -> bool:
+        """Whether there is a row for each side of a jump."""
+        return self.curve and self.grid == "union" and self.fixed is not None
+
+    @property
+    def common_values(self) -> NDArray[np.float64] | None:
+        """The grid if it is the same for all groups, or None."""
+        if isinstance(self.grid, list):
+            return np.array(self.grid)
+        if self.fixed is None or not isinstance(self.grid, int):
+            return None
+        low, high = self.fixed.bounds
+        if not np.isfinite(high - low):
+            return None
+        return low + (high - low) * (np.arange(self.grid) / (self.grid - 1))
+
+
+def parse_average_options(
+    *,
+    over: object,
+    method: Method = "vertical",
+    fixed: str | pl.Expr | None = None,
+    metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
+    nearest: bool = False,
+    grid: Grid = DEFAULT_GRID,
+    interval: AverageInterval | None = "corrected",
+    level: float = DEFAULT_LEVEL,
+    test_per_train: float | None = None,
+    weights: Weights = "equal",
+    prior: object = None,
+    ranks: str | None = None,
+    n_boot: int = DEFAULT_N_BOOT,
+    seed: int | None = None,
+    settings: Settings | None = None,
+) -> AverageOptions:
+    """Check the options, each alone and with the method, and return them as one record."""
+    settings = settings or Settings()
+    keys = parse_over(over)
+    flag: object = nearest
+    if not isinstance(flag, bool):
+        wrong, todo = "it is neither True nor False", "Say nearest=True, or leave it out."
+        raise OptionValueError.of("nearest", flag, wrong, todo)
+    at_values = fixed is not None or metrics is not None or nearest
+    if not at_values:
+        _check_settings((), settings)
+    fixed_metric = None
+    if fixed is None:
+        _check_pooled(method, metrics=metrics, nearest=nearest or None)
+    elif method == "horizontal" or (method == THRESHOLD and not _is_threshold(fixed)):
+        wrong = f"method={method!r} says itself what is held fixed"
+        raise OptionValueError.of("fixed", fixed, wrong, 'Say method="vertical" with it.')
+    elif not _is_threshold(fixed):
+        fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
+    averaged = None if metrics is None else _parse_metrics(metrics, settings)
+    given_grid, grid = grid, DEFAULT_GRID if at_values else grid
+    check_choice("method", method, get_args(Method))
+    check_choice("interval", interval, (*get_args(AverageInterval), None))
+    check_choice("ranks", ranks, ("within", None))
+    parse_level(level)
+    parse_n_boot("n_boot", n_boot)
+    check_weights("weights", weights)
+    taken, usual = CLASS_METHODS.get(method, (method, "equal"))
+    classes, pooled = method in CLASS_METHODS, taken == "pooled"
+    limits = not (classes or pooled)
+    for option, value, idle, read in (
+        ("grid", grid, DEFAULT_GRID, not pooled),
+        ("weights", weights, "equal", limits),
+        ("interval", interval, "corrected", limits or interval is None),
+        ("prior", prior, None, method == "weighted"),
+        ("ranks", ranks, None, pooled),
+        ("test_per_train", test_per_train, None, limits and interval == "corrected"),
+        ("level", level, DEFAULT_LEVEL, limits and interval is not None),
+        ("n_boot", n_boot, DEFAULT_N_BOOT, limits and interval == "bootstrap"),
+        ("seed", seed, None, limits and interval == "bootstrap"),
+    ):
+        if not read and not (isinstance(value, type(idle)) and value == idle):
+            wrong = f"method={method!r} with interval={interval!r} does not read it"
+            raise OptionValueError.of(option, value, wrong, "Leave it out.")
+    if prior is not None and not isinstance(prior, Mapping):
+        wrong = "it is no mapping from classes to numbers"
+        todo = "Give, say, prior={'a': 0.9, 'b': 0.1}."
+        raise OptionValueError.of("prior", prior, wrong, todo)
+    if prior is not None:
+        check_weights("prior", prior)
+    bounds = None if at_values or taken in {"threshold", "pooled"} else (0, 1)
+    parse_grid(given_grid, keyword="union", bounds=bounds)
+    interval = interval if limits else None
+    return AverageOptions(
+        over=keys,
+        method=taken,
+        fixed=fixed_metric,
+        fixed_threshold=method == THRESHOLD or _is_threshold(fixed),
+        metrics=averaged,
+        nearest=nearest,
+        grid=given_grid,
+        interval=interval,
+        level=level,
+        test_per_train=parse_test_per_train(test_per_train, keys, interval),
+        weights=prior if prior is not None else usual if classes else weights,
+        weights_argument="weights" if prior is None else "prior",
+        ranked=ranks is not None,
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
+        settings=settings,
+    )
+
+
+def _is_threshold(fixed: object) -> bool:
+    return isinstance(fixed, str) and fixed == THRESHOLD
+
+
+def parse_over(over: object) -> tuple[str, ...]:
+    """Return the names of the keys whose curves are averaged."""
+    several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
+    if not several or not all(isinstance(name, str) for name in several):
+        raise OptionValueError.of(
+            "over", over, "it names no key of the curves", 'Give one or several, say over="fold".'
+        )
+    return parse_names(several)  # type: ignore[arg-type]
+
+
+def _parse_metrics(
+    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
+) -> tuple[Rate, ...]:
+    """Return the metrics that are averaged: one, or several."""
+    single = isinstance(metrics, str) or not hasattr(metrics, "__iter__")
+    given: list[object] = [metrics] if single else [*metrics]  # type: ignore[misc]
+    if not given:
+        todo = 'Give one or several, say "precision".'
+        raise OptionValueError.of("metrics", metrics, "it names no metric", todo)
+    return tuple(parse_metric("metrics", metric, settings) for metric in given)
+
+
+def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:
+    """Read how many test rows there are per training row; None where that follows."""
+    if given is None:
+        if interval == "corrected" and len(over) > 1:
+            raise OptionValueError.of(
+                "test_per_train",
+                None,
+                "how many rows a model was fitted on does not follow from several keys",
+                "Say it: 1/9 for ten folds, however often they were dealt out anew.",
+            )
+        return None
+    number = as_number(given)
+    if number is None or not 0 <= number < inf:
+        raise OptionValueError.of(
+            "test_per_train",
+            given,
+            "test rows per training row are a number from 0",
+            "Ten folds have test_per_train=1/9.",
+        )
+    return number
+
+
+def check_weights(argument: str, weights: object) -> None:
+    """Check the weights of curves, as far as that goes without the curves."""
+    if not isinstance(weights, Mapping):
+        check_choice(argument, weights, ("equal", "rows", "positives"))
+        return
+    for key, given in weights.items():
+        number = as_number(given)
+        if number is None or not (isfinite(number) and number > 0):
+            raise OptionValueError.of(
+                f"{argument}[{key!r}]",
+                given,
+                "a weight is a finite number above 0",
+                "To leave a curve out, filter the table first.",
+            )
+
+
+def _check_pooled(method: str, **given: object) -> None:
+    """Check that no metrics are averaged where the result is a whole curve."""
+    for option, value in given.items():
+        if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
+            wrong = f"method={method!r} makes a whole curve, with its tp, fp, fn, tn"
+            todo = "Say fixed= with it, or work metrics out of these."
+            raise OptionValueError.of(option, value, wrong, todo)
+
+
+def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
+    """Check that some metric depends on each parameter that is given."""
+    check_read([metric.name for metric in metrics], beta=settings.beta, costs=settings.costs)
+    if settings.prevalence is not None and not any(metric.mixes for metric in metrics):
+        wrong = "no metric depends on it"
+        todo = 'Say metrics=["precision"] with it, say, or leave it out.'
+        raise OptionValueError.of("prevalence", settings.prevalence, wrong, todo)
+
+
+def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
+    """Check that no two columns of the table have one name."""
+    taken = [fixed, *AVERAGE_INFO]
+    for metric in metrics:
+        for column in spread_columns(metric.column):
+            if column in taken:
+                names = [fixed, *(one.column for one in metrics)]
+                raise RepeatedNameError.of("metrics", column, names)
+            taken.append(column)
