@@ -152,13 +152,12 @@ class Runs(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A metric at each row, and its largest and smallest value in the rows not yet searched.
+    """The runs of all curves, and the extremes of a metric in the rows not yet searched.
 
     For metrics whose last occurrence counts, these are the extremes of the run's rows from this
     row down, otherwise those from this row up.
     """
 
-    values: NDArray[np.float64]
     runs: Runs
     highest: NDArray[np.float64]
     lowest: NDArray[np.float64]
@@ -170,8 +169,9 @@ class CurveAxis:
 
     `pos` and `neg` are the sizes of the classes of each curve. Counts and ratios of whole counts
     are `exact`. Weights and longer formulas are not: their values are rounded before they are
-    compared. `profile` is None for thresholds and for metrics that rise or fall along the whole
-    curve, which need not be evaluated at all rows.
+    compared. `row_values` are the metric at all rows, or None if it is only computed at the rows
+    that are searched. `profile` is None for thresholds and for metrics that rise or fall along the
+    whole curve.
     """
 
     curves: Curves
@@ -179,6 +179,7 @@ class CurveAxis:
     pos: NDArray[np.float64]
     neg: NDArray[np.float64]
     exact: bool
+    row_values: NDArray[np.float64] | None
     profile: Profile | None
 
     @classmethod
@@ -192,15 +193,24 @@ class CurveAxis:
         )
         weighted = any(walk.is_float(name) for name in CONFUSION)
         exact = not rounded or metric is None or (metric.share is not None and not weighted)
-        profile = None
-        if metric is not None and not metric.monotone:
+        row_values = profile = None
+        if metric is not None and not (metric.monotone and exact):
             sizes = np.diff(curves.starts)
             tp, fp = (walk[name].astype(np.float64) for name in ("tp", "fp"))
             totals = np.repeat(pos, sizes), np.repeat(neg, sizes)
-            values = metric.evaluate(confusion_counts(walk[THRESHOLD], tp, fp, *totals))
-            values = values if exact else round_values(values, metric.bounds)
-            profile = profile_of(values, curves.starts, metric.occurrence)
-        return cls(curves=curves, metric=metric, pos=pos, neg=neg, exact=exact, profile=profile)
+            row_values = metric.evaluate(confusion_counts(walk[THRESHOLD], tp, fp, *totals))
+            row_values = row_values if exact else round_values(row_values, metric.bounds)
+            if not metric.monotone:
+                profile = find_runs(row_values, curves.starts, metric.occurrence)
+        return cls(
+            curves=curves,
+            metric=metric,
+            pos=pos,
+            neg=neg,
+            exact=exact,
+            row_values=row_values,
+            profile=profile,
+        )
 
     @property
     def complete(self) -> NDArray[np.bool_]:
@@ -217,18 +227,16 @@ class CurveAxis:
         """Return the metric, or the threshold, at rows of curves; NaN where it is undefined."""
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
-        if self.profile is not None:
-            return self.profile.values[row]
+        if self.row_values is not None:
+            return self.row_values[row]
         walk, share = self.curves.columns, self.metric.share
         assert share is not None
         if any(walk.is_float(name) for name in CONFUSION):
-            rows = {name: walk.at(name, row) for name in {*share.part, *share.whole}}
-            result = share.evaluate(rows)
-        else:
-            part = sum(walk.at(name, row) for name in share.part)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                result = part / self.total(share.whole)[curve]
-        return result if self.exact else round_values(result, self.metric.bounds)
+            return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
+        part = sum(walk.at(name, row) for name in share.part)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = part / self.total(share.whole)[curve]
+        return result
 
     def search(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
@@ -311,7 +319,8 @@ class CurveAxis:
         """Search each run of rows, and return the outermost row of all runs of a curve."""
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
-        values, runs, highest, lowest = profile
+        assert self.row_values is not None
+        values, (runs, highest, lowest) = self.row_values, profile
         sizes = runs.starts[curve + 1] - runs.starts[curve]
         owner = np.repeat(np.arange(len(curve)), sizes)
         run = ranges(runs.starts[curve], sizes)
@@ -465,7 +474,8 @@ class CurveAxis:
         row = np.where(nearly_equal(up, down), good, np.where(up < down, above, below))
         if self.profile is None:
             return self.outer_rows(curve, self.values(row, curve[:, None]), occurrence)[0]
-        values, runs = self.profile.values, self.profile.runs
+        assert self.row_values is not None
+        values, runs = self.row_values, self.profile.runs
         same = np.append(values[1:] == values[:-1], False)
         same[runs.last] = False
         ends = np.flatnonzero(~same)
@@ -544,7 +554,7 @@ def bracketed_root(
         return result
 
     ends = np.zeros(len(sign)), np.ones(len(sign))
-    result = find_root(rising, ends, args=(sign, *arguments))
+    result = find_root(rising, ends, args=(sign, *arguments), tolerances={"xatol": 2.0**-54})
     return np.where(result.success, result.x, 0.0)
 
 
@@ -563,7 +573,7 @@ def nearly_equal(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.b
     return result
 
 
-def profile_of(
+def find_runs(
     values: NDArray[np.float64], starts: NDArray[np.int64], occurrence: Occurrence
 ) -> Profile:
     """Find the runs of rows that have a value, and the extremes of the rows not yet searched."""
@@ -581,7 +591,7 @@ def profile_of(
         lowest=value.cum_min(reverse=from_end).over("run"),
     )
     highest, lowest = (column.to_numpy() for column in extremes)
-    return Profile(values, Runs(first, last, np.searchsorted(first, starts)), highest, lowest)
+    return Profile(Runs(first, last, np.searchsorted(first, starts)), highest, lowest)
 
 
 def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
