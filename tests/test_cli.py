@@ -157,7 +157,7 @@ def test_weights_and_counts(capsys):
     assert rf.read("out/auc.parquet")["n_pos"].item() == 3
 
 
-def test_a_column_called_count_has_to_be_explained(capsys):
+def test_a_column_named_count_requires_an_option(capsys):
     LOG.with_columns(count=pl.lit(3)).write_parquet("log.parquet")
     assert refused(capsys, *BASIC) == (
         "--count: the log has a column named 'count', which may hold the number of rows that "
@@ -224,7 +224,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),
     ],
 )
-def test_an_error_of_the_caller_is_one_short_message(capsys, arguments, text):
+def test_a_user_error_is_one_short_message(capsys, arguments, text):
     assert refused(capsys, *arguments).startswith(text)
     assert not Path("out/auc.parquet").exists()
 
@@ -236,7 +236,7 @@ def test_a_group_with_the_name_of_a_column_of_the_table_is_refused(capsys):
     )
 
 
-def test_a_folder_that_cannot_be_made_is_named(capsys):
+def test_a_folder_that_cannot_be_created_is_named(capsys):
     code, _, err = run(capsys, "evaluate", *BASIC, "--out", "log.parquet")
     assert code == 2
     assert err == (
@@ -301,7 +301,7 @@ def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
     assert err == "rocframe: interrupted. Every file is unchanged or complete.\n"
 
 
-def test_an_error_of_ours_keeps_its_traceback(capsys, monkeypatch):
+def test_a_bug_keeps_its_traceback(capsys, monkeypatch):
     def wrong(*_):
         raise ZeroDivisionError
 
@@ -345,7 +345,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
-def test_whoever_stops_reading_the_output_gets_no_complaint():
+def test_a_closed_output_pipe_is_not_an_error():
     command = [*PROGRAM, "evaluate", *BASIC, "--out", "out"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -357,7 +357,7 @@ def test_whoever_stops_reading_the_output_gets_no_complaint():
     assert "Exception" not in err
 
 
-def test_the_command_is_imported_by_its_first_use():
+def test_the_command_line_loads_its_libraries_lazily():
     script = (
         "import sys, rocframe.cli.main; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
     )
@@ -367,7 +367,7 @@ def test_the_command_is_imported_by_its_first_use():
     assert done.stdout == "set()\n"
 
 
-def test_without_the_extra_the_tables_are_written_and_a_line_says_so(capsys):
+def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys):
     code = cli.main(["evaluate", *BASIC, "--out", "out"])
     assert code == 0
     assert capsys.readouterr().err == (

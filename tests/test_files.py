@@ -23,18 +23,18 @@ def names(folder):
         (b"PAR1....PAR1", None),
     ],
 )
-def test_both_ends_of_a_file_say_whether_it_is_whole(tmp_path, content, wrong):
+def test_both_ends_of_a_file_show_whether_it_is_complete(tmp_path, content, wrong):
     path = tmp_path / "table.parquet"
     path.write_bytes(content)
     assert file_problem(path, "Parquet") == wrong
 
 
-def test_a_folder_and_a_missing_file_are_told_apart(tmp_path):
+def test_a_folder_and_a_missing_file_are_distinct_problems(tmp_path):
     assert file_problem(tmp_path, "Parquet") == "it is a folder"
     assert file_problem(tmp_path / "gone.parquet", "Parquet") == "there is no such file"
 
 
-def test_a_file_takes_its_place_only_when_it_is_complete(tmp_path):
+def test_a_file_is_replaced_only_when_it_is_complete(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
     with replaced(path) as new:
@@ -118,7 +118,7 @@ def test_a_path_below_a_file_is_refused(tmp_path):
     )
 
 
-def test_a_folder_is_no_target(tmp_path):
+def test_a_folder_is_not_a_target(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         check_target(tmp_path)
     assert str(caught.value) == (
@@ -135,7 +135,7 @@ def test_a_device_is_never_replaced_by_a_file(tmp_path):
     assert not Path(os.devnull).is_file()
 
 
-def test_an_address_is_no_local_file():
+def test_a_url_is_not_a_local_file():
     with pytest.raises(rf.StorageError) as caught:
         check_target("s3://bucket/table.parquet")
     assert str(caught.value) == (
@@ -144,7 +144,7 @@ def test_an_address_is_no_local_file():
     )
 
 
-def test_a_read_only_folder_is_found_out_before_anything_is_computed(tmp_path):
+def test_a_read_only_folder_is_refused_before_anything_is_computed(tmp_path):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):  # modes do not bind root; /proc takes files from nobody

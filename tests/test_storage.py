@@ -167,12 +167,12 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 
 
-def test_metrics_with_intervals_are_told_from_operating_points(tmp_path):
+def test_metrics_with_intervals_differ_from_operating_points(tmp_path):
     made = rf.intervals(LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None)
     assert shown(tmp_path, made) == ("intervals", None, ["model"], "a tie is one row")
 
 
-def test_operating_points_and_areas_of_curves_are_told_from_curves(tmp_path):
+def test_operating_points_and_areas_differ_from_curves(tmp_path):
     points = rf.at(curve(), fpr=[0.1, 0.5])
     assert shown(tmp_path, points) == ("operating_points", "roc", ["model"], "a tie is one row")
     area = rf.area(curve())
@@ -188,7 +188,7 @@ def test_a_plan_has_neither_groups_nor_ties(tmp_path):
     assert_frame_equal(rf.read(tmp_path / "table.parquet"), plan)
 
 
-def test_a_group_column_with_the_name_of_another_tables_column_confuses_nobody(tmp_path):
+def test_a_group_column_may_have_the_name_of_a_column_of_another_table(tmp_path):
     table = rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc")
     assert shown(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
 
@@ -235,7 +235,7 @@ def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["kind", "table", "by", "rule", "ties", "version", "schema"])
-def test_a_name_of_ours_is_refused(tmp_path, name):
+def test_reserved_metadata_names_are_refused(tmp_path, name):
     with pytest.raises(rf.RepeatedNameError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})
     assert str(caught.value).startswith(
@@ -251,20 +251,20 @@ def test_a_name_of_ours_is_refused(tmp_path, name):
         (date(2024, 1, 1), "Object of type date is not JSON serializable"),
     ],
 )
-def test_a_value_that_json_cannot_hold_is_refused(tmp_path, value, why):
+def test_a_value_that_json_cannot_represent_is_refused(tmp_path, value, why):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
     assert str(caught.value).startswith(f"about['day']={value!r}: JSON cannot represent it: {why}")
 
 
-def test_a_name_that_is_no_string_is_refused(tmp_path):
+def test_a_metadata_name_must_be_a_string(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
     assert str(caught.value) == "about=1: names must be strings.\nPass it as a string."
 
 
 @pytest.mark.parametrize("said", ["fraud", "", ["a"], 3])
-def test_what_has_no_names_is_refused(tmp_path, said):
+def test_metadata_must_be_a_mapping(tmp_path, said):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about=said)
     assert str(caught.value) == (
@@ -275,7 +275,7 @@ def test_what_has_no_names_is_refused(tmp_path, said):
 
 
 @both_formats
-def test_a_file_of_other_making_has_nothing_to_say(tmp_path, suffix):
+def test_a_file_without_our_metadata_can_be_read_but_has_no_about(tmp_path, suffix):
     path = tmp_path / f"other.{suffix}"
     LOG.write_parquet(path) if suffix == "parquet" else LOG.write_ipc(path)
     assert_frame_equal(rf.read(path), LOG)
@@ -328,7 +328,7 @@ def test_a_damaged_file_is_named(tmp_path, suffix):
     assert str(caught.value).startswith(f"path={str(path)!r}: the file cannot be read: ")
 
 
-def test_a_footer_with_something_else_under_our_name_is_named(tmp_path):
+def test_invalid_metadata_are_reported(tmp_path):
     path = tmp_path / "curve.parquet"
     LOG.write_parquet(path, metadata={"rocframe": "not JSON"})
     with pytest.raises(rf.StorageError) as caught:
@@ -347,7 +347,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
     )
 
 
-def test_what_is_no_frame_is_refused(tmp_path):
+def test_only_polars_frames_can_be_written(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write({"a": [1]}, tmp_path / "table.parquet")
     assert str(caught.value).startswith("table='dict': expected a polars frame.\n")
@@ -464,7 +464,7 @@ except rf.StorageError as error:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_a_disk_that_takes_no_more_leaves_the_old_file(tmp_path, suffix):
+def test_a_full_disk_leaves_the_old_file(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
     with begin(FILL_THE_DISK, path) as child:
         said, errors = child.stdout.read(), child.stderr.read()

@@ -173,7 +173,7 @@ def test_a_saved_chart_is_a_page_that_draws_it(opened, tmp_path):
     assert page.locator("svg.marks .mark-line path").count() >= 1
 
 
-def test_both_charts_are_drawn_and_nothing_is_asked_for(opened, vote):
+def test_both_charts_are_drawn_without_a_request(opened, vote):
     page, events = opened(vote)
     assert events == []
     assert page.locator(".charts svg.marks").count() == 2
@@ -197,7 +197,7 @@ def test_a_tooltip_names_the_model_and_the_threshold(opened, vote):
     assert "threshold" in tooltip
 
 
-def test_nasty_names_are_only_names(opened, nasty):
+def test_markup_in_names_is_shown_as_text(opened, nasty):
     page, events = opened(nasty)
     assert events == []
     assert page.title() == NASTY[0]
@@ -246,7 +246,7 @@ def test_text_stands_out_from_its_background(opened, vote, scheme):
         assert contrast(paper, fill) > 4.5
 
 
-def test_charts_follow_the_paper_and_are_printed_on_white(opened, vote):
+def test_charts_follow_the_color_scheme_and_print_on_white(opened, vote):
     page, _ = opened(vote, color_scheme="dark")
     line = page.locator(".charts .mark-line path").first
     text = page.locator(".charts svg.marks text").first
@@ -277,7 +277,7 @@ def luminance(color: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_a_printed_page_has_all_of_it(opened, vote):
+def test_a_printed_page_is_complete(opened, vote):
     page, _ = opened(vote, viewport={"width": 700, "height": 1000})
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
@@ -287,7 +287,7 @@ def test_a_printed_page_has_all_of_it(opened, vote):
     assert page.pdf(format="A4").startswith(b"%PDF-")
 
 
-def test_a_page_that_is_printed_at_once_has_its_charts(browser, many):
+def test_printing_draws_all_charts(browser, many):
     context = browser.new_context(viewport={"width": 700, "height": 500})
     page = context.new_page()
     # Nothing is drawn but what is in sight, until the browser says that it prints.
@@ -300,7 +300,7 @@ def test_a_page_that_is_printed_at_once_has_its_charts(browser, many):
     context.close()
 
 
-def test_without_javascript_the_numbers_are_there(browser, vote):
+def test_the_tables_need_no_javascript(browser, vote):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(vote.resolve().as_uri())

@@ -5,13 +5,13 @@ import time
 from rocframe.cli.terminal import Progress
 
 
-def test_quick_work_says_nothing(capsys):
+def test_fast_commands_show_no_progress(capsys):
     with Progress(delay=60) as progress:
         progress.step("Reading")
     assert capsys.readouterr().err == ""
 
 
-def test_long_work_says_its_steps_in_plain_lines(capsys):
+def test_slow_commands_show_a_line_per_step(capsys):
     with Progress(delay=0) as progress:
         progress.step("Reading")
         time.sleep(0.05)
@@ -30,7 +30,7 @@ def test_many_small_steps_are_one_line_in_a_log(capsys):
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_quiet_work_says_nothing_however_long(capsys):
+def test_quiet_commands_show_no_progress(capsys):
     with Progress(quiet=True, delay=0) as progress:
         progress.step("Reading")
         time.sleep(0.05)

@@ -52,7 +52,7 @@ def test_only_the_needed_columns_are_read(path):
     assert "PROJECT 2/3 COLUMNS" in plan
 
 
-def test_files_may_differ_in_what_loses_nothing():
+def test_files_may_differ_in_format_order_and_narrower_types():
     save("1.parquet")
     save("2.parquet", LOG.select("score", "label"))
     save("3.parquet", note=pl.lit(7))
@@ -76,20 +76,20 @@ def test_folders_called_key_value_are_columns():
     assert table["fold"].to_list() == [2, 2]
 
 
-def test_a_key_that_the_files_hold_too_keeps_its_type():
+def test_a_hive_key_that_is_also_a_column_keeps_its_type():
     save("logs/fold=01/a.parquet", fold=pl.lit("01"))
     table, _ = read("logs", needed={**NEEDED, "fold": "--by"})
     assert table["fold"].to_list() == ["01", "01"]
 
 
-def test_folders_with_other_keys_are_read_beside_each_other():
+def test_folders_with_different_keys_are_read_together():
     save("logs/day=1/a.parquet")
     save("logs/other/b.parquet", day=pl.lit(2, pl.Int64))
     table, _ = read("logs", needed={**NEEDED, "day": "--by"})
     assert sorted(table["day"]) == [1, 1, 2, 2]
 
 
-def test_a_column_that_a_file_lacks_is_named_with_the_file_and_a_guess():
+def test_a_missing_column_is_named_with_its_file_and_a_suggestion():
     save("1.parquet")
     save("2.parquet", LOG.rename({"score": "scores"}))
     assert message(".") == (
@@ -116,7 +116,7 @@ def test_times_without_a_zone_are_not_mixed_with_others():
     )
 
 
-def test_an_empty_file_is_missing_data():
+def test_an_empty_file_is_an_error():
     save("1.parquet")
     for name in ("2.parquet", "2.arrow", "2.csv"):
         Path(name).touch()
@@ -190,7 +190,7 @@ def test_a_column_that_is_missing_is_no_reason_to_leave_a_file_out():
     assert str(caught.value).startswith("2.parquet: there is no column 'score'")
 
 
-def test_there_has_to_be_one_file_that_can_be_read():
+def test_at_least_one_file_must_be_readable():
     Path("1.parquet").touch()
     Path("2.parquet").touch()
     with pytest.raises(rf.LogError) as caught:

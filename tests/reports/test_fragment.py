@@ -45,7 +45,7 @@ class Reader(HTMLParser):
         self.inside = False
 
 
-def test_a_fragment_is_the_chart_and_a_word_to_draw_it():
+def test_a_fragment_has_the_chart_and_a_call_that_draws_it():
     read = Reader(rf.chart_fragment(chart(), bundle=False))
     assert [tag for tag, _ in read.tags] == ["div", "script", "div", "script"]
     assert json.loads(read.scripts[0]) == chart().to_dict()
@@ -72,7 +72,7 @@ def test_with_its_bundle_a_fragment_needs_nothing_else():
 
 
 @pytest.mark.parametrize("name", ["model", NASTY])
-def test_nothing_in_a_fragment_is_markup_that_the_chart_brought(name):
+def test_markup_in_names_and_values_is_escaped(name):
     for made in (chart(name), chart(name).properties(title=NASTY, description=NASTY), OTHER):
         text = rf.chart_fragment(made, bundle=False)
         read = Reader(text)
@@ -87,7 +87,7 @@ def test_a_fragment_has_no_ids_and_is_the_same_every_time():
     assert all("id" not in attrs for _, attrs in Reader(text).tags)
 
 
-def test_markdown_takes_a_fragment_as_one_block():
+def test_a_fragment_has_no_blank_lines():
     assert rf.chart_fragment(chart(), bundle=False).count("\n") == 0
     assert not re.search(r"\n\s*\n", rf.chart_fragment(chart()))
 
@@ -109,7 +109,7 @@ def test_any_chart_of_altair_has_a_fragment(made, said):
     assert json.loads(read.scripts[0])["$schema"].endswith(".json")
 
 
-def test_data_of_any_length_and_of_any_number_go_into_it():
+def test_a_fragment_contains_data_of_any_length_and_null_for_infinity():
     many = pl.DataFrame({"a": range(6000)}).select(
         pl.when(pl.col("a") == 0).then(float("inf")).otherwise("a").alias("a")
     )
@@ -119,7 +119,7 @@ def test_data_of_any_length_and_of_any_number_go_into_it():
     assert rows[:2] == [{"a": None}, {"a": 1.0}]
 
 
-def test_a_fragment_holds_its_data_whatever_transformer_is_enabled(tmp_path, monkeypatch):
+def test_a_fragment_contains_its_data_with_any_data_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with alt.data_transformers.enable("json"):
         text = rf.chart_fragment(OTHER, bundle=False)
@@ -128,27 +128,27 @@ def test_a_fragment_holds_its_data_whatever_transformer_is_enabled(tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_in_a_page_is_the_same_json_and_cannot_end_its_script():
+def test_json_for_html_is_equal_json_without_markup():
     spec = {"a": NASTY, "</script>": ["<", ">", "&", "\u2029"]}
     text = json_for_html(spec)
     assert json.loads(text) == spec
     assert not re.search("[<>&\u2028\u2029]", text)
 
 
-def test_numbers_that_json_lacks_never_get_into_a_page():
+def test_json_for_html_rejects_nan():
     with pytest.raises(ValueError, match="JSON"):
         json_for_html({"a": float("nan")})
 
 
 @pytest.mark.parametrize("wrong", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
-def test_what_is_no_chart_is_refused(wrong):
+def test_other_objects_than_charts_are_refused(wrong):
     with pytest.raises(
         rf.OptionValueError, match=r"^chart: expected an Altair chart, got \w+\.\nPass what"
     ):
         rf.chart_fragment(wrong)
 
 
-def test_the_bundle_ends_no_script_and_has_no_name_but_one():
+def test_the_bundle_is_one_script_that_defines_one_name():
     bundle = rf.chart_bundle()
     assert bundle == rf.chart_bundle()
     (script,) = Reader(bundle).scripts
@@ -158,7 +158,7 @@ def test_the_bundle_ends_no_script_and_has_no_name_but_one():
     assert "window.vega" not in script
 
 
-def test_without_the_extra_the_bundle_says_how_to_get_it_and_a_fragment_needs_none(monkeypatch):
+def test_without_the_extra_only_the_bundle_raises_an_error(monkeypatch):
     from rocframe.reports import offline_script
 
     offline_script.embed_script.cache_clear()

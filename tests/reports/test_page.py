@@ -105,7 +105,7 @@ class Reader(HTMLParser):
         return self.text[start : start + count]
 
 
-def test_a_page_has_the_table_the_charts_and_where_they_come_from():
+def test_a_page_has_a_table_charts_and_the_settings():
     read = Reader(plain())
     assert read.text[0:3] == [
         "T",
@@ -142,7 +142,7 @@ def test_the_numbers_of_the_page_are_those_of_the_verbs():
         ]
 
 
-def test_names_and_values_are_text_wherever_they_stand():
+def test_names_and_values_are_escaped_everywhere():
     predictions = log(NASTY).rename({"model": NASTY[0]})
     text = write(predictions, by=NASTY[0], title=NASTY[1], label=NASTY[0],
                  files_skipped={NASTY[1]: NASTY[0]}, about={NASTY[2]: NASTY[1]})  # fmt: skip
@@ -200,7 +200,7 @@ def test_any_number_of_charts_share_one_script():
     assert len(many) - len(few) < 100_000
 
 
-def test_each_chart_has_words_for_those_who_do_not_see_it():
+def test_each_chart_has_a_text_alternative():
     read = Reader(write(kind=["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]))
     said = [attrs["aria-label"] for _, attrs in read.tags if attrs.get("role") == "img"]
     said = [words for words in said if " chart, " in words]
@@ -208,7 +208,7 @@ def test_each_chart_has_words_for_those_who_do_not_see_it():
     assert all("2 curves" in words and ("a (A" in words or "a (ROC A" in words) for words in said)
 
 
-def test_what_is_left_out_is_said_by_name_and_with_its_cause():
+def test_the_page_names_what_was_left_out_and_why():
     predictions = pl.concat([log(), log(["c"]).filter("label"), log(["d"]).clear()])
     predictions = predictions.with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
     read = Reader(write(predictions, files_skipped={"bad.parquet": "the file is empty"}))
@@ -221,7 +221,7 @@ def test_what_is_left_out_is_said_by_name_and_with_its_cause():
     assert {"missing", "note", "no_negatives"} <= set(read.text)
 
 
-def test_many_groups_are_counted_where_they_are_not_shown():
+def test_the_page_counts_the_groups_that_it_does_not_show():
     names = [f"{number:04}" for number in range(600)]
     read = Reader(write(log(names)))
     assert "100 more rows in auc.parquet." in read.text
@@ -230,7 +230,7 @@ def test_many_groups_are_counted_where_they_are_not_shown():
     assert said in Reader(write(log(names), files=None)).text
 
 
-def test_a_second_key_has_a_chart_for_each_value_in_the_same_colors():
+def test_each_value_of_the_second_group_column_has_a_chart_with_the_same_colors():
     rows = log("abc").with_columns(day=pl.Series([1, 1, 1, 1, 2, 2] * 3))
     rows = pl.concat([rows, rows.filter(model="c").with_columns(day=3)], how="vertical_relaxed")
     read = Reader(write(rows, by=["model", "day"], kind="roc"))
@@ -243,7 +243,7 @@ def test_a_second_key_has_a_chart_for_each_value_in_the_same_colors():
     assert [legend["values"] for legend in legends] == [["a", "b", "c"], ["a", "b", "c"], ["c"]]
 
 
-def test_folds_have_their_mean_before_them():
+def test_means_are_drawn_in_front_of_their_folds():
     vote = rf.datasets.vote()
     read = Reader(write(vote, by=["model", "fold"], kind="roc", missing="raise"))
     assert len(read.curves()) == 7  # all means, and each over its folds
@@ -269,7 +269,7 @@ def test_folds_have_their_mean_before_them():
 
 
 @pytest.mark.parametrize("how", ["side by side", "below each other"])
-def test_models_are_compared_where_their_rows_pair_up(how):
+def test_models_are_compared_if_their_rows_can_be_paired(how):
     vote = rf.datasets.vote().filter(pl.col("model").str.starts_with("l"))
     if how == "side by side":
         wide = vote.pivot("model", index=["id", "label"], values="score")
@@ -291,7 +291,7 @@ def test_models_are_compared_where_their_rows_pair_up(how):
     ]
 
 
-def test_models_with_rows_of_their_own_are_not_compared():
+def test_models_with_different_rows_are_not_compared():
     assert "Comparison of models" not in Reader(plain()).text
     with pytest.raises(rf.OptionValueError, match=r"^id='id': it pairs the rows of models, and no"):
         write(log().rename({"model": "day"}), by="day", id="id")
@@ -300,7 +300,7 @@ def test_models_with_rows_of_their_own_are_not_compared():
 @pytest.mark.parametrize("predictions", [log().clear(), log().filter("label")])
 @pytest.mark.parametrize("by", ["model", None])
 @pytest.mark.parametrize("over", [None, "model"])
-def test_without_a_single_curve_there_is_a_page_all_the_same(predictions, by, over):
+def test_a_page_is_written_even_without_any_curve(predictions, by, over):
     read = Reader(write(predictions, by=by, over=over if by else None))
     assert len(read.curves()) == 2
 

@@ -45,7 +45,7 @@ def test_a_page_has_the_fragment_and_no_markup_of_the_charts(tmp_path):
     assert page.count("<title>") == page.count("</title>") == 1
 
 
-def test_pictures_are_as_large_as_was_asked(tmp_path):
+def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
     def size(**options):
         rf.save_chart(CHART, tmp_path / "chart.png", **options)
         return struct.unpack(">II", (tmp_path / "chart.png").read_bytes()[16:24])
@@ -80,7 +80,7 @@ def test_pictures_are_as_large_as_was_asked(tmp_path):
         ),
     ],
 )
-def test_options_that_a_format_lacks_are_refused(tmp_path, name, options, text):
+def test_unsupported_options_and_values_are_refused(tmp_path, name, options, text):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.save_chart(CHART, tmp_path / name, **options)
     assert str(caught.value) == text
@@ -96,7 +96,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, suffix):
     )
 
 
-def test_what_was_there_stays_where_a_chart_cannot_be_drawn(tmp_path):
+def test_the_old_file_stays_if_the_chart_cannot_be_drawn(tmp_path):
     path = tmp_path / "chart.svg"
     path.write_text("before")
     broken = CHART.copy()

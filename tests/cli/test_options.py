@@ -23,7 +23,7 @@ from rocframe.cli.options import parse_positive
         ("yes", pl.Int64(), "yes"),
     ],
 )
-def test_the_positive_class_is_read_as_a_value_of_the_labels_type(text, dtype, value):
+def test_the_positive_class_gets_the_dtype_of_the_labels(text, dtype, value):
     actual = parse_positive(text, dtype)
     assert actual == value
     assert type(actual) is type(value)

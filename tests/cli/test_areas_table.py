@@ -19,7 +19,7 @@ def table(log=LOG, **options):
     return rf.auc(log, "label", "score", **options)
 
 
-def test_a_line_per_group_with_numbers_below_each_other():
+def test_the_table_has_a_line_per_group_and_aligned_numbers():
     assert areas_table(table(), width=None).splitlines() == [
         "model     AUC     95 % interval  n_pos  n_neg  n_missing  note",
         "a      0.8750  0.2276 to 0.9940      2      2          0",
@@ -35,7 +35,7 @@ def test_without_groups_intervals_and_notes_their_columns_are_left_out():
     ]
 
 
-def test_names_are_cut_where_lines_are_wider_than_the_terminal():
+def test_names_are_shortened_to_the_width_of_the_terminal():
     long = LOG.with_columns(model=pl.col("model") + pl.lit("x" * 80))
     lines = areas_table(table(long), width=80).splitlines()
     assert max(map(len, lines)) <= 80
@@ -53,18 +53,18 @@ def test_wide_letters_take_two_columns():
     assert lines[1].startswith("模型   0.9167")
 
 
-def test_what_does_not_print_is_spelled_out():
+def test_control_characters_are_escaped():
     odd = LOG.with_columns(model=pl.lit("\x1b[31m\n"))
     assert "'\\x1b[31m\\n'" in areas_table(table(odd), width=None)
 
 
-def test_null_and_its_name_are_told_apart():
+def test_null_and_the_text_null_are_distinct():
     odd = LOG.with_columns(model=pl.when(pl.col("model") == "a").then(pl.lit("null")))
     lines = areas_table(table(odd), width=None).splitlines()
     assert [line.split()[0] for line in lines] == ["model", "null", "'null'"]
 
 
-def test_long_tables_say_how_many_lines_there_are_more():
+def test_long_tables_end_with_the_number_of_other_groups():
     lines = areas_table(table(), width=None, max_rows=1).splitlines()
     assert len(lines) == 3
     assert lines[-1] == "... and 1 more group"

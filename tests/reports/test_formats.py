@@ -19,7 +19,7 @@ from rocframe.text import (
     ("text", "shown"),
     [("a b", "a b"), ("", "''"), (" a", "' a'"), ("a\n", "'a\\n'"), ("\u202e", "'\\u202e'")],
 )
-def test_text_that_cannot_be_seen_is_quoted(text, shown):
+def test_invisible_text_is_quoted(text, shown):
     assert visible(text) == shown
 
 
@@ -34,17 +34,17 @@ def test_text_that_cannot_be_seen_is_quoted(text, shown):
         (pl.Series(["b"], dtype=pl.Enum(["b"])), ["b"]),
     ],
 )
-def test_group_values_are_spelled_out(values, shown):
+def test_group_values_become_text(values, shown):
     assert words(pl.Series(values)) == shown
 
 
-def test_numbers_that_are_not_there_have_no_words():
+def test_missing_numbers_have_no_text():
     assert format_number(None) is None
     assert format_number(0.81) == "0.8100"
     assert format_interval(None, None) is None
     assert format_interval(0.5, 1.0) == "0.5000 to 1.0000"
 
 
-def test_things_are_counted_and_joined_as_in_a_sentence():
+def test_counts_and_names_are_written_as_in_a_sentence():
     assert [format_count(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
     assert [join_names([*"abc"][:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

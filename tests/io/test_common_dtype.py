@@ -27,11 +27,11 @@ def common(*dtypes, option="--by"):
         ([pl.Enum(["a"]), pl.Enum(["a"])], pl.Enum(["a"])),
     ],
 )
-def test_the_wider_type_holds_both_without_loss(dtypes, wanted):
+def test_the_common_dtype_represents_all_values(dtypes, wanted):
     assert common(*dtypes) == wanted
 
 
-def test_labels_that_became_floats_where_some_are_missing_are_labels_still():
+def test_integer_and_float_labels_have_a_common_dtype():
     assert common(pl.Int64(), pl.Float64(), option="--label") == pl.Float64()
 
 
@@ -48,7 +48,7 @@ def test_labels_that_became_floats_where_some_are_missing_are_labels_still():
         [pl.Enum(["a"]), pl.String()],
     ],
 )
-def test_types_that_nothing_holds_name_both_files(dtypes):
+def test_incompatible_dtypes_name_both_files(dtypes):
     first, second = dtypes
     with pytest.raises(rf.LogError) as caught:
         common(first, first, second)

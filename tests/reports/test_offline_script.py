@@ -3,7 +3,7 @@ from __future__ import annotations
 from rocframe.reports.offline_script import cached_text
 
 
-def test_text_is_made_once_and_again_when_its_file_is_changed(monkeypatch, tmp_path):
+def test_cached_text_is_made_once_and_again_after_its_file_changed(monkeypatch, tmp_path):
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path))
     made = []
@@ -20,7 +20,7 @@ def test_text_is_made_once_and_again_when_its_file_is_changed(monkeypatch, tmp_p
         assert cached_text("one.js", make) == f"a ✓\n{place + 2}"
 
 
-def test_where_nothing_can_be_written_nothing_is_cached_text(monkeypatch, tmp_path):
+def test_without_a_writable_folder_nothing_is_cached(monkeypatch, tmp_path):
     (tmp_path / "rocframe").write_text("no folder")
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path))

@@ -63,13 +63,15 @@ def wanted(predictions, threshold):
 
 
 @pytest.mark.parametrize("threshold", ["0.5", "0.21", "0.9"])
-def test_its_numbers_are_those_of_the_tables_at_any_threshold(opened, predictions, threshold):
+def test_the_dashboard_shows_the_numbers_of_the_tables_at_any_threshold(
+    opened, predictions, threshold
+):
     slide(opened, threshold)
     for said in wanted(predictions, float(threshold)):
         opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
 
 
-def test_it_keeps_its_threshold_when_it_is_drawn_for_another_width(opened, predictions):
+def test_the_dashboard_keeps_its_threshold_at_another_width(opened, predictions):
     slide(opened, "0.3")
     panels = opened.locator(".dashboard svg.marks")
     wide = panels.bounding_box()
@@ -86,7 +88,7 @@ def test_it_keeps_its_threshold_when_it_is_drawn_for_another_width(opened, predi
     opened.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_it_is_printed_as_it_stands_without_its_sliders(opened):
+def test_the_dashboard_is_printed_without_its_sliders(opened):
     opened.emulate_media(media="print")
     assert not opened.locator(".controls").is_visible()
     assert opened.locator(".dashboard svg.marks").is_visible()

@@ -21,13 +21,13 @@ def areas(**keys):
     )
 
 
-def test_few_curves_are_all_drawn():
+def test_a_small_number_of_curves_is_drawn_completely():
     for table in (areas(), areas(model=["a", None, "c"])):
         assert_frame_equal(largest_groups(table), table)
         assert select_curves(table, None).note("curves.parquet") == ""
 
 
-def test_of_many_groups_those_with_the_most_rows_are_drawn_in_their_order():
+def test_the_largest_of_many_groups_are_drawn_in_their_order():
     table = areas(segment=range(100))
     drawn = largest_groups(table)
     assert_frame_equal(drawn, table.tail(MAX_DRAWN_COLORS))
@@ -45,7 +45,7 @@ def test_a_model_is_drawn_with_all_its_folds():
     assert_frame_equal(largest_groups(table.head(60)), table.head(60))
 
 
-def test_groups_without_a_curve_take_nobodys_place():
+def test_groups_without_a_curve_do_not_count_toward_the_limit():
     table = areas(segment=range(100)).with_columns(auc=pl.when(pl.col("segment") < 50).then("auc"))
     assert largest_groups(table)["segment"].to_list() == [*range(38, 50)]
 
@@ -56,14 +56,14 @@ def test_group_columns_may_have_any_name():
         assert_frame_equal(largest_groups(table), table.tail(MAX_DRAWN_COLORS))
 
 
-def test_the_curves_of_groups_are_found_by_all_their_keys():
+def test_rows_of_groups_match_all_group_columns():
     keys = {"a": [1, 1, None], "b": [None, 2.0, float("nan")]}
     curves = pl.DataFrame({**keys, "threshold": [1.0, 2.0, 3.0]})
     for row in range(3):
         assert_frame_equal(rows_of_groups(curves, areas(**keys)[row]), curves[row])
 
 
-def test_a_second_key_has_panels_those_with_the_most_rows():
+def test_the_second_group_column_has_a_panel_for_each_of_its_largest_values():
     table = areas(model=["a", "b"] * 20, day=[None, *sorted([*range(19)] * 2), 19])
     drawn = select_curves(table, None)
     assert (drawn.color, drawn.panel, drawn.n_curves) == ("model", "day", 40)
@@ -74,7 +74,7 @@ def test_a_second_key_has_panels_those_with_the_most_rows():
     assert drawn.note(None) == ("The charts show 23 of 40 curves: those with the most rows.")
 
 
-def test_folds_of_a_mean_are_no_groups_of_their_own():
+def test_folds_of_a_mean_count_as_one_group():
     table = areas(model=["a", "a", "b", None], fold=[1, 2, 1, 1])
     drawn = select_curves(table, "fold")
     ((name, groups),) = drawn.panels

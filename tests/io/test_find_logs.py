@@ -44,7 +44,7 @@ def _files(tmp_path, monkeypatch):
         (["a.parquet", "a.*", "./a.parquet"], ["a.parquet"]),
     ],
 )
-def test_names_globs_and_folders_stand_for_files_each_once(sources, files):
+def test_names_globs_and_folders_give_each_file_once(sources, files):
     assert find_logs(sources) == files
 
 
@@ -52,7 +52,7 @@ def test_an_absolute_glob_works(tmp_path):
     assert find_logs([f"{tmp_path}/b.*"]) == [str(tmp_path / "b.arrow")]
 
 
-def test_tables_of_an_earlier_run_are_no_logs():
+def test_tables_of_an_earlier_run_are_excluded():
     assert "out/curves.parquet" in find_logs(["."])
     assert "out/curves.parquet" not in find_logs(["."], exclude=[Path("out/curves.parquet")])
     with pytest.raises(rf.LogError) as caught:
@@ -60,7 +60,7 @@ def test_tables_of_an_earlier_run_are_no_logs():
     assert str(caught.value) == "'out/*': there are no logs to read.\nPass files or folders."
 
 
-def test_links_to_folders_are_followed_and_circles_end():
+def test_links_to_folders_are_followed_once():
     Path("elsewhere").mkdir()
     Path("elsewhere/g.parquet").touch()
     Path("logs/link").symlink_to(Path("elsewhere").resolve())
