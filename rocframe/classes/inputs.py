@@ -143,13 +143,13 @@ def _side_by_side(
                 raise RepeatedNameError.of("scores", name, values)
     if not columns:
         raise OptionValueError.of("scores", scores, "it names no column", SCORES_HINT)
-    found = [resolved(plan, schema, "scores", one) for one in columns]
-    for name, _, dtype in found:
+    sources = [resolved(plan, schema, "scores", one) for one in columns]
+    for name, _, dtype in sources:
         _check_numeric(name, dtype)
     return ScoreColumns(
         classes=values,
-        exprs=[expr for _, expr, _ in found],
-        names=[name for name, _, _ in found],
+        exprs=[expr for _, expr, _ in sources],
+        names=[name for name, _, _ in sources],
         roots=root_columns(columns),
     )
 
