@@ -1,9 +1,10 @@
-"""What callers give as options → plain values, or one clear error."""
+"""Checks and conversions of options, which raise one form of error."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from math import inf, isfinite, isnan
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
@@ -18,6 +19,132 @@ from rocframe.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+
+class NotGiven(Enum):
+    """Type of `NOT_GIVEN`."""
+
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+# Default of optional arguments for which None has a meaning of its own.
+NOT_GIVEN: Final = NotGiven.NOT_GIVEN
+
+MAX_INTEGER = 2**53  # up to here Float64 represents every integer
+
+
+def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
+    """Check that an option is one of a closed set of values."""
+    allowed = list(choices)
+    if not (value is None or isinstance(value, str)) or value not in allowed:
+        raise UnknownOptionError.of(argument, value, allowed)
+
+
+def to_float(value: object) -> float | None:
+    """Return a scalar number of Python or numpy as a float; None for other values."""
+    if isinstance(value, str | bytes | pl.Series | pl.Expr) or getattr(value, "ndim", None):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def to_floats(value: object) -> list[float] | None:
+    """Return a number or an iterable of numbers as a list; None for other values."""
+    single = to_float(value)
+    if single is not None:
+        return [single]
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+        return None
+    numbers = [to_float(item) for item in value]
+    return None if None in numbers else numbers  # type: ignore[return-value]
+
+
+def parse_number(
+    argument: str,
+    value: object,
+    *,
+    low: float = -inf,
+    high: float = inf,
+    closed: Literal["none", "left", "both"] = "none",
+    example: object = None,
+    hint: str = "",
+) -> float:
+    """Return a finite number between `low` and `high`; `closed` says which limits are allowed.
+
+    The error shows `example` as a value to give, unless there is a `hint`.
+    """
+    number = to_float(value)
+    above = number is not None and (number >= low if closed != "none" else number > low)
+    below = number is not None and (number <= high if closed == "both" else number < high)
+    if number is None or not (above and below and isfinite(number)):
+        limits = []
+        if low > -inf:
+            limits.append(f"{'above' if closed == 'none' else 'of at least'} {low:g}")
+        if high < inf:
+            limits.append(f"{'of at most' if closed == 'both' else 'below'} {high:g}")
+        finite = "" if -inf < low and high < inf else "finite "
+        problem = " ".join([f"expected a {finite}number", " and ".join(limits)]).rstrip()
+        raise OptionValueError.of(
+            argument, value, problem, hint or f"Use, for example, {argument}={example}."
+        )
+    return number
+
+
+def parse_fraction(argument: str, value: object, *, example: object) -> float:
+    """Return a number between 0 and 1, exclusive."""
+    return parse_number(argument, value, low=0, high=1, example=example)
+
+
+def parse_integer(
+    argument: str,
+    value: object,
+    *,
+    low: int = 1,
+    high: int = MAX_INTEGER,
+    example: int = 1000,
+    hint: str = "",
+) -> int:
+    """Return an integer from `low` to `high`."""
+    number = to_float(value)
+    if number is None or isinstance(value, bool) or not low <= number <= high or number % 1:
+        limits = f"of at least {low}" if high == MAX_INTEGER else f"from {low} to {high}"
+        problem = f"expected an integer {limits}"
+        raise OptionValueError.of(
+            argument, value, problem, hint or f"Use, for example, {argument}={example}."
+        )
+    return int(number)
+
+
+def parse_numbers(
+    argument: str,
+    value: object,
+    *,
+    bounds: tuple[float, float] | None = None,
+    single: bool = True,
+    example: str,
+) -> list[float]:
+    """Return a list of numbers without NaN, or one number as a list unless `single` is false.
+
+    With `bounds`, all numbers must be in this closed range.
+    """
+    numbers = to_floats(value) if single or to_float(value) is None else None
+    if numbers is None:
+        problem = f"expected {'a number or ' if single else ''}a list of numbers"
+        raise OptionValueError.of(
+            argument, value, problem, f"Use, for example, {argument}={example}."
+        )
+    for number in numbers:
+        if isnan(number):
+            raise OptionValueError.of(argument, value, "one of the values is NaN", "Remove it.")
+        if bounds is not None and not bounds[0] <= number <= bounds[1]:
+            problem = f"{number:g} is outside the range from {bounds[0]:g} to {bounds[1]:g}"
+            raise OptionValueError.of(argument, value, problem, "Use values within this range.")
+    return numbers
 
 
 def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -59,65 +186,3 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
             todo = "Groups are sorted by their keys, and these have no order: cast them first."
             raise ColumnTypeError.of("by", name, schema[name], todo)
     return {name: schema[name] for name in by}
-
-
-class NotGiven(Enum):
-    """Type of `NOT_GIVEN`."""
-
-    NOT_GIVEN = "not given"
-
-    def __repr__(self) -> str:
-        return "<not given>"
-
-
-# Default of optional arguments for which None has a meaning of its own.
-NOT_GIVEN: Final = NotGiven.NOT_GIVEN
-
-LARGEST = 2**53  # up to here every whole number is a float
-
-
-def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
-    """Check that an option is one of its closed set."""
-    allowed = list(choices)
-    if not (value is None or isinstance(value, str)) or value not in allowed:
-        raise UnknownOptionError.of(argument, value, allowed)
-
-
-def as_number(value: object) -> float | None:
-    """Return a plain number, of numpy or not; None for what is none, such as text."""
-    if isinstance(value, str | bytes | pl.Series | pl.Expr) or getattr(value, "ndim", None):
-        return None
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-
-
-def as_numbers(value: object) -> list[float] | None:
-    """Return one number or several as a list; None where one of them is none."""
-    single = as_number(value)
-    if single is not None:
-        return [single]
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        return None
-    every = [as_number(one) for one in value]
-    return None if None in every else every  # type: ignore[return-value]
-
-
-def share(argument: str, value: object, wrong: str, todo: str) -> float:
-    """Return a number between 0 and 1, both left out."""
-    number = as_number(value)
-    if number is None or not 0 < number < 1:
-        raise OptionValueError.of(argument, value, wrong, todo)
-    return number
-
-
-def whole(
-    argument: str, value: object, *, least: int = 1, most: int = LARGEST, say: int = 1000
-) -> int:
-    """Return a whole number within limits."""
-    number = as_number(value)
-    if number is None or isinstance(value, bool) or not least <= number <= most or number % 1:
-        wrong = f"it is no whole number from {least}" + ("" if most == LARGEST else f" to {most}")
-        raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}={say}.")
-    return int(number)

@@ -20,7 +20,7 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import check_alternative
-from rocframe.options import as_number, check_choice, whole
+from rocframe.options import check_choice, parse_integer, parse_number
 from rocframe.schemas import PLAN
 
 if TYPE_CHECKING:
@@ -548,17 +548,15 @@ Numbers: TypeAlias = "float | Sequence[float]"
 
 WholeNumbers: TypeAlias = "int | Sequence[int]"
 
-AREA = (0.0, 1.0, "an area is between 0 and 1", 0.8)
-
-# Open interval of each number, the text of its error, and an example.
-RANGES: dict[str, tuple[float, float, str, float]] = {
-    "auc": AREA,
-    "null": AREA,
-    "auc_b": AREA,
-    "correlation": (-1.0, 1.0, "a correlation is between -1 and 1", 0.5),
-    "ratio": (0.0, inf, "the ratio of negatives to positives is a finite number above 0", 2),
-    "power": (0.0, 1.0, "a power is between 0 and 1", 0.8),
-    "alpha": (0.0, 1.0, "a significance level is between 0 and 1", 0.05),
+# Open interval of each number, and an example.
+RANGES: dict[str, tuple[float, float, float]] = {
+    "auc": (0, 1, 0.8),
+    "null": (0, 1, 0.8),
+    "auc_b": (0, 1, 0.8),
+    "correlation": (-1, 1, 0.5),
+    "ratio": (0, inf, 2),
+    "power": (0, 1, 0.8),
+    "alpha": (0, 1, 0.05),
 }
 
 
@@ -597,7 +595,7 @@ def parse_options(
                 "power",
                 options["power"],
                 f"a test with alpha={options['alpha']:g} has this power without any difference",
-                "Give, say, power=0.8.",
+                "Use, for example, power=0.8.",
             )
         yield options
 
@@ -609,15 +607,9 @@ def _parse_numbers(argument: str, given: object) -> list[float]:
     if not values:
         raise OptionValueError.of(argument, given, "it is empty", "Give one value or several.")
     if argument in ("n_pos", "n_neg"):
-        return [whole(argument, value) for value in values]
-    lower, upper, wrong, example = RANGES[argument]
-    numbers = []
-    for value in values:
-        number = as_number(value)
-        if number is None or not lower < number < upper:
-            raise OptionValueError.of(argument, value, wrong, f"Give, say, {argument}={example}.")
-        numbers.append(number)
-    return numbers
+        return [parse_integer(argument, value) for value in values]
+    low, high, example = RANGES[argument]
+    return [parse_number(argument, value, low=low, high=high, example=example) for value in values]
 
 
 def _plan_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import inf, isclose, isfinite
+from math import inf, isclose
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
-from rocframe.options import as_number, check_choice, share
+from rocframe.options import check_choice, parse_fraction, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -584,6 +584,9 @@ def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] 
 COUNTED = Counts(*(pl.col(name) for name in Counts._fields))
 
 
+COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
     """What some metrics ask for beside the counts."""
@@ -593,22 +596,16 @@ class Settings:
     prevalence: float | None = None
 
     def __post_init__(self) -> None:
-        beta = as_number(self.beta)
-        if beta is None or not 0 < beta < inf:
-            wrong = "it is no finite number above 0"
-            raise OptionValueError.of("beta", self.beta, wrong, "Give, say, beta=2.")
+        parse_number("beta", self.beta, low=0, example=2)
         if self.prevalence is not None:
-            wrong = "the share of positives is a number between 0 and 1"
-            share("prevalence", self.prevalence, wrong, "Give one, or None for that of the data.")
+            parse_fraction("prevalence", self.prevalence, example=0.1)
         costs: object = self.costs
         if costs is not None and not isinstance(costs, Mapping):
-            wrong = "it does not say what costs how much"
-            raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+            problem = "expected a dict of costs"
+            raise OptionValueError.of("costs", costs, problem, COSTS_HINT)
         for name, cost in (self.costs or {}).items():
             check_choice("costs", name, Counts._fields)
-            number = as_number(cost)
-            if number is None or not isfinite(number):
-                raise OptionValueError.of("costs", cost, f"{name!r} costs no number", "Give one.")
+            parse_number(f"costs[{name!r}]", cost, hint=COSTS_HINT)
 
     @property
     def counts(self) -> Counts:

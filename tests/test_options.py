@@ -42,10 +42,8 @@ def contrast(coefficients):
     return rf.contrast(PREDICTIONS, "label", scores, coefficients=coefficients)
 
 
-SHARE = "a confidence level is a number between 0 and 1.\nGive, say, level=0.95."
-PREVALENCE = (
-    "the share of positives is a number between 0 and 1.\nGive one, or None for that of the data."
-)
+SHARE = "expected a number above 0 and below 1.\nUse, for example, level=0.95."
+PREVALENCE = "expected a number above 0 and below 1.\nUse, for example, prevalence=0.1."
 METHODS = (
     "Choose one of: 'logit_delong', 'delong', 'newcombe', 'hanley_mcneil', "
     "'hanley_mcneil_exponential', 'bootstrap', 'bootstrap_basic', 'bootstrap_bca', None."
@@ -55,20 +53,19 @@ ALIKE = (
     'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
 )
 NO_RATES = "method='permutation' compares areas, not rates.\nUse method=\"bootstrap\"."
-WHOLE = "it is no whole number from 1.\nGive, say, n_perm=1000."
-RESAMPLES = (
-    "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
-)
-SEED = "it is no whole number from 0.\nGive one, say seed=1, or None."
-BETA = "it is no finite number above 0.\nGive, say, beta=2."
-EDGES = "it is no list of numbers.\nGive, say, thresholds=[0.1, 0.5]."
+WHOLE = "expected an integer of at least 1.\nUse, for example, n_perm=1000."
+RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
+COSTS = 'Use, for example, costs={"fp": 1, "fn": 5}.'
+SEED = "expected an integer of at least 0, or None.\nUse, for example, seed=1."
+BETA = "expected a finite number above 0.\nUse, for example, beta=2."
+EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
 PAIR = "it is not a pair of numbers.\nGive two ends, say fpr=(0, 0.1)."
-RATES = "Rates lie between 0 and 1: 5 % is 0.05."
+RATES = "Use values within this range."
 FRAME = (
     "is no polars DataFrame or LazyFrame.\n"
     "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
 )
-WHERE = "Give one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
+WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
 TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
@@ -81,7 +78,7 @@ RATE = (
     "expected a rate between 0 and 1.\n"
     "Give a rate, such as {0}=0.1, or the range of a partial area, such as {0}=(0, 0.1)."
 )
-MARGIN = "expected a number from 0 to below 1.\nGive, say, margin=0.02."
+MARGIN = "expected a number of at least 0 and below 1.\nUse, for example, margin=0.02."
 SINGLE = (
     "method='permutation' exchanges single rows of equal weight.\n"
     'Use method="delong" or method="bootstrap".'
@@ -155,7 +152,7 @@ WRONG = [
     (lambda: curve(thresholds=0.5), f"thresholds=0.5: {EDGES}"),
     (lambda: curve(thresholds=[0.5, None]), f"thresholds=[0.5, None]: {EDGES}"),
     (lambda: curve(thresholds=["0.5"]), f"thresholds=['0.5']: {EDGES}"),
-    (lambda: curve(thresholds=[nan]), "thresholds=[nan]: one of them is NaN.\nLeave it out."),
+    (lambda: curve(thresholds=[nan]), "thresholds=[nan]: one of the values is NaN.\nRemove it."),
     (lambda: curve(beta="2"), f"beta='2': {BETA}"),
     (lambda: curve(beta=0), f"beta=0: {BETA}"),
     (lambda: curve(beta=inf), f"beta=inf: {BETA}"),
@@ -164,10 +161,10 @@ WRONG = [
     (lambda: curve(prevalence=0), f"prevalence=0: {PREVALENCE}"),
     (
         lambda: curve(costs=[1, 5]),
-        'costs=[1, 5]: it does not say what costs how much.\nGive, say, {"fp": 1, "fn": 5}.',
+        f"costs=[1, 5]: expected a dict of costs.\n{COSTS}",
     ),
-    (lambda: curve(costs={"fp": "1"}), "costs='1': 'fp' costs no number.\nGive one."),
-    (lambda: curve(costs={"fp": nan}), "costs=nan: 'fp' costs no number.\nGive one."),
+    (lambda: curve(costs={"fp": "1"}), f"costs['fp']='1': expected a finite number.\n{COSTS}"),
+    (lambda: curve(costs={"fp": nan}), f"costs['fp']=nan: expected a finite number.\n{COSTS}"),
     (
         lambda: curve(costs={"FP": 1}),
         "costs='FP': there is no such choice.\nChoose one of: 'tp', 'fp', 'fn', 'tn'.",
@@ -207,25 +204,31 @@ WRONG = [
             "It has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\nDid you mean metrics='tp'?"
         ),
     ),
-    (at, f"threshold=None: nobody said where on the curve.\n{WHERE}"),
+    (at, f"threshold=None: no threshold or rate is given.\n{WHERE}"),
     (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given too.\n{WHERE}"),
-    (lambda: at(fpr=5), f"fpr=5: 5 is no share.\n{RATES}"),
-    (lambda: at(alert_rate=[0.1, -0.5]), f"alert_rate=[0.1, -0.5]: -0.5 is no share.\n{RATES}"),
-    (lambda: at(fpr=nan), "fpr=nan: nan is no share.\nLeave it out."),
-    (lambda: at(threshold=nan), "threshold=nan: NaN is no threshold.\nLeave it out."),
+    (lambda: at(fpr=5), f"fpr=5: 5 is outside the range from 0 to 1.\n{RATES}"),
+    (
+        lambda: at(alert_rate=[0.1, -0.5]),
+        f"alert_rate=[0.1, -0.5]: -0.5 is outside the range from 0 to 1.\n{RATES}",
+    ),
+    (lambda: at(fpr=nan), "fpr=nan: one of the values is NaN.\nRemove it."),
+    (lambda: at(threshold=nan), "threshold=nan: one of the values is NaN.\nRemove it."),
     (
         lambda: at(threshold="5"),
-        ("threshold='5': it is neither a number nor a list of numbers.\nGive threshold=0.5, say."),
+        (
+            "threshold='5': expected a number or a list of numbers.\n"
+            "Use, for example, threshold=0.5."
+        ),
     ),
     (
         lambda: at(tpr=[0.5, None]),
-        "tpr=[0.5, None]: it is neither a number nor a list of numbers.\nGive tpr=0.5, say.",
+        "tpr=[0.5, None]: expected a number or a list of numbers.\nUse, for example, tpr=0.5.",
     ),
     (
         lambda: at(threshold=0.5, interpolate=True),
         (
-            "interpolate=True: between two scores nothing changes, so there is nothing to "
-            "interpolate.\nGive fpr=, tpr= or alert_rate= with it."
+            "interpolate=True: the counts do not change between two scores, so that nothing can be "
+            "interpolated.\nUse it with fpr=, tpr= or alert_rate=."
         ),
     ),
     (

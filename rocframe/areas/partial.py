@@ -12,7 +12,7 @@ from rocframe.areas.variance import ZERO_VARIANCE
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
-from rocframe.options import as_numbers, check_choice
+from rocframe.options import check_choice, to_floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class Part:
             return None
         rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
         given = fpr if fpr is not None else tpr
-        ends = as_numbers(given)
+        ends = to_floats(given)
         if ends is None or len(ends) != 2:
             raise OptionValueError.of(
                 rate, given, "it is not a pair of numbers", f"Give two ends, say {rate}=(0, 0.1)."

@@ -11,7 +11,7 @@ import polars as pl
 from rocframe.curves.locate import ranges
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, planned
-from rocframe.options import as_number
+from rocframe.options import to_float
 from rocframe.text import words
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _weights(
                 f"it has no weight for {key!r}",
                 f"Give one for every value of {' and '.join(map(repr, over))}.",
             )
-        found[i] = as_number(weights[key])
+        found[i] = to_float(weights[key])
     return found
 
 

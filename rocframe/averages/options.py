@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,7 +12,7 @@ from rocframe.curves.locate import parse_grid
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.options import as_number, check_choice, parse_names
+from rocframe.options import check_choice, parse_names, parse_number
 from rocframe.rates import Settings, check_read, parse_metric
 from rocframe.schemas import (
     AVERAGE_INFO,
@@ -333,15 +332,8 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
                 "Say it: 1/9 for ten folds, however often they were dealt out anew.",
             )
         return None
-    number = as_number(given)
-    if number is None or not 0 <= number < inf:
-        raise OptionValueError.of(
-            "test_per_train",
-            given,
-            "test rows per training row are a number from 0",
-            "Ten folds have test_per_train=1/9.",
-        )
-    return number
+    hint = "For ten folds, use test_per_train=1/9."
+    return parse_number("test_per_train", given, low=0, closed="left", hint=hint)
 
 
 def check_weights(argument: str, weights: object) -> None:
@@ -350,14 +342,8 @@ def check_weights(argument: str, weights: object) -> None:
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
     for key, given in weights.items():
-        number = as_number(given)
-        if number is None or not (isfinite(number) and number > 0):
-            raise OptionValueError.of(
-                f"{argument}[{key!r}]",
-                given,
-                "a weight is a finite number above 0",
-                "To leave a curve out, filter the table first.",
-            )
+        hint = "To leave a curve out, filter the table first."
+        parse_number(f"{argument}[{key!r}]", given, low=0, hint=hint)
 
 
 def _check_pooled(method: str, **given: object) -> None:

@@ -18,7 +18,7 @@ from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
-from rocframe.options import as_numbers
+from rocframe.options import to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 
@@ -329,7 +329,7 @@ def named(mark: Mark) -> dict[str | None, Points]:
 def points_of(curves: Curves, points: Points) -> pl.DataFrame:
     """Return points with the number of their curve, their threshold and their counts."""
     if not isinstance(points, pl.DataFrame):
-        values = None if isinstance(points, pl.LazyFrame) else as_numbers(points)
+        values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):
             wrong = "it is neither thresholds nor a collected table of points"
             raise OptionValueError.of("mark", points, wrong, GIVE)

@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.classes.layout import lay_out, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, private_names
-from rocframe.options import check_choice, whole
+from rocframe.options import check_choice, parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,7 @@ def one_vs_one(
     └─────┴─────────┴─────────┴───────┴───────┘
     """
     check_choice("relative", relative, (*get_args(Relative), None))
-    limit = None if max_pairs is None else whole("max_pairs", max_pairs)
+    limit = None if max_pairs is None else parse_integer("max_pairs", max_pairs)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if not isinstance(label, str | pl.Expr):

@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.classes.layout import lay_out, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, private_names
-from rocframe.options import whole
+from rocframe.options import parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ def one_vs_rest(
 
 def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
     """Return the rank, among the other classes, of the score to subtract; 0 for none."""
-    rank = int(margin) if isinstance(margin, bool) else whole("margin", margin, say=3)
+    rank = int(margin) if isinstance(margin, bool) else parse_integer("margin", margin, example=3)
     if rank and n_classes == 1:
         problem = "there is only one class, so there is no other score to subtract"
         raise OptionValueError.of("margin", margin, problem, "Leave it out.")

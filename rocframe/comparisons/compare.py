@@ -28,7 +28,7 @@ from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
-from rocframe.options import NOT_GIVEN, check_choice, whole
+from rocframe.options import NOT_GIVEN, check_choice, parse_integer
 from rocframe.schemas import MODEL, comparison_columns
 from rocframe.text import listed
 
@@ -328,7 +328,10 @@ class CompareOptions:
         check_choice("method", method, get_args(Method))
         level = parse_level(level)
         quantity = Quantity.parse(fpr, tpr, standardize)
-        n_resamples, n_permutations = parse_n_boot("n_boot", n_boot), whole("n_perm", n_perm)
+        n_resamples, n_permutations = (
+            parse_n_boot("n_boot", n_boot),
+            parse_integer("n_perm", n_perm),
+        )
         hypothesis = Hypothesis.parse(
             margin, alternative, level, lower_is_better=quantity.name == "fpr"
         )

@@ -21,7 +21,7 @@ from rocframe.frames import build_table
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
-from rocframe.options import NOT_GIVEN, as_number
+from rocframe.options import NOT_GIVEN, to_float
 from rocframe.schemas import CONTRAST, MODEL
 from rocframe.text import listed
 
@@ -218,7 +218,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
     several = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
     contrasts = list(coefficients) if several else [coefficients]
     for one in contrasts:
-        numbers = [as_number(value) for value in one.values()] if isinstance(one, Mapping) else []
+        numbers = [to_float(value) for value in one.values()] if isinstance(one, Mapping) else []
         finite = [number for number in numbers if number is not None and isfinite(number)]
         if len(finite) < len(numbers) or not any(finite):
             raise OptionValueError.of(

@@ -11,7 +11,7 @@ from rocframe.areas.partial import Part, Range
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
 from rocframe.inference.p_values import check_alternative, normal_p_value
-from rocframe.options import as_number
+from rocframe.options import parse_number, to_float
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Quantity:
     ) -> Quantity:
         """Check the options: a number fixes a rate, a pair is the range of a partial area."""
         for name, value, other in (("fpr", fpr, tpr), ("tpr", tpr, fpr)):
-            rate = as_number(value)
+            rate = to_float(value)
             if rate is None or other is not None or standardize is not None:
                 continue
             if not 0 <= rate <= 1:
@@ -97,11 +97,7 @@ class Hypothesis:
         check_alternative(alternative)
         if margin is None:
             return cls(null=0.0, alternative=alternative, level=level)
-        size = as_number(margin)
-        if size is None or not 0 <= size < 1:
-            raise OptionValueError.of(
-                "margin", margin, "expected a number from 0 to below 1", "Give, say, margin=0.02."
-            )
+        size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
         if alternative != "two-sided":
             raise OptionValueError.of(
                 "alternative",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from rocframe.curves.locate import CurveAxis, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import like, planned, take_rows, through_node
-from rocframe.options import as_numbers
+from rocframe.options import parse_numbers
 from rocframe.rates import CONFUSION, NAMES
 from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
 
@@ -172,16 +171,8 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
         hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
         raise OptionValueError.of(first, given.get(first), problem, hint)
     ((name, value),) = given.items()
-    values = as_numbers(value)
-    if values is None:
-        problem = "expected a number or a list of numbers"
-        raise OptionValueError.of(name, value, problem, f"Use, for example, {name}=0.5.")
-    for one in values:
-        if isnan(one):
-            raise OptionValueError.of(name, value, "one of the values is NaN", "Remove it.")
-        if name != "threshold" and not 0 <= one <= 1:
-            problem = f"{one:g} is not between 0 and 1"
-            raise OptionValueError.of(name, value, problem, "Use 0.05 for 5 %.")
+    bounds = None if name == THRESHOLD else (0, 1)
+    values = parse_numbers(name, value, bounds=bounds, example="0.5")
     return name, values  # type: ignore[return-value]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import inf, isnan
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
-from rocframe.options import NOT_GIVEN, as_number, as_numbers, parse_names
+from rocframe.options import NOT_GIVEN, parse_names, parse_numbers
 from rocframe.rates import Settings, as_expressions, check_read
 from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
 
@@ -244,16 +244,7 @@ def _check_metric_columns(
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
     """Read given thresholds: rising, each once, without the `inf` that is always there."""
-    values = None if as_number(thresholds) is not None else as_numbers(thresholds)
-    if values is None:
-        raise OptionValueError.of(
-            "thresholds",
-            thresholds,
-            "it is no list of numbers",
-            "Give, say, thresholds=[0.1, 0.5].",
-        )
-    if any(map(isnan, values)):
-        raise OptionValueError.of("thresholds", thresholds, "one of them is NaN", "Leave it out.")
+    values = parse_numbers("thresholds", thresholds, single=False, example="[0.1, 0.5]")
     return sorted({value + 0.0 for value in values} - {inf})
 
 

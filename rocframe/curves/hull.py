@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import OptionValueError
-from rocframe.options import as_number
+from rocframe.options import to_float
 from rocframe.rates import CONFUSION, RATES, Settings
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def lowest_cost(
 
 
 def _exact_fraction(number: float) -> Fraction:
-    return Fraction(str(as_number(number)))
+    return Fraction(str(to_float(number)))
 
 
 def _relative_costs(

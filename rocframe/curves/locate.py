@@ -6,7 +6,6 @@ The counts are interpolated linearly between neighbouring rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ import polars as pl
 from rocframe.errors import OptionValueError
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import as_number, as_numbers, check_choice
+from rocframe.options import check_choice, parse_integer, parse_numbers, to_float, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 
@@ -46,24 +45,14 @@ def parse_grid(
     if isinstance(grid, str):
         check_choice("grid", grid, (keyword,))
         return grid
-    single = as_number(grid)
-    if isinstance(single, float) and not isinstance(grid, bool | float) and single % 1 == 0:
-        if 2 <= single <= MAX_GRID_POINTS:
-            return int(single)
-        problem = f"a grid has from 2 to {MAX_GRID_POINTS} points"
-        raise OptionValueError.of("grid", grid, problem, "Use, for example, grid=101.")
-    values = None if single is not None else as_numbers(grid)
-    if not values:
+    points = to_float(grid)
+    if points is not None and not isinstance(grid, bool | float) and points % 1 == 0:
+        return parse_integer("grid", grid, low=2, high=MAX_GRID_POINTS, example=101)
+    if points is not None or not to_floats(grid):
         problem = f'expected a number of points, a list of values or "{keyword}"'
         hint = "Use, for example, grid=101 or grid=[0.01, 0.1]."
         raise OptionValueError.of("grid", grid, problem, hint)
-    for value in values:
-        if isnan(value):
-            raise OptionValueError.of("grid", grid, "one of the values is NaN", "Remove it.")
-        if bounds is not None and not bounds[0] <= value <= bounds[1]:
-            low, high = bounds
-            problem = f"{value:g} is outside the range from {low:g} to {high:g}"
-            raise OptionValueError.of("grid", grid, problem, "Use values within this range.")
+    values = parse_numbers("grid", grid, bounds=bounds, example="[0.01, 0.1]")
     return sorted({value + 0.0 for value in values})
 
 

@@ -15,7 +15,7 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column, like, planned, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
-from rocframe.options import as_numbers, share
+from rocframe.options import parse_fraction, to_floats
 from rocframe.schemas import SIMPLIFICATION, THRESHOLD
 
 if TYPE_CHECKING:
@@ -178,16 +178,15 @@ def simplify(
 
 
 def parse_max_error(max_error: float) -> float:
-    """Read how far off a simplified curve may be."""
-    wrong = "it is no share of the axes between 0 and 1"
-    return share("max_error", max_error, wrong, "Give, say, max_error=1 / 500.")
+    """Return the largest distance between a curve and its simplification, as given."""
+    return parse_fraction("max_error", max_error, example="1 / 500")
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
     """Read what to keep: thresholds, or a table of operating points."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
-    values = None if isinstance(keep, pl.LazyFrame) else as_numbers(keep)
+    values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
     if values is None or any(map(isnan, values)):
         raise OptionValueError.of(
             "keep",

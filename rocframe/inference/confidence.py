@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import Seed
-from rocframe.options import as_number, check_choice, share
+from rocframe.options import check_choice, parse_fraction, parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,17 +68,12 @@ class Confidence:
 
 def parse_level(level: float) -> float:
     """Parse `level`."""
-    wrong = "a confidence level is a number between 0 and 1"
-    return share("level", level, wrong, "Give, say, level=0.95.")
+    return parse_fraction("level", level, example=0.95)
 
 
 def parse_n_boot(argument: str, given: object) -> int:
     """Parse a number of resamples."""
-    number = as_number(given)
-    if number is None or isinstance(given, bool) or not 2 <= number <= MAX_RESAMPLES or number % 1:
-        wrong = f"the number of resamples is a whole number from 2 to {MAX_RESAMPLES}"
-        raise OptionValueError.of(argument, given, wrong, f"Give, say, {argument}=2000.")
-    return int(number)
+    return parse_integer(argument, given, low=2, high=MAX_RESAMPLES, example=2000)
 
 
 def normal_quantile(level: float) -> float:

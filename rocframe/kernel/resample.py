@@ -489,7 +489,10 @@ class Seed:
             return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
             raise OptionValueError.of(
-                "seed", seed, "it is no whole number from 0", "Give one, say seed=1, or None."
+                "seed",
+                seed,
+                "expected an integer of at least 0, or None",
+                "Use, for example, seed=1.",
             )
         return cls(entropy=int(seed))
 

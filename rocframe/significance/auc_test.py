@@ -25,7 +25,7 @@ from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, share, whole
+from rocframe.options import NOT_GIVEN, check_choice, parse_fraction, parse_integer
 from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
@@ -247,11 +247,11 @@ class AucTestOptions:
         check_alternative(alternative)
         check_adjust(adjust)
         options = cls(
-            null=share("null", null, "an area is between 0 and 1", "Give, say, null=0.5."),
+            null=parse_fraction("null", null, example=0.5),
             method=method,
             alternative=alternative,
             adjust=adjust,
-            n_perm=whole("n_perm", n_perm, most=10**9),
+            n_perm=parse_integer("n_perm", n_perm, high=10**9),
             seed=Seed.parse(seed),
         )
         if method == "delong":

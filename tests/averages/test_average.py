@@ -486,7 +486,10 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ({"interval": "wald"}, "interval='wald': there is no such choice.\nChoose one of: "),
         ({"weights": "size"}, "weights='size': there is no such choice.\nChoose one of: 'equal', "),
         ({"grid": "all"}, "grid='all': there is no such choice.\nChoose one of: 'union'."),
-        ({"grid": 1}, "grid=1: a grid has from 2 to 10000000 points.\nUse, for example, grid=101."),
+        (
+            {"grid": 1},
+            "grid=1: expected an integer from 2 to 10000000.\nUse, for example, grid=101.",
+        ),
         (
             {"grid": 0.5},
             (
@@ -501,7 +504,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         (
             {"weights": {1: 0}},
             (
-                "weights[1]=0: a weight is a finite number above 0.\n"
+                "weights[1]=0: expected a finite number above 0.\n"
                 "To leave a curve out, filter the table first."
             ),
         ),
@@ -509,7 +512,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             {"weights": {1: 1.0}},
             "weights={1: 1.0}: it has no weight for 2.\nGive one for every value of 'fold'.",
         ),
-        ({"level": 1}, "level=1: a confidence level is a number between 0 and 1."),
+        ({"level": 1}, "level=1: expected a number above 0 and below 1."),
         ({"over": []}, "over=[]: it names no key of the curves.\nGive one or several, say over="),
         ({"over": "tpr"}, "over='tpr': it is no key of the table.\nIts keys are: 'fold'."),
         ({"over": "flod"}, "over='flod': the frame has no such column.\nIt has: 'fold', "),
@@ -531,8 +534,8 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         (
             {"test_per_train": -1},
             (
-                "test_per_train=-1: test rows per training row are a number from 0.\n"
-                "Ten folds have test_per_train=1/9."
+                "test_per_train=-1: expected a finite number of at least 0.\n"
+                "For ten folds, use test_per_train=1/9."
             ),
         ),
         (
@@ -551,7 +554,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             {"method": "pooled", "level": 0.9},
             "level=0.9: method='pooled' with interval='corrected' does not read it.\n",
         ),
-        ({"n_boot": 1}, "n_boot=1: the number of resamples is a whole number from 2 to "),
+        ({"n_boot": 1}, "n_boot=1: expected an integer from 2 to "),
         (
             {"method": "horizontal", "kind": "pr"},
             (

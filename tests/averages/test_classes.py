@@ -125,7 +125,7 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 0}},
-            "prior['a']=0: a weight is a finite number above 0.\n",
+            "prior['a']=0: expected a finite number above 0.\n",
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},

@@ -316,10 +316,8 @@ def test_bands_that_do_not_support_weights_raise(frame, method):
 
 
 CHOICES = f"there is no such choice.\nChoose one of: {', '.join(map(repr, SCOPES))}."
-LEVEL = "a confidence level is a number between 0 and 1.\nGive, say, level=0.95."
-RESAMPLES = (
-    "the number of resamples is a whole number from 2 to 100000000.\nGive, say, n_boot=2000."
-)
+LEVEL = "expected a number above 0 and below 1.\nUse, for example, level=0.95."
+RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
 POINTS = "Use, for example, grid=101."
 RANGE = "Use values within this range."
 GRID = (
@@ -339,7 +337,7 @@ WRONG = [
         {"level": 95},
         f"level=95: {LEVEL}",
     ),
-    ({"grid": 1}, f"grid=1: a grid has from 2 to 10000000 points.\n{POINTS}"),
+    ({"grid": 1}, f"grid=1: expected an integer from 2 to 10000000.\n{POINTS}"),
     ({"grid": 2.0}, f"grid=2.0: {GRID}"),
     ({"grid": True}, f"grid=True: {GRID}"),
     ({"grid": []}, f"grid=[]: {GRID}"),
@@ -357,7 +355,7 @@ WRONG = [
     ({"n_boot": 2.5}, f"n_boot=2.5: {RESAMPLES}"),
     (
         {"seed": -1},
-        "seed=-1: it is no whole number from 0.\nGive one, say seed=1, or None.",
+        "seed=-1: expected an integer of at least 0, or None.\nUse, for example, seed=1.",
     ),
 ]
 

@@ -239,12 +239,12 @@ def test_the_threshold_starts_in_the_middle_of_what_the_slider_reaches(by_model)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": float("inf")}, "threshold=inf: it is no finite number."),
-        ({"threshold": "0.5x"}, "threshold='0.5x': it is no finite number."),
-        ({"prevalence": 0}, "prevalence=0: the share of positives is a number between 0 and 1."),
-        ({"costs": 5}, "costs=5: it does not say what costs how much."),
-        ({"costs": {"fp": 0}}, "costs={'fp': 0}: 'fp' costs no finite number above 0."),
-        ({"costs": {"fn": 5}}, "costs={'fn': 5}: 'fp' costs no finite number above 0."),
+        ({"threshold": float("inf")}, "threshold=inf: expected a finite number."),
+        ({"threshold": "0.5x"}, "threshold='0.5x': expected a finite number."),
+        ({"prevalence": 0}, "prevalence=0: expected a number above 0 and below 1."),
+        ({"costs": 5}, "costs=5: expected a dict of costs."),
+        ({"costs": {"fp": 0}}, "costs['fp']=0: expected a finite number above 0."),
+        ({"costs": {"fn": 5}}, "costs['fp']=0: expected a finite number above 0."),
         ({"costs": {"tp": 1}}, "costs='tp': "),
         ({"color": "fold"}, "color='fold': the frame has no such column."),
         ({"color": "tp"}, "color='tp': it is no group column of the table."),

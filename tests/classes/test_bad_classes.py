@@ -142,12 +142,12 @@ REST = [
      ("margin=3: with 3 classes, each class has 2 others.\n"
      "Pass True for the best of the others, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
-     "margin=0: it is no whole number from 1.\nGive, say, margin=3."),
+     "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
     (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
      ("margin=True: there is only one class, so there is no other score to subtract.\n"
      "Leave it out.")),
     (WIDE, ("truth", ABC), {"margin": "best"}, rf.OptionValueError,
-     "margin='best': it is no whole number from 1.\n"),
+     "margin='best': expected an integer of at least 1.\n"),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.PairingError,
      ("id=['id']: 2 rows have the same id and class as another row.\n"
      'Pass all columns that identify an instance, such as id=["model", "id"].')),
@@ -186,7 +186,7 @@ ONE = [
     (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "relative": "ratio"}, rf.ScoreError,
      f"score='p': Int64 {INEXACT}"),
     (WIDE, ("truth", ABC), {"max_pairs": 0}, rf.OptionValueError,
-     "max_pairs=0: it is no whole number from 1.\n"),
+     "max_pairs=0: expected an integer of at least 1.\n"),
     (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,
      "relative='log': there is no such choice.\nChoose one of: 'difference', 'ratio', None."),
     (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,

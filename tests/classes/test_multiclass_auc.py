@@ -409,7 +409,7 @@ WRONG = [
     ({"average": ["micro", "micro"]}, rf.RepeatedNameError,
      "average='micro': the name stands there more than once.\n"),
     ({"ci": "delong"}, rf.UnknownOptionError, "ci='delong': there is no such choice.\n"),
-    ({"seed": -1}, rf.OptionValueError, "seed=-1: it is no whole number from 0.\n"),
+    ({"seed": -1}, rf.OptionValueError, "seed=-1: expected an integer of at least 0, or None.\n"),
     ({"by": "n"}, rf.ReservedColumnError, "by='n': the table being made has a column of that "),
     ({"by": "gg"}, rf.MissingColumnError, "by='gg': the frame has no such column.\n"),
     ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),

@@ -369,9 +369,9 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_error": 0}, "max_error=0: it is no share of the axes between 0 and 1.\n"),
-        ({"max_error": 1.5}, "max_error=1.5: it is no share"),
-        ({"max_error": "1"}, "max_error='1': it is no share"),
+        ({"max_error": 0}, "max_error=0: expected a number above 0 and below 1.\n"),
+        ({"max_error": 1.5}, "max_error=1.5: expected a number above 0"),
+        ({"max_error": "1"}, "max_error='1': expected a number above 0"),
         ({"scale": "cubic"}, "scale='cubic': "),
         (
             {"scale": "normal_deviate", "kind": "pr"},

@@ -58,5 +58,5 @@ def test_without_a_seed_each_call_draws_anew():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
 def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(rf.OptionValueError, match=f"^seed={seed!r}: it is no whole number"):
+    with pytest.raises(rf.OptionValueError, match=f"^seed={seed!r}: expected an integer"):
         Seed.parse(seed)

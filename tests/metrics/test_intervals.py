@@ -549,7 +549,7 @@ WRONG = [
     ),
     (
         {"metrics": "tpr", "fpr": 5},
-        "fpr=5: 5 is not between 0 and 1.\nUse 0.05 for 5 %.",
+        "fpr=5: 5 is outside the range from 0 to 1.\nUse values within this range.",
     ),
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
@@ -596,9 +596,9 @@ WRONG = [
     ),
     (
         {"metrics": "auc", "n_boot": 0},
-        "n_boot=0: the number of resamples is a whole number from 2 to 100000000.\n",
+        "n_boot=0: expected an integer from 2 to 100000000.\n",
     ),
-    ({"metrics": "auc", "seed": "x"}, "seed='x': it is no whole number from 0.\n"),
+    ({"metrics": "auc", "seed": "x"}, "seed='x': expected an integer of at least 0, or None.\n"),
 ]
 
 

@@ -413,9 +413,9 @@ def test_the_alternative_less_finds_an_area_below_chance():
 # Bad inputs
 
 GIVEN = {"auc": 0.8, "n_pos": 20, "n_neg": 20}
-AREA = "an area is between 0 and 1.\nGive, say, {}=0.8."
-RATIO = "the ratio of negatives to positives is a finite number above 0.\nGive, say, ratio=2."
-WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
+AREA = "expected a number above 0 and below 1.\nUse, for example, {}=0.8."
+RATIO = "expected a finite number above 0.\nUse, for example, ratio=2."
+WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
 
 
 @pytest.mark.parametrize(
@@ -433,11 +433,14 @@ WHOLE = "it is no whole number from 1.\nGive, say, {}=1000."
         ({"n_neg": True}, "n_neg=True: " + WHOLE.format("n_neg")),
         (
             {"alpha": 5},
-            ("alpha=5: a significance level is between 0 and 1.\nGive, say, alpha=0.05."),
+            ("alpha=5: expected a number above 0 and below 1.\nUse, for example, alpha=0.05."),
         ),
         (
             {"auc_b": 0.7, "correlation": 1},
-            "correlation=1: a correlation is between -1 and 1.\nGive, say, correlation=0.5.",
+            (
+                "correlation=1: expected a number above -1 and below 1.\n"
+                "Use, for example, correlation=0.5."
+            ),
         ),
         (
             {"correlation": 0.5},
@@ -492,13 +495,13 @@ def test_a_value_outside_its_range_raises_an_error(options, text):
     [
         (
             {"power": 1},
-            ("power=1: a power is between 0 and 1.\nGive, say, power=0.8."),
+            ("power=1: expected a number above 0 and below 1.\nUse, for example, power=0.8."),
         ),
         (
             {"power": 0.05},
             (
                 "power=0.05: a test with alpha=0.05 has this power without any difference.\n"
-                "Give, say, power=0.8."
+                "Use, for example, power=0.8."
             ),
         ),
         (

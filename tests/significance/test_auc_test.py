@@ -393,27 +393,33 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
         (
             {"null": 1},
             rf.OptionValueError,
-            "null=1: an area is between 0 and 1.\nGive, say, null=0.5.",
+            "null=1: expected a number above 0 and below 1.\nUse, for example, null=0.5.",
         ),
         (
             {"n_perm": 0},
             rf.OptionValueError,
-            "n_perm=0: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
+            "n_perm=0: expected an integer from 1 to 1000000000.\nUse, for example, n_perm=1000.",
         ),
         (
             {"n_perm": True},
             rf.OptionValueError,
-            "n_perm=True: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
+            (
+                "n_perm=True: expected an integer from 1 to 1000000000.\n"
+                "Use, for example, n_perm=1000."
+            ),
         ),
         (
             {"n_perm": 10.5},
             rf.OptionValueError,
-            "n_perm=10.5: it is no whole number from 1 to 1000000000.\nGive, say, n_perm=1000.",
+            (
+                "n_perm=10.5: expected an integer from 1 to 1000000000.\n"
+                "Use, for example, n_perm=1000."
+            ),
         ),
         (
             {"seed": -1},
             rf.OptionValueError,
-            "seed=-1: it is no whole number from 0.\nGive one, say seed=1, or None.",
+            "seed=-1: expected an integer of at least 0, or None.\nUse, for example, seed=1.",
         ),
     ],
 )

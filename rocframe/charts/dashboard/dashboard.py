@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -24,7 +23,8 @@ from rocframe.charts.dashboard.panels import (
     texts,
 )
 from rocframe.errors import LazyFrameError, OptionValueError
-from rocframe.options import NOT_GIVEN, NotGiven, as_number, check_choice, share
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_fraction, parse_number
+from rocframe.rates import COSTS_HINT
 
 if TYPE_CHECKING:
     from rocframe.charts.dashboard.data import Linked
@@ -112,13 +112,8 @@ def dashboard(
     if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("dashboard")
     if prevalence is not None:
-        wrong = "the share of positives is a number between 0 and 1"
-        todo = "Give one, or None for that of the data."
-        prevalence = share("prevalence", prevalence, wrong, todo)
-    start = None if threshold is None else as_number(threshold)
-    if threshold is not None and (start is None or not isfinite(start)):
-        todo = "Give, say, threshold=0.5, or None for one in the middle."
-        raise OptionValueError.of("threshold", threshold, "it is no finite number", todo)
+        prevalence = parse_fraction("prevalence", prevalence, example=0.1)
+    start = None if threshold is None else parse_number("threshold", threshold, example=0.5)
     fp, fn = _costs(costs)
     # numpy and Altair load with the first chart, not with the package.
     shown = linked(curves, by=by, color=color)
@@ -138,15 +133,11 @@ def _costs(costs: object) -> tuple[float, float]:
     if costs is None:
         return 1.0, 1.0
     if not isinstance(costs, Mapping):
-        wrong = "it does not say what costs how much"
-        raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+        raise OptionValueError.of("costs", costs, "expected a dict of costs", COSTS_HINT)
     for name in costs:
         check_choice("costs", name, ERRORS)
     for name in ERRORS:  # elsewhere what is not named costs 0
-        number = as_number(costs.get(name, 0))
-        if number is None or not 0 < number < inf:
-            wrong = f"{name!r} costs no finite number above 0"
-            raise OptionValueError.of("costs", costs, wrong, 'Give, say, {"fp": 1, "fn": 5}.')
+        parse_number(f"costs[{name!r}]", costs.get(name, 0), low=0, hint=COSTS_HINT)
     return float(costs["fp"]), float(costs["fn"])
 
 
