@@ -77,12 +77,11 @@ def auc(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Measure the area under the ROC curve of each group, with its interval.
+    """Compute the area under the ROC curve of each group, with a confidence interval.
 
-    The area is the chance that a positive has a higher score than a negative, a tie counting
-    half: (2·wins + ties) / (2·positives·negatives), in whole numbers. `auc_pessimistic` and
-    `auc_optimistic` are what it would be with all negatives, or all positives, of every tie
-    first.
+    The AUC is the probability that a random positive has a higher score than a random negative; a
+    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives) in integers.
+    `auc_pessimistic` counts ties as 0, `auc_optimistic` as 1.
 
     Parameters
     ----------
@@ -107,12 +106,12 @@ def auc(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
-        Method of the interval: `"logit_delong"`, DeLong's variance on the logit scale; `"delong"`,
-        the same as a Wald interval, clipped to [0, 1]; for whole areas also `"newcombe"`,
-        `"hanley_mcneil"` (the Wald interval of their variance) and `"hanley_mcneil_exponential"`
-        (its shortcut, which knows nothing but the area); quantiles of resamples, `"bootstrap"`, or
-        these turned about the estimate, `"bootstrap_basic"`, or corrected for bias and skewness,
-        `"bootstrap_bca"`; None for no interval, which takes a tenth to a fifth less time.
+        Method of the interval. `"logit_delong"`: DeLong's variance on the logit scale. `"delong"`:
+        Wald interval with DeLong's variance, clipped to [0, 1]. For whole areas only:
+        `"newcombe"`; `"hanley_mcneil"`, the Wald interval with Hanley and McNeil's variance; and
+        `"hanley_mcneil_exponential"`, with their approximation from the AUC alone. From resamples:
+        `"bootstrap"`, quantiles of the resamples; `"bootstrap_basic"`, quantiles reflected at the
+        estimate; `"bootstrap_bca"`, quantiles corrected for bias and skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -143,29 +142,31 @@ def auc(
     DataFrame or LazyFrame
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or `tpr`
-        the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. The three
-        counts (Int64) are of rows, `count` included, also where rows are weighted; areas and limits
-        are Float64 in [0, 1], but where `standardize` puts them below 0 for a model worse than
-        chance. An area is null without positives or without negatives; `se` where its variance is
-        0. With one row of a class `se` and limits are null for DeLong's methods and the bootstraps,
-        the others have both. At an AUC of 0 or 1 the limits are Newcombe's, and `ci_method` says
-        so. `note` (String) is null, or the first that applies of `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, redrawn`; the last with a number,
-        as in `redrawn:12`: so many resamples of clusters lacked a class.
+        the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. Areas and
+        limits are Float64 in [0, 1]; with `standardize` they may be below 0 for a model worse than
+        chance. The three counts (Int64) are numbers of rows, multiplied by `count` but not by
+        `weight`. Areas are null without positives or without negatives. `se` is null if the
+        variance is 0. With one row of a class, `se` and limits are null for DeLong's methods and
+        the bootstraps. If the AUC is 0 or 1 the limits are Newcombe's, and `ci_method` (String) is
+        `"newcombe"`. `note` (String) is null, or the first that applies of `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, redrawn`. The last has a number, as
+        in `redrawn:12`: 12 resamples of clusters lacked a class and were drawn again.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. If the labels do not determine the positive class, values are missing
+        with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
+        depend on its columns or values are raised by `collect`.
 
     Notes
     -----
-    Resamples keep the sizes of both classes, or consist of whole clusters where rows have some.
-    The limits of n resamples are number p·(n + 1) of them in rising order, in proportion between
-    two neighbours. Skewness comes from the placements of the rows.
+    With `cluster`, DeLong's variance is replaced by Obuchowski's.
+
+    Resamples have as many rows of each class as the data; with `cluster` they consist of as many
+    whole clusters. The quantile p of n resamples is number p·(n + 1) in rising order, interpolated
+    linearly. The skewness for `"bootstrap_bca"` is that of the placement values.
 
     References
     ----------

@@ -84,11 +84,11 @@ def intervals(
     beta: float = 1.0,
     costs: Mapping[str, float] | None = None,
 ) -> FrameT:
-    """Measure any metrics of each group, with their intervals.
+    """Compute metrics of each group with confidence intervals.
 
-    A row is a metric of a group's whole curve, or at one point of it. A threshold is given, or
-    found at a given rate, as `at` finds it; then the bootstrap finds it anew in every resample,
-    because it would be another one in another sample.
+    A row is a metric of a whole curve, or of one point of a curve. Points are at given thresholds,
+    or at the thresholds that `at` returns for given rates. At a given rate, the bootstrap
+    determines the threshold again in every resample, so the interval includes its uncertainty.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ def intervals(
         names to columns compares several models side by side. It adds the key `model` (String)
         after `by`.
     metrics : str, Expr or sequence of these
-        One or several: of whole curves `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-        `"pr_auc"`; at a point any metric that `curve` knows, such as `"tpr"` or `"f1"`, and named
-        expressions of your own over `threshold`, `tp`, `fp`, `fn`, `tn`.
+        Metrics of whole curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+        `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
+        expressions over `threshold`, `tp`, `fp`, `fn`, `tn`.
     threshold : float or sequence of float, default None
         The points: one threshold or several, each for `score >= threshold`.
     fpr : float or sequence of float, default None
@@ -117,10 +117,10 @@ def intervals(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     ci : str or None, default "bootstrap"
-        Method of the interval: quantiles of resamples, `"bootstrap"`, or these turned about the
-        estimate, `"bootstrap_basic"`, or corrected for bias and skewness, `"bootstrap_bca"`; for
-        shares of rows at a given threshold also `"wilson"` and `"clopper_pearson"`; None for no
-        interval.
+        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
+        quantiles reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
+        skewness, not at given rates. `"wilson"` and `"clopper_pearson"`: for proportions of rows,
+        such as `"tpr"` or `"precision"`, at given thresholds. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -158,42 +158,43 @@ def intervals(
     DataFrame or LazyFrame
         `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; a row per group, metric and point, sorted by
-        group, metrics and points in the order given. `metric` (String) is the name asked for;
-        `at` (String) the argument that gave the point and `value` what it gave; `threshold` the
-        score that the point is at: all three null for whole curves. The counts (Int64) are of
-        rows; all other numbers are Float64, in the units of the metric. `estimate` is null where
-        there is no such point or the metric is 0/0 there; `se` and limits of the bootstrap where
-        all resamples agree, without one of the classes, and, but for metrics at a given threshold,
-        with one row of a class; those of shares where the estimate is. At an AUC of 0
-        or 1 the limits are Newcombe's, at shares of 0 or 1 at a given threshold Wilson's, and
-        `ci_method` says so. `note` (String) is null, or the first that applies of `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance, no_solution,
-        redrawn`; the last with a number, as in `redrawn:12`: so many resamples lacked a class and
-        were drawn again, or had 0/0 and were left out.
+        group, with metrics and points in the given order. `metric` (String) is the name of the
+        metric. `at` (String) is the argument that gives the point, `value` its value and
+        `threshold` the score of the point; all three are null for whole curves. The counts (Int64)
+        are numbers of rows. All other numbers are Float64, in the units of the metric.
+
+        `estimate` is null if there is no such point, or if the metric is 0/0. Limits are null if
+        the estimate is. `se` and limits of the bootstrap are also null if all resamples agree, if a
+        class is absent, and, except at given thresholds, if a class has one row. If an AUC is 0 or
+        1 the limits are Newcombe's; if a proportion at a given threshold is 0 or 1 they are
+        Wilson's; `ci_method` (String) names the method. `note` (String) is null, or the first that
+        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
+        no_solution, redrawn`. The last has a number, as in `redrawn:12`: 12 resamples lacked a
+        class and were drawn again, or had 0/0 and were left out.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set or does not go with the metrics; if labels do not
-        say which class is positive, values are missing under `"raise"`, or a weight is negative
-        or not finite.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid or does not apply to the metrics. If the labels do not determine the
+        positive class, values are missing with `missing="raise"`, or a weight is negative or not
+        finite.
 
     See Also
     --------
-    auc : Areas, also partial ones, with more methods.
-    at : The same points of a curve table, without intervals.
+    auc : AUC and partial AUC with more methods.
+    at : The same points from a curve table, without intervals.
 
     Notes
     -----
-    Resamples keep the sizes of both classes for metrics of `tpr` and `fpr` alone; for all others,
-    such as precision, and for expressions of your own, whatever they are made of, rows are drawn
-    whatever their class. These expressions make a number of each row from that row alone.
-    `prevalence` is not for `"average_precision"` and `"pr_auc"`. Where rows have clusters, whole
-    clusters are drawn. The limits of n resamples are number p·(n + 1) of them in rising order, in
-    proportion between two neighbours. `"bootstrap_bca"` takes its skewness from the influence of
-    single rows on the metric (the infinitesimal jackknife), which is not known where the point
-    moves: it is for whole curves and given thresholds. `net_benefit` is at the threshold given.
+    For metrics that depend on TPR and FPR only, resamples have as many rows of each class as the
+    data. For all others, such as precision, and for your own expressions, rows are drawn from both
+    classes together. With `cluster`, whole clusters are drawn. The quantile p of n resamples is
+    number p·(n + 1) in rising order, interpolated linearly. The skewness for `"bootstrap_bca"` is
+    that of the influence values of single rows (infinitesimal jackknife).
+
+    Expressions must compute each row from that row alone. `prevalence` is not allowed with
+    `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
 
     References
     ----------
