@@ -14,7 +14,7 @@ from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 
-Kind = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
+KindChoice = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "lift_chart"]
 
 
 @Parameter(name="*")
@@ -73,7 +73,7 @@ class CommandOptions:
     count: Annotated[str | None, COLUMN] = None
     no_count: Annotated[bool, FLAG] = False
     missing: Literal["raise", "drop", "worst"] = "raise"
-    kind: Annotated[list[Kind] | None, Parameter(metavar="KIND")] = None
+    kind: Annotated[list[KindChoice] | None, Parameter(metavar="KIND")] = None
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None

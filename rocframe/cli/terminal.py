@@ -45,7 +45,7 @@ def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -
         *(count_column(name, top[name]) for name in ROW_COUNTS),
         *note_columns(top, areas),
     ]
-    cells = [_cells(column) for column in columns]
+    cells = [_terminal_cells(column) for column in columns]
     if width is not None:
         _shorten_names(cells, len(group_columns(areas)), width)
     padded = [_padded(*pair) for pair in zip(cells, columns, strict=True)]
@@ -55,7 +55,7 @@ def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -
     return "\n".join(lines)
 
 
-def _cells(column: TextColumn) -> list[str]:
+def _terminal_cells(column: TextColumn) -> list[str]:
     cells = list(column.cells)
     if column.kind == "number":
         cells = ["-" if cell == NO_VALUE else cell for cell in cells]

@@ -30,7 +30,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
 # Both formats begin and end with the same bytes. A truncated file lacks those at the end.
 MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
 
-# polars raises a PanicException, which is no Exception, if a file changes during the read.
+# polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 EMPTY_FILE = "the file is empty (0 bytes)"

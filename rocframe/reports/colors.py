@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-VARIABLES = {"paper": "paper", "ink": "ink", "quiet": "quiet", "grid": "line"}
+CSS_VARIABLES = {"paper": "paper", "ink": "ink", "quiet": "quiet", "grid": "line"}
 
 
 def _css_variable(name: str, color: str) -> str:
@@ -19,13 +19,13 @@ def _css_variable(name: str, color: str) -> str:
 
 
 PAGE_STYLE = Paint(
-    **{part: _css_variable(name, getattr(LIGHT, part)) for part, name in VARIABLES.items()},
+    **{part: _css_variable(name, getattr(LIGHT, part)) for part, name in CSS_VARIABLES.items()},
     colors=tuple(_css_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
 )
 
 # Colors that are written in the specification of a chart, and their variables.
 REPLACEMENTS = {
-    **{getattr(LIGHT, part): getattr(PAGE_STYLE, part) for part in VARIABLES},
+    **{getattr(LIGHT, part): getattr(PAGE_STYLE, part) for part in CSS_VARIABLES},
     **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
@@ -40,7 +40,7 @@ def style_sheets() -> dict[str, str]:
 
 
 def _definitions(style: Paint) -> str:
-    colors = {name: getattr(style, part) for part, name in VARIABLES.items()}
+    colors = {name: getattr(style, part) for part, name in CSS_VARIABLES.items()}
     colors |= {f"color-{i}": color for i, color in enumerate(style.colors)}
     return " ".join(f"--{name}: {color};" for name, color in colors.items())
 
@@ -64,9 +64,9 @@ def _recolored(key: str, value: Any, shared: list[str]) -> Any:
         return [_recolored("", part, shared) for part in value]
     if not isinstance(value, dict):
         return value
-    kept = TITLE_TEXT_KEYS if key == "title" else set()
+    unchanged = TITLE_TEXT_KEYS if key == "title" else set()
     result = {
-        name: part if name in kept else _recolored(name, part, shared)
+        name: part if name in unchanged else _recolored(name, part, shared)
         for name, part in value.items()
     }
     scale = result.get("scale")

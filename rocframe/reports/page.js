@@ -8,11 +8,11 @@
   function fittedSpec(box) {
     const spec = JSON.parse(box.querySelector("script").textContent);
     const many = box.closest(".many"), room = box.clientWidth;
-    const beside = 64, widest = many ? 300 : 460;
+    const axisWidth = 64, widest = many ? 300 : 460;
     if (box.closest(".dashboard")) {
       spec.vconcat[0].columns = dashboardColumns(room);
     } else if (spec.width > 0 && spec.width === spec.height) {
-      spec.width = spec.height = Math.max(160, Math.min(room - beside, widest));
+      spec.width = spec.height = Math.max(160, Math.min(room - axisWidth, widest));
     } else if (spec.width > 0) {
       spec.width = Math.max(200, room);
       spec.autosize = { type: "fit-x", contains: "padding" };

@@ -81,7 +81,7 @@ def report_page(
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         comparison_figure=table_figure(tables.comparison),
         omissions=_omissions(tables, provenance),
-        settings=_settings(areas, options, provenance, versions),
+        settings=_settings_list(areas, options, provenance, versions),
         files=provenance.get("files", []),
         config=Markup(json.dumps({**PAGE_STYLE.config(), "background": None})),
         offline_script=Markup(embed_script()),
@@ -158,7 +158,7 @@ MISSING_POLICIES = {
 }
 
 
-def _settings(
+def _settings_list(
     areas: pl.DataFrame,
     options: ReportOptions,
     provenance: Mapping[str, Any],

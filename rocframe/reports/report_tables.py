@@ -185,7 +185,7 @@ def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:
     return areas.columns[: areas.columns.index(first)]
 
 
-MAX_ROWS = 500
+MAX_TABLE_ROWS = 500
 NO_VALUE = "–"
 
 
@@ -213,8 +213,8 @@ class TextTable:
 
 def areas_text(tables: ReportTables, file: str | None) -> TextTable:
     """Return the AUC and other metrics of each group as text; `file` contains all rows."""
-    areas, top = tables.areas, tables.areas.head(MAX_ROWS)
-    metrics = tables.metrics.head(MAX_ROWS)
+    areas, top = tables.areas, tables.areas.head(MAX_TABLE_ROWS)
+    metrics = tables.metrics.head(MAX_TABLE_ROWS)
     n_rows = top["n_pos"] + top["n_neg"]
     columns = [
         *name_columns(top, group_columns(areas)),
@@ -235,7 +235,7 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
 
 def folds_text(folds: pl.DataFrame) -> TextTable:
     """Return the mean AUC over folds as text."""
-    top = folds.head(MAX_ROWS)
+    top = folds.head(MAX_TABLE_ROWS)
     columns = [
         *name_columns(top, group_columns(folds, "mean_auc")),
         number_column("mean AUC", top["mean_auc"]),
@@ -250,7 +250,7 @@ def folds_text(folds: pl.DataFrame) -> TextTable:
 
 def comparison_text(comparison: pl.DataFrame) -> TextTable:
     """Return the differences between models as text."""
-    top = comparison.head(MAX_ROWS)
+    top = comparison.head(MAX_TABLE_ROWS)
     models = top.select(pl.col("model_a").alias("model a"), pl.col("model_b").alias("model b"))
     columns = [
         *name_columns(top, group_columns(comparison, "model_a")),
