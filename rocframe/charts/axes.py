@@ -1,4 +1,4 @@
-"""The plane of a chart: axes, scales and ticks."""
+"""The two axes of a chart: their rates, scales and ticks."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from rocframe.charts.curve_data import Path
     from rocframe.kinds import Kind, Scale
 
-
 NORMAL = NormalDist()
+MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this one
+EMPTY_HEIGHT = 2.0  # of a count or lift axis without points
 
-FARTHEST = 6.0  # deviates beyond are not told apart
-
-EMPTY = 2.0  # the height of axes that end at the highest point, if there is none
-
-LIMITS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
-
-POWERS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+# Where axes without 0 can start.
+DEVIATE_STARTS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
+LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+# Ticks; those of normal deviates are repeated at the same distances from 1.
+DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
+LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
+# Three digits would round 99.99 % to 100 %.
+PERCENT = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
 COUNT_TITLES = {
     "tp": "True positives",
@@ -44,8 +46,8 @@ COUNT_TITLES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One axis: what it shows, from where to where, and how the values are spread on it."""
+class PlotAxis:
+    """One axis: the rate it shows, its title, its range and its scale."""
 
     name: str
     title: str
@@ -60,67 +62,109 @@ class Side:
         return self.scale == "normal_deviate"
 
     @property
-    def endless(self) -> bool:
-        """Whether rates of 0 are infinitely far on it."""
+    def excludes_zero(self) -> bool:
+        """Whether a rate of 0 lies at infinity."""
         return self.scale != "linear"
 
-    def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far along the axis values are, as shares of its length."""
+    def position(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the positions of values along the axis, as shares of its length."""
         ends = np.array([self.low, self.high])
         if self.scale == "log":
             values, ends = np.log(np.maximum(values, self.low)), np.log(ends)
         elif self.deviate:
-            values, ends = deviates(values), deviates(ends)
+            values, ends = normal_deviates(values), normal_deviates(ends)
         low, high = ends
         share: NDArray[np.float64] = (values - low) / (high - low)
         return share
 
+    def shown(self, rate: float) -> float:
+        """Return the number that the axis shows a rate at."""
+        return round(NORMAL.inv_cdf(rate), 6) if self.deviate else rate
+
+    def channel(self) -> dict[str, Any]:
+        """Return the title, scale and ticks for Altair."""
+        domain = [self.shown(self.low), self.shown(self.high)]
+        grid: dict[str, Any] = {"grid": True, "gridColor": GRID}
+        if self.scale == "log":
+            scale = alt.Scale(type="log", domain=domain, nice=False)
+            values = [tick for tick in LOG_TICKS if tick >= self.low]
+            axis = alt.Axis(values=values, format="~g", **grid)
+        else:
+            scale = alt.Scale(domain=domain, nice=self.nice)
+            axis = alt.Axis(tickCount=5, **grid)
+        if self.deviate:
+            rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
+            ticks = [self.shown(rate) for rate in rates if self.low <= rate <= self.high]
+            axis = alt.Axis(values=ticks, labelExpr=PERCENT, **grid)
+        return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """Two axes, and the kind of curve that is drawn between them."""
+    """Two axes, and the kind of curve between them."""
 
     kind: Kind
-    x: Side
-    y: Side
+    x: PlotAxis
+    y: PlotAxis
 
     @property
-    def called(self) -> str:
-        """What a chart of this kind is called in a sentence."""
+    def name(self) -> str:
+        """The name of a chart of this kind in a sentence."""
         title = self.kind.title
         return title if title.endswith("chart") else f"{title} chart"
 
     @property
-    def bends(self) -> bool:
-        """Whether the line between two neighbouring points is no straight one here."""
-        return self.kind.joined != "line" or self.endless
+    def described(self) -> str:
+        """The titles of the axes in a sentence."""
+        return f"{self.y.title.lower()} against {self.x.title.lower()}"
 
     @property
-    def endless(self) -> bool:
-        """Whether lines leave the picture where a rate is 0."""
-        return self.x.endless or self.y.endless
+    def excludes_zero(self) -> bool:
+        """Whether lines leave the chart where a rate is 0."""
+        return self.x.excludes_zero or self.y.excludes_zero
 
-    def shows(self, x: float, y: float) -> bool:
-        """Whether a point is in the picture."""
+    @property
+    def bends(self) -> bool:
+        """Whether lines between two neighbouring points are not straight on these axes."""
+        return self.kind.joined != "line" or self.excludes_zero
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether a point is in the chart."""
         inside = (
-            not side.endless or side.low <= rate <= side.high
-            for side, rate in ((self.x, x), (self.y, y))
+            not axis.excludes_zero or axis.low <= rate <= axis.high
+            for axis, rate in ((self.x, x), (self.y, y))
         )
         return isfinite(x) and isfinite(y) and all(inside)
 
-    def place(self, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where the points of a path are, as shares of the axes."""
-        x, y = rates(self.kind, path)
-        return self.x.place(x), self.y.place(y)
+    def position(self, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the positions of the points of a path, as shares of the axes."""
+        x, y = axis_rates(self.kind, path)
+        return self.x.position(x), self.y.position(y)
+
+    def fields(self) -> tuple[str, str]:
+        """Return the fields with the positions: rates, or their normal deviates."""
+        return ("u", "v") if self.x.deviate else ("x", "y")
+
+    def channels(self) -> tuple[alt.X, alt.Y]:
+        """Return the two channels that place points."""
+        x, y = self.fields()
+        return alt.X(x, **self.x.channel()), alt.Y(y, **self.y.channel())
+
+    def deviates(self, *more: str) -> dict[str, str]:
+        """Return the transform to normal deviates of `x`, `y` and more fields; empty for rates."""
+        if not self.x.deviate:
+            return {}
+        fields = {"u": "x", "v": "y"} | {name: name for name in more}
+        return {place: f"quantileNormal(datum.{name})" for place, name in fields.items()}
 
 
-def plane_of(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
-    """Choose the axes for some curves: all rates from 0 to 1, unless the kind wants others."""
-    x, y = rates(kind, path)
-    return spanned(kind, x, y, scale=scale, top=y)
+def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
+    """Choose the axes for some curves: rates from 0 to 1, unless the kind differs."""
+    x, y = axis_rates(kind, path)
+    return choose_plane(kind, x, y, scale=scale, top=y)
 
 
-def spanned(
+def choose_plane(
     kind: Kind,
     x: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -128,43 +172,44 @@ def spanned(
     scale: Scale | None,
     top: NDArray[np.float64],
 ) -> Plane:
-    """Choose the axes for points of this kind; those without a fixed end reach up to `top`."""
+    """Choose the axes for points of a kind; axes without a fixed end reach the highest `top`."""
     chosen = scale_of(kind, scale)
     spread = SCALED_AXES[chosen][kind.name] if chosen in SCALED_AXES else ()
-    # Where both errors are small the axes of rates have their ends: of tpr, far from 1.
-    far = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
+    # The smallest error rates determine the ends of the axes; the error rate of tpr is 1 - tpr.
+    errors = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
-        [values for side, values in zip("xy", far, strict=True) if side in spread] or [x]
+        [values for side, values in zip("xy", errors, strict=True) if side in spread] or [x]
     )
-    low = limit(ends.round(12), POWERS if chosen == "log" else LIMITS)
-    sides = []
+    low = axis_start(ends.round(12), LOG_STARTS if chosen == "log" else DEVIATE_STARTS)
+    axes = []
     for side, name in (("x", kind.x), ("y", kind.y)):
-        plain = Side(name=name, title=title(kind, name))
+        axis = PlotAxis(name=name, title=axis_title(kind, name))
         if side in spread:
             high = 1.0 if chosen == "log" else 1 - low
-            plain = replace(plain, low=low, high=high, scale=chosen)
+            axis = replace(axis, low=low, high=high, scale=chosen)
         elif name in {"lift", *CONFUSION}:
-            plain = replace(plain, high=float(np.nanmax(top, initial=0)) or EMPTY, nice=True)
-        sides.append(plain)
-    return Plane(kind=kind, x=sides[0], y=sides[1])
+            highest = float(np.nanmax(top, initial=0))
+            axis = replace(axis, high=highest or EMPTY_HEIGHT, nice=True)
+        axes.append(axis)
+    return Plane(kind=kind, x=axes[0], y=axes[1])
 
 
-def title(kind: Kind, name: str) -> str:
-    """Return the title of an axis: the label of its rate, or the other name the kind has for it."""
+def axis_title(kind: Kind, name: str) -> str:
+    """Return the label of a rate, or the other name that the kind gives it."""
     if name in CONFUSION:
         return COUNT_TITLES[name]
     rate = kind.axis(name)
     return rate.label if name == rate.name else name.replace("_", " ").capitalize()
 
 
-def rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two rates of a kind at each point of a path; NaN where there is none.
+def axis_rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two rates of a kind at each point of a path; NaN if undefined.
 
-    While nothing is called positive, precision and lift have no value. A curve starts there with
-    that of its next point, which is what a random part of the highest scores gives.
+    Precision and lift are undefined while no row is called positive. A curve starts there with
+    the value of its next point, which is that of a random subset of the highest scores.
     """
-    x, y = (measured(path, kind, name) for name in (kind.x, kind.y))
-    # The next point that has a value, the point itself where it has one.
+    x, y = (axis_values(path, kind, name) for name in (kind.x, kind.y))
+    # The index of the next point that has a value, or of the point itself if it has one.
     known = np.where(np.isnan(y), len(y), np.arange(len(y)))
     known = np.minimum.accumulate(known[::-1])[::-1]
     unknown = np.flatnonzero(np.isnan(y) & (known < len(y)))
@@ -173,75 +218,28 @@ def rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float
     return x, y
 
 
-def measured(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
-    """Return a rate, or a count, at each point of a path."""
+def axis_values(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
+    """Return a rate or a count at each point of a path."""
     counts = dict(zip(CONFUSION, path.counts, strict=True))
     if name in counts:
         return counts[name].copy()
-    shown = pl.DataFrame(counts).select(kind.axis(name).expr())
-    return shown.to_series().to_numpy(writable=True)
+    values = pl.DataFrame(counts).select(kind.axis(name).expr())
+    return values.to_series().to_numpy(writable=True)
 
 
-def deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the normal deviates of rates, close enough to draw them."""
-    deviate, rate = _normal()
+def normal_deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the normal deviates of rates, interpolated to the precision of a chart."""
+    deviate, rate = _normal_table()
     return np.interp(values, rate, deviate)
 
 
 @cache
-def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    deviate = np.linspace(-FARTHEST, FARTHEST, 6001)
-    return deviate, np.array([NORMAL.cdf(float(one)) for one in deviate])
+def _normal_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    deviate = np.linspace(-MAX_DEVIATE, MAX_DEVIATE, 6001)
+    return deviate, np.array([NORMAL.cdf(float(value)) for value in deviate])
 
 
-def limit(values: NDArray[np.float64], limits: Sequence[float] = LIMITS) -> float:
-    """Return the round rate below all rates above 0, where axes end that have no 0."""
+def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
+    """Return the largest start that is below all rates above 0."""
     least = float(np.min(values[values > 0], initial=1.0))
-    return max([end for end in limits if end < least], default=limits[-1])
-
-
-# Where normal-deviate axes have ticks, and again as far from 1.
-TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
-
-DECADES = (*reversed(POWERS), 0.1, 1.0)
-
-# Three digits would call 99.99 % all.
-PERCENT = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
-
-
-def positions(plane: Plane) -> tuple[alt.X, alt.Y]:
-    """Return the two channels that place the points of a curve."""
-    x, y = fields(plane)
-    return alt.X(x, **_shown(plane.x)), alt.Y(y, **_shown(plane.y))
-
-
-def fields(plane: Plane) -> tuple[str, str]:
-    """Return the fields that hold the places: the rates themselves, or their deviates."""
-    return ("u", "v") if plane.x.deviate else ("x", "y")
-
-
-def on_axis(side: Side, rate: float) -> float:
-    """Return the value that stands for a rate on an axis."""
-    return round(NORMAL.inv_cdf(rate), 6) if side.deviate else rate
-
-
-def _shown(side: Side) -> dict[str, Any]:
-    return {"type": "quantitative", "title": side.title, "scale": _scale(side), "axis": _axis(side)}
-
-
-def _scale(side: Side) -> alt.Scale:
-    domain = [on_axis(side, side.low), on_axis(side, side.high)]
-    if side.scale == "log":
-        return alt.Scale(type="log", domain=domain, nice=False)
-    return alt.Scale(domain=domain, nice=side.nice)
-
-
-def _axis(side: Side) -> alt.Axis:
-    grid: dict[str, Any] = {"grid": True, "gridColor": GRID}
-    if side.scale == "linear":
-        return alt.Axis(tickCount=5, **grid)
-    if side.scale == "log":
-        return alt.Axis(values=[one for one in DECADES if one >= side.low], format="~g", **grid)
-    rates = [*TICKS, 0.5, *(1 - tick for tick in reversed(TICKS))]
-    ticks = [on_axis(side, rate) for rate in rates if side.low <= rate <= side.high]
-    return alt.Axis(values=ticks, labelExpr=PERCENT, **grid)
+    return max([start for start in starts if start < least], default=starts[-1])

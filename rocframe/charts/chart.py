@@ -1,4 +1,4 @@
-"""The verb `chart`: tables → Altair charts."""
+"""The function `chart` and its options."""
 
 from __future__ import annotations
 
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table, TableType
 
 
-NO_PICTURE = "chart: a table of contrasts is one test per group, and has no picture"
-
-COMPARE = "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
-
-MAKE = (
-    "Make one with .roc.curve(label, score, by=…), and draw that; or draw a table of average, "
-    "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
-    "compare, auc_covariance, power, sample_size or detectable_difference as it was made."
-)
-
-
 def chart(
     table: pl.DataFrame,
     /,
@@ -50,104 +39,103 @@ def chart(
     mark: Mark = None,
     ties: bool = False,
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a table: curves, right for their kind, or what any other table shows.
+    """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
-    Of a curve table every group has a line of its own, unless its area is undefined: then it is
-    only named. Lines have as few points as keep them within 1/500 of an axis of the whole curve;
-    their end points are exact. A dashed line shows chance: the diagonal, or, for precision-recall,
-    each prevalence; prevalences that differ by less than 1/200 share one.
+    Curve tables become one line per group. A group whose area is undefined has no line; legend,
+    subtitle or panel name it. Lines are simplified: they differ from the full curve by less than
+    1/500 of an axis, and their end points are exact. A dashed line shows chance: the diagonal or,
+    for precision-recall, each prevalence; prevalences closer than 1/200 share a line.
 
-    Of a table of averaged curves, as `average` makes it, each is a bold line in the band between
-    its limits, or with bars both ways where both axes were averaged; the limits are pointwise. It
-    can be laid over the curves that were averaged: `chart(detail="fold") + mean.roc.chart()`.
-    Metrics that were averaged at fixed values of another are a line each; where there are several,
-    a group column `metric` tells them apart, which has the color, or, beside other groups, panels.
+    Tables of `average` become a bold line per group with a band between the pointwise limits, or
+    with bars in both directions if both axes were averaged. Such a chart can be layered over the
+    averaged curves: `chart(detail="fold") + mean.roc.chart()`. Averages of several metrics have a
+    group column `metric` with colors or, if other groups have colors, with panels.
 
-    Bands too, each about its curve, and operating points, which have a shape for each value, can
-    be laid over curves.
+    Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
+    for each value. Both can be layered over curves.
 
-    Other tables have a line for each row, in their order, with a dot and its interval:
+    Other tables become dot plots with a line per row, in the order of the table:
 
-    - `auc`, `multiclass_auc`, `volume`, `area`: the areas; a faint bar is the tie envelope, where
-      there is one, and a dashed line is what chance gives.
-    - `auc_test`: the areas, each null hypothesis as a dashed line, and the adjusted p-values.
-    - `fold_auc`: the mean of the areas with its interval, and the two other areas as hollow marks.
-    - `pooling_gap`: the way from the mean of the areas to that of all rows, in its two parts.
-    - `intervals`: the metrics; those that do not all lie in [0, 1] have a panel each.
+    - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A faint bar shows the tie envelope, if
+      there is one, and a dashed line shows chance.
+    - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
+    - `fold_auc`: the mean of the areas with its interval; the two other areas are hollow marks.
+    - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
+    - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values.
 
-    `auc_covariance` becomes a matrix of correlations, with a panel for each group. Plans become
-    lines: the power, or with a power that was asked for the difference, against the number of
-    positives. What is undefined keeps its line and says why, or is named below the title. A table
-    of `contrast` has no picture.
+    Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Plans become
+    lines: the power, or the detectable difference if a target power was given, against the number
+    of positives. Undefined results are named in their line or below the title. Tables of
+    `contrast` have no chart.
 
     Parameters
     ----------
     table : DataFrame or LazyFrame
-        A table as one of our verbs makes it. A curve table is its group columns, `threshold`, `tp,
-        fp, fn, tn` and whatever stands right of them. Groups are whole; rows may be in any order.
+        A table that a rocframe function returned. A curve table has group columns, `threshold`,
+        `tp, fp, fn, tn`, and any columns right of them. Every group must be complete. Rows may be
+        in any order.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
     color : str or None, optional
-        Group column with a color for each of its values; None for one color. Unless it is given:
-        `model` if that is a group column, else the first one that `facet` and `detail` leave. In
-        tables with a line per row colors share lines; unless it is given only where something else
-        names the lines, there are at most eight colors, and the table compares no models.
+        Group column with a color for each of its values; None for one color. By default, `model` if
+        that is a group column, else the first one that `facet` and `detail` leave. In dot plots,
+        the default uses colors only if they distinguish at most eight values within lines, and
+        not for comparisons of models.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
-        Group columns that are told apart by nothing but a line of their own. Those that have no
-        other part are drawn so anyway.
+        Group columns whose values have separate lines, without a color or a panel. Group columns
+        that no option names are treated the same way.
     scale : str, default None
-        How rates are spread along the axes: `"linear"`; `"log"`, which spreads low false positive
-        or alert rates (both errors of det); or `"normal_deviate"`, on which normal scores make
-        straight lines, for roc and det. Unless it is given: normal deviates for det, else linear.
-        0, and with normal deviates 1, are then infinitely far: lines leave the picture there, and
-        points at 0 are not in it.
+        Scale of the rates: `"linear"`; `"log"`, which magnifies low false positive or alert rates
+        (both errors of det); or `"normal_deviate"`, on which normally distributed scores make
+        straight lines, for roc and det. By default, normal deviates for det, else linear. On the
+        two other scales 0, and with normal deviates also 1, lie at infinity: lines leave the chart
+        there, and points at 0 are not drawn.
     hull : bool, default False
         Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
-        lift_chart: no threshold between its corners is the best one at any costs.
+        lift_chart. Thresholds below the hull are not optimal for any costs.
     costs : mapping of str to float, default None
-        What a `tp`, `fp`, `fn`, `tn` costs; 0 where not named. With it, or with `prevalence`, a
-        thin line of equal expected cost touches each roc curve at the row that costs least (of
-        several, that of the highest threshold), which has a ring. Unless it is given, each error
+        Costs of a `tp`, `fp`, `fn`, `tn`; 0 for those not named. With costs or `prevalence`, a
+        thin line of equal expected cost touches each roc curve at the row of lowest cost (of
+        several, that with the highest threshold), which is marked by a ring. By default, each error
         costs 1.
     prevalence : float, default None
-        The share of positives, between 0 and 1, where the costs arise. Unless it is given, with
-        `costs`: that of each curve.
+        Share of positives, between 0 and 1, to which the costs apply. By default, with `costs`,
+        that of each curve.
     mark : float, DataFrame or mapping, default None
         Operating points to mark: thresholds, whose rows are those that `at` finds; a table from
-        `at`, whose group columns say which curves its points are on; or up to six such by name, as
-        a mapping, each with a shape of its own.
+        `at`, whose group columns determine the curves; or a mapping from up to six names to either,
+        with a shape for each name.
     ties : bool, default False
         Fill the area between the best and the worst order of tied rows, for roc, gain and
-        lift_chart, as far as it shows beside the line. The description has both areas.
+        lift_chart, if it is large enough to be visible. The description states both areas.
 
     Returns
     -------
     altair.LayerChart or altair.FacetChart
-        A plain Altair chart, a FacetChart with `facet`. Its tooltips show rows of the table. The
-        legend (the title, where there is no color) has the area under each curve, or the mean of
+        A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
+        legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it share its axes, and its colors where they use the same values; charts
-        side by side share colors and legend unless `.resolve_scale(color="independent")` follows.
-        HTML
-        that Altair itself saves does not escape group values that hold markup: see that none
-        come from strangers, or let `rocframe evaluate` write the page.
+        Layers added to it share its axes, and its colors for equal values; charts side by side
+        share colors and legend unless `.resolve_scale(color="independent")` follows. HTML
+        that Altair itself saves does not escape group values that contain markup: use only
+        trusted values, or let `rocframe evaluate` write the page.
 
     Raises
     ------
     LazyFrameError
         If `table` is a LazyFrame.
     MissingColumnError
-        If a column that an argument names is not there.
+        If a column that an argument names is missing.
     OptionValueError
         If charts of this kind or table do not have an option, or marked points are of other cases.
     RocframeError
-        If the table is none of ours, or a group of a curve table is not whole, as after a filter
-        on rows; or if an option is given that charts of this table do not have.
+        If rocframe did not return the table, a group of a curve table is not complete, as after a
+        filter of rows, or charts of this table do not have an option.
 
     Examples
     --------
@@ -162,14 +150,14 @@ def chart(
     Where missing a positive costs five times as much as a false alarm:
 
     >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
-    'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line is what \
-chance gives. AUC 0.750. Depending on the order of ties, ROC areas are 0.500 to 1.000. Thin dashed \
+    'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
+chance. AUC 0.750. Depending on the order of ties, ROC areas are 0.500 to 1.000. Thin dashed \
 lines are convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.of("chart")
     found = table_of(table.columns)
-    asked = Asked(
+    options = ChartOptions(
         by=by,
         kind=kind,
         color=color,
@@ -184,37 +172,42 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
     )
     table_type = found.type
     if table_type is CONTRAST:
-        raise BrokenCurveError.of(NO_PICTURE, COMPARE)
+        raise BrokenCurveError.of(
+            "chart: a table of contrasts has one test per group and no chart",
+            "Show the table, or draw .roc.compare(label, score, …): each pair, with its interval.",
+        )
     if table_type.drawing is None:
-        # A curve table whose columns are in another order is still drawn as one.
+        # A curve table with its columns in another order is still a curve table.
         table_type = CURVE
     if table_type is CURVE:
         _check_curve(table.columns)
-    asked.check(table_type.chart_options, table_type.name)
-    return _drawing(table_type)(table, found, asked)
+    options.check(table_type.chart_options, table_type.name)
+    return _drawing(table_type)(table, found, options)
 
 
 def _drawing(
     table: TableType,
-) -> Callable[[pl.DataFrame, Table, Asked], alt.LayerChart | alt.FacetChart]:
-    """Return the function that draws tables of this type; its module is loaded on first use."""
+) -> Callable[[pl.DataFrame, Table, ChartOptions], alt.LayerChart | alt.FacetChart]:
+    """Return the function that draws tables of a type; its module is loaded on first use."""
     module, name = str(table.drawing).split(":")
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
 def _check_curve(columns: Sequence[str]) -> None:
-    lacking = [name for name in CURVE_COLUMNS if name not in columns]
-    if not lacking:
+    missing = [name for name in CURVE_COLUMNS if name not in columns]
+    if not missing:
         return
     raise BrokenCurveError.of(
-        "chart: this table has no curve, for it has no column " + ", ".join(map(repr, lacking)),
-        MAKE,
+        "chart: this is no curve table, because it has no column " + ", ".join(map(repr, missing)),
+        "Make one with .roc.curve(label, score, by=…), or pass an unchanged table of average, "
+        "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
+        "compare, auc_covariance, power, sample_size or detectable_difference.",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What was asked of a chart; an option that has its default was not asked for."""
+class ChartOptions:
+    """The options of a chart; an option that equals its default was not given."""
 
     by: By = None
     kind: KindName | None = None
@@ -228,16 +221,16 @@ class Asked:
     mark: Mark = None
     ties: bool = False
 
-    def check(self, read: Collection[str], table: str) -> None:
-        """Raise on an option that a drawing would not look at."""
+    def check(self, options: Collection[str], table: str) -> None:
+        """Raise on an option that charts of a table do not have."""
         for option in fields(self):
             value = getattr(self, option.name)
-            unasked = value is option.default or (
+            not_given = value is option.default or (
                 isinstance(value, type(option.default)) and value == option.default
             )
-            if unasked or option.name in read:
+            if not_given or option.name in options:
                 continue
-            wrong = f"charts of a table of this kind ({table}) have no such option"
-            there = [one.name for one in fields(self) if one.name in read]
-            have = f"They have: {', '.join(there)}." if there else "They have none."
-            raise OptionValueError.of(option.name, value, wrong, f"{have} Leave it out.")
+            problem = f"charts of a table of this kind ({table}) have no such option"
+            names = [one.name for one in fields(self) if one.name in options]
+            have = f"They have: {', '.join(names)}." if names else "They have none."
+            raise OptionValueError.of(option.name, value, problem, f"{have} Leave it out.")

@@ -1,137 +1,110 @@
-"""Tables of covariances → one Altair chart: a matrix of correlations, a panel per group."""
+"""Charts of covariances: a matrix of correlations, with a panel for each group."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import polars as pl
 
-from rocframe.charts.curve_layers import framed, held
-from rocframe.charts.dot_plot import JOINT, ROW, own_columns, rows_of
-from rocframe.charts.groups import Group
-from rocframe.charts.labels import keys_told, plain, said, told
+from rocframe.charts.dot_plot import LINE, own_columns, read_rows, row_records
+from rocframe.charts.groups import JOINT
+from rocframe.charts.interval_chart import model_texts
+from rocframe.charts.labels import abridged, inline_data, number_text, sentences, tooltip
 from rocframe.charts.style import INK, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.charts.chart import Asked
-    from rocframe.charts.dot_plot import Rows
+    import polars as pl
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import GroupColumn, Groups
     from rocframe.schemas import Table
 
-
-CELL, LEAST, WIDEST = 52, 12, 560  # pixels
-
-READABLE = 26  # the least cell that has room for its number
-
-DARK = 0.85  # the ground of correlations beyond is dark
-
-UNKNOWN, MISSING = "#e0e0e0", "null"
-
-# From -1 over 0 to 1: told apart by those who see no red or no green.
-GROUND = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
-
-MOST = 6  # pairs that a description lists
+CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
+MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
+MIN_DARK = 0.85  # cells of stronger correlations have light text
+UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
+# From -1 over 0 to 1: distinct without red or green vision.
+SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
+MAX_PAIRS = 6  # in a description
 
 
 def covariance_chart(
-    table: pl.DataFrame, found: Table, _asked: Asked
+    table: pl.DataFrame, found: Table, _options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
-    both = pl.concat([table.get_column(name).alias("model") for name in ("model_a", "model_b")])
-    models = Group.of(both)
-    rows = rows_of(table, found.by, color=None, facet=None)
+    models = model_texts(table)
+    groups, _ = read_rows(table, found.by, color=None, facet=None)
     columns = own_columns(table, found.by)[2:]
-    records = _records(table, rows, models, columns)
-    panel = ROW if found.by and records else None
-    cell = max(LEAST, min(CELL, WIDEST // max(1, len(models.values))))
-    side = cell * max(1, len(models.values))
-    layers = [_cells(models, rows, columns), _unknown()]
-    if cell >= READABLE:
+    records = row_records(table, groups, columns)
+    texts = models.texts
+    for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
+        value = record["correlation"]
+        record |= {"a": a, "b": b, "text": UNDEFINED_TEXT if value is None else f"{value:.2f}"}
+    if found.by and records:
+        groups = replace(groups, panel=LINE)
+    n_models = len(models.values)
+    cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))
+    side = cell * max(1, n_models)
+    layers = [_cells(models, groups, columns), _undefined_cells()]
+    if cell >= MIN_SIDE_WITH_TEXT:
         layers.append(_numbers())
-    chart = alt.LayerChart(layer=layers, data=held(records), width=side, height=side)
-    return framed(
-        chart,
+    n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.own else ""
+    return groups.framed(
+        alt.LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
         title="Correlation of areas",
-        subtitle="of two models, estimated from the same rows",
-        description=_described(rows, records, models),
-        panel=panel,
-        groups={ROW: rows.line},
-        captions={},
+        subtitle="between two models, estimated from the same rows",
+        description=sentences(
+            f"Correlation of areas, {n_models} models{n_groups}",
+            _pairs_text(groups, records, models),
+        ),
     )
 
 
-def _records(
-    table: pl.DataFrame, rows: Rows, models: Group, columns: Sequence[str]
-) -> list[dict[str, Any]]:
-    values = {name: plain(table.get_column(name)) for name in columns}
-    texts = models.texts
-    values |= {"a": texts[: table.height], "b": texts[table.height :]}
-    values["text"] = [
-        MISSING if value is None else f"{value:.2f}" for value in values["correlation"]
-    ]
-    return [
-        {**names, **dict(zip(values, row, strict=True))}
-        for names, row in zip(rows.records(), zip(*values.values(), strict=True), strict=True)
-    ]
-
-
-def _cells(models: Group, rows: Rows, columns: Sequence[str]) -> alt.Chart:
+def _cells(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> alt.Chart:
     scale = alt.Scale(domain=list(models.values), type="band")
     axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
-    fields = {"a": "model_a", "b": "model_b"} | {name: name for name in columns}
-    shown = [told(name, title) for name, title in fields.items()]
-    scheme = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(GROUND))
+    colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
+    legend = alt.Legend(title="correlation")
+    rows = [tooltip("a", "model_a"), tooltip("b", "model_b"), *map(tooltip, columns)]
     layer: alt.Chart = (
         alt.Chart()
         .mark_rect(stroke=PAPER)
         .encode(
             x=alt.X("b:N", title="model_b", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
             y=alt.Y("a:N", title="model_a", scale=scale, axis=alt.Axis(**axes)),
-            color=alt.Color("correlation:Q", scale=scheme, legend=alt.Legend(title="correlation")),
-            tooltip=[*keys_told(rows.groups), *shown],
+            color=alt.Color("correlation:Q", scale=colors, legend=legend),
+            tooltip=[*groups.tooltips(), *rows],
         )
     )
     return layer
 
 
-def _unknown() -> alt.Chart:
-    """Return the ground of cells that have no number."""
-    ground = alt.Chart().mark_rect(stroke=PAPER, color=UNKNOWN)
-    layer: alt.Chart = ground.transform_filter("!isValid(datum.correlation)").encode(
-        x="b:N", y="a:N"
-    )
+def _undefined_cells() -> alt.Chart:
+    cells = alt.Chart().mark_rect(stroke=PAPER, color=UNDEFINED_COLOR)
+    cells = cells.transform_filter("!isValid(datum.correlation)")
+    layer: alt.Chart = cells.encode(x="b:N", y="a:N")
     return layer
 
 
 def _numbers() -> alt.Chart:
-    dark = alt.when(f"abs(datum.correlation) > {DARK}")
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_text(fontSize=11)
-        .encode(
-            x="b:N",
-            y="a:N",
-            text="text:N",
-            color=dark.then(alt.value(PAPER)).otherwise(alt.value(INK)),
-        )
-    )
+    dark = alt.when(f"abs(datum.correlation) > {MIN_DARK}")
+    color = dark.then(alt.value(PAPER)).otherwise(alt.value(INK))
+    numbers = alt.Chart().mark_text(fontSize=11)
+    layer: alt.Chart = numbers.encode(x="b:N", y="a:N", text="text:N", color=color)
     return layer
 
 
-def _described(rows: Rows, records: list[dict[str, Any]], models: Group) -> str:
-    """Say what a chart shows, for those who cannot see it."""
-    groups = f", {len(rows.line.values)} groups" if rows.groups else ""
-    text = f"Correlation of areas, {len(models.values)} models{groups}."
-    named = rows.named if rows.groups else [""] * len(records)
+def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColumn) -> str:
+    """Return the correlation of each pair of models."""
+    names = groups.names(len(records)) if groups.own else [""] * len(records)
+    codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
     pairs = [
         f"{f'{name}{JOINT}' if name else ''}{record['a']} and {record['b']}: "
-        f"{said(record['correlation'])}"
-        for name, record, a, b in zip(
-            named, records, models.places, models.places[len(records) :], strict=False
-        )
+        f"{number_text(record['correlation'])}"
+        for name, record, (a, b) in zip(names, records, codes, strict=True)
         if a < b
     ]
-    more = f" And {len(pairs) - MOST} more." if len(pairs) > MOST else ""
-    return f"{text} {'; '.join(pairs[:MOST])}.{more}" if pairs else text
+    return abridged(pairs, MAX_PAIRS, "; ")

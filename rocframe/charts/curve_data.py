@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rocframe.charts.axes import measured, rates
+from rocframe.charts.axes import axis_rates, axis_values
+from rocframe.charts.labels import json_numbers
 from rocframe.curves.display import DisplayAxes
 from rocframe.curves.thinning import (
     bisect_segments,
@@ -22,7 +23,7 @@ from rocframe.curves.thinning import (
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -82,7 +83,7 @@ class Path:
 def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     """Return the rows that matter, of the curves that can be drawn."""
     whole = _at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
-    x, y = rates(kind, whole)
+    x, y = axis_rates(kind, whole)
     drawn = np.isfinite(x) & np.isfinite(y)
     if areas is not None:
         drawn &= np.isfinite(areas)
@@ -126,51 +127,37 @@ POINTS = ("threshold", "x", "y", "tp", "fp")
 
 
 def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]:
-    """Return for each curve its totals and its points, in numbers that JSON has.
+    """Return a record for each curve: its totals and its points, as JSON values.
 
-    Points between two rows of the table have neither threshold nor counts. The totals are those
+    Points between two rows of the table have neither threshold nor counts. Prevalences are those
     of curves that are drawn.
     """
     path = lines.path
     real = (path.row != BETWEEN).tolist()
-    walk = {
+    points: dict[str, list[Any]] = {
         name: [
-            _exact(value) if known else None
-            for value, known in zip(curves.columns[name][path.row].tolist(), real, strict=True)
+            value if known else None
+            for value, known in zip(
+                json_numbers(curves.columns[name][path.row].tolist(), None), real, strict=True
+            )
         ]
         for name in ("threshold", "tp", "fp")
     }
-    x, y = (_rounded(rate.tolist()) for rate in (lines.x, lines.y))
-    points: dict[str, list[Any]] = {**walk, "x": x, "y": y}
-    totals = {
-        "pos": [_exact(value) for value in curves.total("tp", "fn").tolist()],
-        "neg": [_exact(value) for value in curves.total("fp", "tn").tolist()],
-    }
-    prevalence = _rounded(measured(path, kind, "prevalence").tolist())
-    records = []
-    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
-        record: dict[str, Any] = {"curve": curve}
-        record |= {name: values[curve] for name, values in totals.items()}
-        record["prevalence"] = prevalence[start] if end > start else None
-        record |= {name: values[start:end] for name, values in points.items()}
-        records.append(record)
-    return records
-
-
-def _rounded(values: Iterable[float]) -> list[float]:
-    return [float(f"{value:.7g}") for value in values]
-
-
-def _exact(value: float) -> float | str | None:
-    """Round what is no count, nor counts something as seconds do; JSON has no infinity."""
-    if value in (inf, -inf):
-        return None if value > 0 else "-inf"
-    return value if isinstance(value, int) or abs(value) >= 1e7 else float(f"{value:.7g}")
-
-
-def numbers(values: Iterable[float | str]) -> list[float | str | None]:
-    """Return values in numbers that JSON has, and text as it is."""
-    return [value if isinstance(value, str) else _exact(value) for value in values]
+    points |= {"x": json_numbers(lines.x.tolist()), "y": json_numbers(lines.y.tolist())}
+    pos, neg = (
+        json_numbers(curves.total(*names).tolist()) for names in (("tp", "fn"), ("fp", "tn"))
+    )
+    prevalence = json_numbers(axis_values(path, kind, "prevalence").tolist())
+    return [
+        {
+            "curve": curve,
+            "pos": pos[curve],
+            "neg": neg[curve],
+            "prevalence": prevalence[start] if end > start else None,
+            **{name: points[name][start:end] for name in POINTS},
+        }
+        for curve, (start, end) in enumerate(pairwise(path.starts))
+    ]
 
 
 BETWEEN = -1  # no row of the table
@@ -183,12 +170,12 @@ def inside(plane: Plane, path: Path) -> Path:
     """
     limited = []
     for side in (plane.x, plane.y):
-        if side.endless:
-            rate = measured(path, plane.kind, side.name)
+        if side.excludes_zero:
+            rate = axis_values(path, plane.kind, side.name)
             falls = side.name == "fnr"
             limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
     parts = []
-    for curve, (start, end) in enumerate(zip(path.starts[:-1], path.starts[1:], strict=True)):
+    for curve, (start, end) in enumerate(pairwise(path.starts)):
         if start == end:
             continue
         enter = max(_passes(rate[start:end], low, "left") for rate, low, _ in limited)
@@ -241,17 +228,17 @@ class Lines:
 
 def drawn_on(plane: Plane, path: Path) -> Lines:
     """Choose the few points whose straight lines draw a path on a plane."""
-    if plane.endless:
+    if plane.excludes_zero:
         path = inside(plane, path)
     if plane.bends:
         path = bent(plane, path)
-    x, y = rates(plane.kind, path)
-    kept = column_extremes(plane.x.place(x), plane.y.place(y), path.starts, COLUMN)
+    x, y = axis_rates(plane.kind, path)
+    kept = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN)
     path, x, y = path.only(kept), x[kept], y[kept]
-    across, up = plane.x.place(x), plane.y.place(y)
+    across, up = plane.x.position(x), plane.y.position(y)
     needed, tolerance = limit_corners(across, up, path.starts, CORNER, most=MOST, factor=COARSER)
     # Where a rate has no value, the line starts at that of the next point: it shows no row.
-    rows = (path.row != BETWEEN) & np.isfinite(measured(path, plane.kind, plane.kind.y))
+    rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
     kept = needed | rows & evenly_spaced_points(
@@ -291,13 +278,13 @@ def bent(plane: Plane, path: Path) -> Path:
 
 def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Say which lines to the next point leave the straight one."""
-    x, y = plane.place(path)
+    x, y = plane.position(path)
     bend = (np.abs(x[left + 1] - x[left]) > BEND) & (np.abs(y[left + 1] - y[left]) > BEND)
     long = left[bend]
     off = np.zeros(len(long))
     ends = (x[long], y[long]), (x[long + 1], y[long + 1])
     for share in (0.25, 0.5, 0.75):
-        off = np.maximum(off, segment_distance(plane.place(_between(path, long, share)), *ends))
+        off = np.maximum(off, segment_distance(plane.position(_between(path, long, share)), *ends))
     bend[bend] = off > BEND
     return bend
 

@@ -1,307 +1,247 @@
-"""Layers that several charts share: lines, points, chance lines and panels."""
+"""Layers of charts on a plane: lines, invisible points with tooltips, and lines of chance."""
 
 from __future__ import annotations
 
-from json import dumps
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import fields, on_axis, positions
-from rocframe.charts.curve_data import POINTS
-from rocframe.charts.labels import keys_told
-from rocframe.charts.style import CHANCE as STROKE
-from rocframe.charts.style import COLORS, color_scale, stroke
+from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_row, tooltip
+from rocframe.charts.style import CHANCE_STROKE
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from rocframe.charts.average_chart import MeanPicture
-    from rocframe.charts.axes import Plane, Side
-    from rocframe.charts.curve_chart import Picture
-    from rocframe.charts.groups import Group
+    from rocframe.charts.axes import Plane, PlotAxis
+    from rocframe.charts.groups import Groups
 
+CROWDED = 20  # a panel with more curves has thin lines
+NEAR_LEVELS = 1 / 200  # of an axis: lines at this distance share one level
+LOG_STEPS = 48  # of a line that is curved on logarithmic axes
+MEANS = "means"  # the kind of averages at fixed values of another metric
 
-THRESHOLD_TOOLTIP = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+ONE_LINE = "The dashed line shows chance"
+ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 
-COUNT, RATE = ",.2~f", ".4~g"
-
-MANY, NAMED = 30, 11  # values in an order from which on a legend names some, and how many
-
-
-def only(part: str | None) -> alt.Chart:
-    """Start a layer of one part of the records, or of the curves themselves."""
-    wanted = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
-    layer: alt.Chart = alt.Chart().transform_filter(wanted)
-    return layer
-
-
-def of_curves(picture: Picture) -> alt.Chart:
-    """Start a layer of the curves, whatever there is beside them."""
-    return only(None) if picture.parts else alt.Chart()
+THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+ROW_FIELDS = {
+    "fn": "datum.pos - datum.tp",
+    "tn": "datum.neg - datum.fp",
+    "at": THRESHOLD_TEXT,
+}
 
 
-def lines(picture: Picture) -> alt.Chart:
-    """Draw the lines, in the order of their points: Vega-Lite would sort these along x."""
-    x, y = positions(picture.plane)
-    layer: alt.Chart = (
-        of_curves(picture)
-        .mark_line(**stroke(crowded=picture.crowded))
-        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=colored(picture))
-    )
-    return layer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What a chart on a plane draws: a record for each curve or point, and their groups.
 
-
-def colored(picture: Picture | MeanPicture) -> Any:
-    """Return the color of a layer, and the legend that says what the colors are."""
-    if picture.color is None:
-        return alt.value(COLORS[0])
-    group = picture.groups[picture.color]
-    shown = _spread(group)
-    legend = alt.Legend(
-        title=f"{group.title} ({len(shown)} of {len(group.values)})" if shown else group.title,
-        values=shown or alt.Undefined,
-        labelExpr=captioned(picture.legend),
-        labelLimit=0,
-        symbolType="stroke",
-        symbolSize=200,
-        symbolStrokeWidth=3,
-        symbolOpacity=1,
-    )
-    scale = color_scale(group.values, ordered=group.ordered)
-    return alt.Color(f"{picture.color}:N", scale=scale, legend=legend)
-
-
-def _spread(group: Group) -> list[str]:
-    """Return some values evenly among many that have an order; nothing where all are named."""
-    last = len(group.values) - 1
-    if not group.ordered or last < MANY:
-        return []
-    return [group.values[round(place * last / (NAMED - 1))] for place in range(NAMED)]
-
-
-def captioned(captions: Mapping[str, str]) -> Any:
-    """Return the expression that looks up the captions of a legend or of panels.
-
-    The values stay as they are: layers that others add share the colors of the same values.
+    `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
+    axes, "x" or "y" or both, along which curves have limits.
     """
-    # Vega-Lite puts a condition in the place of datum.label: hence the parentheses.
-    return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
 
+    plane: Plane
+    records: list[dict[str, Any]]
+    groups: Groups
+    overlays: list[dict[str, Any]] = field(default_factory=list)
+    averaged: tuple[str, ...] = ()
 
-def points(picture: Picture) -> alt.Chart:
-    """Lay points that cannot be seen on the lines: their tooltips are rows of the table."""
-    x, y = positions(picture.plane)
-    layer: alt.Chart = (
-        of_curves(picture)
-        .mark_point(filled=True, size=80, opacity=0)
-        .transform_filter("isValid(datum.tp)")
-        .transform_calculate(
-            fn="datum.pos - datum.tp", tn="datum.neg - datum.fp", at=THRESHOLD_TOOLTIP
+    def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
+        """Put layers on top of each other, with the transform of their common data."""
+        # Altair copies a chart for each transform that is added to it: so not with all its layers.
+        return alt.LayerChart(
+            layer=list(layers),
+            data=inline_data([*self.records, *self.overlays]),
+            transform=transform.transform,
+            width=self.groups.side,
+            height=self.groups.side,
         )
-        .encode(x=x, y=y, tooltip=told(picture))
+
+    def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
+        """Return a line for each axis, or only for those that show no count."""
+        axes = (("x", self.plane.x), ("y", self.plane.y))
+        return [
+            tooltip(name, axis.name, RATE_FORMAT)
+            for name, axis in axes
+            if counts or axis.name not in CONFUSION
+        ]
+
+
+def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> alt.Chart:
+    """Return the transform that gives each point of the records a row and a position."""
+    steps = alt.Chart().transform_flatten(list(fields))
+    steps = steps.transform_window(step="row_number()", groupby=["curve"])
+    places = plane.deviates(*deviates)
+    return steps.transform_calculate(**places) if places else steps
+
+
+def overlay(part: str | None) -> alt.Chart:
+    """Start a layer of one kind of overlay, or of the curves."""
+    condition = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
+    layer: alt.Chart = alt.Chart().transform_filter(condition)
+    return layer
+
+
+def _of_curves(picture: Picture) -> alt.Chart:
+    return overlay(None) if picture.overlays else alt.Chart()
+
+
+def line_layer(picture: Picture, **stroke: Any) -> alt.Chart:
+    """Draw the lines through their points in order: Vega-Lite would sort them along x."""
+    x, y = picture.plane.channels()
+    layer: alt.Chart = (
+        _of_curves(picture)
+        .mark_line(**stroke)
+        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=picture.groups.line_color())
     )
     return layer
 
 
-def told(picture: Picture) -> list[alt.Tooltip]:
-    """Return what the tooltip of a row says."""
-    plane = picture.plane
+def curve_stroke(picture: Picture) -> dict[str, Any]:
+    """Return the stroke of curves: thin if curves share a color or a panel has many."""
+    groups, records = picture.groups, picture.records
+    shared = groups.max_curves(records, groups.color, groups.panel) > 1
+    if shared or groups.max_curves(records, groups.panel) > CROWDED:
+        return {"strokeWidth": 1, "opacity": 0.5}
+    return {"strokeWidth": 2}
+
+
+def hover_layer(picture: Picture, tooltips: list[alt.Tooltip]) -> alt.Chart:
+    """Put invisible points on the lines: their tooltips are rows of the table."""
+    x, y = picture.plane.channels()
+    layer: alt.Chart = (
+        _of_curves(picture)
+        .mark_point(filled=True, size=80, opacity=0)
+        .encode(x=x, y=y, tooltip=tooltips)
+    )
+    return layer
+
+
+def row_tooltips(picture: Picture) -> list[alt.Tooltip]:
+    """Return the tooltip of a row of a curve table."""
     return [
-        *keys_told(picture.groups),
-        alt.Tooltip("at:N", title="threshold"),
-        *(
-            alt.Tooltip(f"{name}:Q", title=side.name, format=RATE)
-            for name, side in (("x", plane.x), ("y", plane.y))
-            if side.name not in CONFUSION
-        ),
-        *(alt.Tooltip(f"{name}:Q", title=name, format=COUNT) for name in CONFUSION),
+        *picture.groups.tooltips(),
+        tooltip("at", "threshold"),
+        *picture.axis_tooltips(counts=False),
+        *(tooltip(name, name, COUNT_FORMAT) for name in CONFUSION),
     ]
 
 
-def unfolded(chart: alt.LayerChart, plane: Plane, *, more: Sequence[str] = ()) -> alt.LayerChart:
-    """Give every point of the records a row of its own, and its place on the axes."""
-    # Altair copies a chart for each transform that is added to it, so not with all its layers.
-    steps = alt.Chart().transform_flatten([*POINTS, *more])
-    steps = steps.transform_window(step="row_number()", groupby=["curve"])
-    if plane.x.deviate:
-        places = {
-            place: f"quantileNormal(datum.{rate})"
-            for place, rate in zip(fields(plane), ("x", "y"), strict=True)
-        }
-        steps = steps.transform_calculate(**places)
-    chart.transform = steps.transform
-    return chart
+def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
+    """Describe the lines of chance; empty if only curves, which have counts, have such lines."""
+    if plane.kind.name == MEANS:
+        return ""
+    if plane.kind.name in {"precision_recall", "lift_chart"}:
+        return ONE_PER_PREVALENCE if of_curves else ""
+    return ONE_LINE
 
 
-ONE = "The dashed line is what chance gives."
+def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
+    """Draw the performance of random scores.
 
-COUNT_DEPENDENT = ("precision_recall", "lift_chart")  # whose line of chance depends on the counts
-
-EACH = "Each dashed line is what chance gives at one prevalence."
-
-CHANCE_SAID = {
-    "roc": ONE,
-    "precision_recall": EACH,
-    "det": ONE,
-    "gain": ONE,
-    "lift": ONE,
-    "lift_chart": EACH,
-}
-
-NEAR = 1 / 200  # of an axis: lines that are closer look like one that is thick
-
-STEPS = 48  # of a line that the axes bend
-
-
-def chance(plane: Plane) -> alt.Chart:
-    """Return the line, or lines, of predictions that know nothing."""
-    across, up = plane.x, plane.y
+    For precision-recall and lift charts it depends on the counts, so that only curves have it.
+    """
+    if not chance_text(plane, of_curves=of_curves):
+        return []
+    x, y = plane.x, plane.y
     if plane.kind.name == "precision_recall":
-        return _at_each_prevalence()
+        return [_prevalence_levels()]
     if plane.kind.name == "lift_chart":
-        return _to_each_total(across)
+        return [_to_each_total(x)]
     if plane.kind.name == "lift":
-        return _straight(plane, (across.low, 1), (across.high, 1))
+        return [_straight(plane, (x.low, 1), (x.high, 1))]
     falls = plane.kind.name == "det"
-    if "log" in (across.scale, up.scale):
-        return _bent(across, falls=falls)
-    ends = (up.high, up.low) if falls else (up.low, up.high)
-    return _straight(plane, (across.low, ends[0]), (across.high, ends[1]))
+    if "log" in (x.scale, y.scale):
+        return [_curved(x, falls=falls)]
+    ends = (y.high, y.low) if falls else (y.low, y.high)
+    return [_straight(plane, (x.low, ends[0]), (x.high, ends[1]))]
 
 
-def merged(levels: Sequence[float | None], high: float) -> list[float | None]:
-    """Give levels that no eye tells apart one level, in the middle of them."""
+def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:
+    """Replace levels that are closer than 1/200 of the axis by the middle of their range."""
     known = sorted({level for level in levels if level is not None})
     middle: dict[float, float] = {}
     while known:
-        near = [level for level in known if level - known[0] <= NEAR * high]
+        near = [level for level in known if level - known[0] <= NEAR_LEVELS * high]
         middle |= dict.fromkeys(near, (near[0] + near[-1]) / 2)
         known = known[len(near) :]
     return [None if level is None else middle[level] for level in levels]
 
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
-    (x, y), (x2, y2) = (
-        (on_axis(plane.x, across), on_axis(plane.y, up)) for across, up in (start, end)
-    )
+    (x, y), (x2, y2) = ((plane.x.shown(x), plane.y.shown(y)) for x, y in (start, end))
     ends = {"x": x, "y": y, "x2": x2, "y2": y2}
-    # Data of its own: those of the curves would draw it once for each of their points.
+    # With the data of the curves it would be drawn once for each of their points.
     line: alt.Chart = (
-        alt.Chart(alt.InlineData(values=[{}]))
-        .mark_rule(**STROKE)
+        one_row()
+        .mark_rule(**CHANCE_STROKE)
         .encode(**{channel: alt.datum(value) for channel, value in ends.items()})
     )
     return line
 
 
-def _bent(side: Side, *, falls: bool) -> alt.Chart:
-    """Return the line on which rates are equal, or add up to 1, as logarithmic axes bend it."""
-    low = _log_spaced(side)
+def _curved(axis: PlotAxis, *, falls: bool) -> alt.Chart:
+    """Draw the line y = x, or y = 1 - x, on logarithmic axes."""
+    low = _log_spaced(axis)
     rates = sorted({*low, *(1 - rate for rate in low if rate < 1)}) if falls else low
     points = [{"across": rate, "up": round(1 - rate, 7) if falls else rate} for rate in rates]
     line: alt.Chart = (
         alt.Chart(alt.InlineData(values=points))
-        .mark_line(**STROKE)
+        .mark_line(**CHANCE_STROKE)
         .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"))
     )
     return line
 
 
-def _log_spaced(side: Side) -> list[float]:
-    """Return rates that stand evenly along a logarithmic axis."""
-    shares = (step / STEPS for step in range(STEPS + 1))
-    return [float(f"{side.low * (side.high / side.low) ** share:.7g}") for share in shares]
+def _log_spaced(axis: PlotAxis) -> list[float]:
+    """Return evenly spaced rates on a logarithmic axis."""
+    shares = (step / LOG_STEPS for step in range(LOG_STEPS + 1))
+    return [float(f"{axis.low * (axis.high / axis.low) ** share:.7g}") for share in shares]
 
 
-def _at_each_prevalence() -> alt.Chart:
-    said = (
+def _prevalence_levels() -> alt.Chart:
+    text = (
         "format(datum.least, '.4~g') + "
         "(datum.most > datum.least ? ' to ' + format(datum.most, '.4~g') : '')"
     )
     line: alt.Chart = (
-        _for_each_level(
+        _one_row_per_level(
             alt.AggregatedFieldDef(op="min", field="prevalence", **{"as": "least"}),
             alt.AggregatedFieldDef(op="max", field="prevalence", **{"as": "most"}),
         )
-        .transform_calculate(said=said)
-        .mark_rule(**STROKE)
-        .encode(y=alt.Y("level:Q"), tooltip=alt.Tooltip("said:N", title="prevalence"))
+        .transform_calculate(range=text)
+        .mark_rule(**CHANCE_STROKE)
+        .encode(y=alt.Y("level:Q"), tooltip=tooltip("range", "prevalence"))
     )
     return line
 
 
-def _to_each_total(side: Side) -> alt.Chart:
+def _to_each_total(axis: PlotAxis) -> alt.Chart:
     line: alt.Chart
-    if side.scale == "log":
-        points = f"[{','.join(map(str, _log_spaced(side)))}]"
+    if axis.scale == "log":
+        points = f"[{','.join(map(str, _log_spaced(axis)))}]"
         line = (
-            _for_each_level()
+            _one_row_per_level()
             .transform_calculate(across=points)
             .transform_flatten(["across"])
             .transform_calculate(up="datum.across * datum.level")
-            .mark_line(**STROKE)
+            .mark_line(**CHANCE_STROKE)
             .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"), detail="level:N")
         )
         return line
     line = (
-        _for_each_level()
-        .mark_rule(**STROKE)
+        _one_row_per_level()
+        .mark_rule(**CHANCE_STROKE)
         .encode(x=alt.datum(1), y=alt.Y("level:Q"), x2=alt.datum(0), y2=alt.datum(0))
     )
     return line
 
 
-def _for_each_level(*aggregates: alt.AggregatedFieldDef) -> alt.Chart:
-    """Return a row for each level of the curves that are drawn, in each panel its own."""
+def _one_row_per_level(*aggregates: alt.AggregatedFieldDef) -> alt.Chart:
+    """Return a row for each level of the curves that are drawn, separately in each panel."""
     return (
         alt.Chart()
         .transform_filter("isValid(datum.level)")
         .transform_aggregate(list(aggregates), groupby=["level"])
     )
-
-
-SIDE, PANEL, ABREAST = 380, 240, 3  # pixels, and panels in a row
-
-
-def held(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    """Return records as data that neither Altair's limit on rows nor a data transformer touches.
-
-    Altair looks at every value of data but not into text; nor does it lay text out in lines.
-    """
-    values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
-
-
-def side_of(panel: str | None) -> int:
-    """Return how wide the plane of a chart is, or of each of its panels."""
-    return SIDE if panel is None else PANEL
-
-
-def framed(
-    chart: alt.LayerChart,
-    *,
-    title: str,
-    subtitle: str,
-    description: str,
-    panel: str | None,
-    groups: Mapping[str, Group],
-    captions: Mapping[str, str],
-) -> alt.LayerChart | alt.FacetChart:
-    """Give a chart its title and what is said of it, and a panel for each value of a group.
-
-    The data of the chart stand above its layers, so that .facet() finds them. `captions` are
-    those of the panels.
-    """
-    below: Any = subtitle or alt.Undefined
-    head = {"title": alt.Title(title, subtitle=below, anchor="start"), "description": description}
-    if panel is None:
-        # In place: .properties copies all layers.
-        for name, value in head.items():
-            setattr(chart, name, value)
-        return chart
-    panels = groups[panel]
-    header = alt.Header(title=panels.title, labelLimit=0, labelExpr=captioned(captions))
-    facet = alt.Facet(f"{panel}:N", sort=list(panels.values), header=header)
-    return chart.facet(facet, columns=ABREAST).properties(**head)

@@ -1,14 +1,19 @@
-"""Groups of a table: colors, panels and legends."""
+"""Groups of a table in a chart: colors, panels, legends and their captions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from json import dumps
 from math import isnan
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
-from rocframe.charts.labels import legible, spelled
+from rocframe.charts.labels import abridged, legible, spelled, tooltip
+from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import (
     BrokenCurveError,
     MissingColumnError,
@@ -24,145 +29,303 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from rocframe.charts.chart import ChartOptions
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
-
-MOST = 10  # values that a description lists
+JOINT = " · "  # between the parts of a name
+ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
+CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
+MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # longer legends of ordered values show some of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """A group column as text: its title, its values in order, and which of them each curve has.
+class GroupColumn:
+    """A group column as text: its title, its values in order, and the value of each row.
 
-    `ordered` says that the values are numbers or times.
+    `codes` are positions in `values`. `ordered` is true for numbers and times, `joint` for a column
+    that combines others.
     """
 
     title: str
     values: tuple[str, ...]
-    places: tuple[int, ...]
-    ordered: bool
+    codes: tuple[int, ...]
+    ordered: bool = False
+    joint: bool = False
 
     @classmethod
-    def of(cls, keys: pl.Series) -> Group:
-        """Read the keys of all curves; values are in the order in which polars sorts them."""
+    def of(cls, keys: pl.Series) -> GroupColumn:
+        """Read a column; its values are in the sort order of polars."""
         values = keys.alias("key").unique().sort()
-        known = values.to_frame().with_row_index("place")
-        places = (
+        codes = (
             keys.alias("key")
             .to_frame()
-            .join(known, on="key", how="left", nulls_equal=True, maintain_order="left")
+            .join(
+                values.to_frame().with_row_index("code"),
+                on="key",
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )
         )
         return cls(
             title=legible(keys.name),
             values=tuple(spelled(values)),
-            places=tuple(places.get_column("place").to_list()),
+            codes=tuple(codes.get_column("code").to_list()),
             ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
         )
 
+    @classmethod
+    def in_given_order(cls, texts: Sequence[str], title: str) -> GroupColumn:
+        """Read texts; their values are in the order of their first rows."""
+        codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        return cls(title=title, values=tuple(codes), codes=tuple(codes[text] for text in texts))
+
     @property
     def texts(self) -> list[str]:
-        """The value of each curve."""
-        return [self.values[place] for place in self.places]
-
-    def captions(self, areas: Sequence[float] | None, kind: Kind) -> dict[str, str]:
-        """Return each value with the area under its curves behind it."""
-        if areas is None:
-            return {}
-        here: dict[str, list[float]] = {value: [] for value in self.values}
-        for value, area in zip(self.texts, areas, strict=True):
-            here[value].append(area)
-        return {value: f"{value} ({summed_up(some, kind)})" for value, some in here.items()}
-
-
-def telling(color: str | None, panel: str | None, groups: Mapping[str, Group]) -> str | None:
-    """Return the field whose values have captions, that of the models if it is one of the two.
-
-    A mean over models would say nothing; one over the folds, or segments, of each model does.
-    """
-    if color is None or (panel is not None and groups[panel].title == MODEL):
-        return panel
-    return color
-
-
-def mean_area(areas: Sequence[float] | None, kind: Kind, groups: Mapping[str, Group]) -> str:
-    """Say the area under one curve, or the mean of several; nothing of several models."""
-    mixed = any(len(group.values) > 1 for group in groups.values() if group.title == MODEL)
-    return "" if mixed else summed_up(areas, kind)
-
-
-def by_group(told: Group, captions: Mapping[str, str]) -> str:
-    """Say for each value what stands behind it, for those who cannot see a chart."""
-    listed = [captions.get(value, value) for value in told.values]
-    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    return f"By {told.title}: {', '.join(listed[:MOST])}{more}."
-
-
-def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
-    """Return the area under each curve, NaN where it is undefined; None where none is known."""
-    try:
-        areas = average_precision_of(curves) if _is_pr(kind) else auc_of(curves)
-    except BrokenCurveError:  # made with thresholds=, and so without its end
-        return None
-    return [float(area) for area in areas]
-
-
-def summed_up(areas: Sequence[float] | None, kind: Kind) -> str:
-    """Say the area under one curve, or the mean of several; nothing where none is known."""
-    if not areas:
-        return ""
-    # On other axes than its own the area is not that under the line one sees.
-    name = "AP" if _is_pr(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
-    known = [area for area in areas if not isnan(area)]
-    if not known:
-        return f"{name} undefined"
-    mean = "mean " if len(areas) > 1 else ""
-    lost = len(areas) - len(known)
-    return f"{mean}{name} {fmean(known):.3f}" + (f", {lost} undefined" if lost else "")
-
-
-def _is_pr(kind: Kind) -> bool:
-    return kind.name == "precision_recall"
+        """The value of each row."""
+        return [self.values[code] for code in self.codes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channels:
-    """The group column of each channel; the others only have lines of their own."""
+class Groups:
+    """The groups of the records that a chart draws: a column for each field of the records.
 
-    color: str | None
-    facet: str | None
+    `color` and `panel` are the fields that have colors and panels. `captions` are the texts that
+    legends or panel headers show in the place of values.
+    """
+
+    columns: Mapping[str, GroupColumn] = field(default_factory=dict)
+    color: str | None = None
+    panel: str | None = None
+    captions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _captioned_field(self) -> str | None:
+        """The field whose values have captions, that of the models if they have a channel.
+
+        A mean over models is not meaningful; one over the folds, or segments, of a model is.
+        """
+        if self.color is None or (self.panel and self.columns[self.panel].title == MODEL):
+            return self.panel
+        return self.color
+
+    @property
+    def captioned(self) -> GroupColumn | None:
+        """The column whose values have captions."""
+        name = self._captioned_field
+        return None if name is None else self.columns[name]
+
+    @property
+    def _in_legend(self) -> bool:
+        return self._captioned_field == self.color
+
+    @property
+    def side(self) -> int:
+        """The width and height of a square chart, or of each panel."""
+        return CHART_SIDE if self.panel is None else PANEL_SIDE
+
+    @property
+    def own(self) -> dict[str, GroupColumn]:
+        """The columns that are not combined of others."""
+        return {name: column for name, column in self.columns.items() if not column.joint}
+
+    def names(self, n_records: int) -> list[str]:
+        """Return the full name of each record."""
+        texts = [column.texts for column in self.own.values()]
+        names = [JOINT.join(parts) for parts in zip(*texts, strict=True)]
+        return names if texts else [ALL_ROWS] * n_records
+
+    def name(self, records: Sequence[dict[str, Any]]) -> None:
+        """Add the group values to records, whose field `curve` is the row of the groups."""
+        for name, column in self.columns.items():
+            texts = column.texts
+            for record in records:
+                record[name] = texts[record["curve"]]
+
+    def max_curves(self, records: Sequence[Mapping[str, Any]], *channels: str | None) -> int:
+        """Return the largest number of records that share the values of some channels."""
+        names = [name for name in channels if name is not None]
+        seen = Counter(tuple(record[name] for name in names) for record in records)
+        return max(seen.values(), default=0)
+
+    def described(self) -> str:
+        """Return the values and captions of the captioned column; empty if there is none."""
+        column = self.captioned
+        if column is None:
+            return ""
+        texts = [self.captions.get(value, value) for value in column.values]
+        return f"By {column.title}: {abridged(texts)}"
+
+    def tooltips(self) -> list[alt.Tooltip]:
+        """Return a line for each group column."""
+        return [tooltip(name, column.title) for name, column in self.own.items()]
+
+    def color_channel(self, *, has_legend: bool = True, **legend: Any) -> Any:
+        """Return the color of a layer and its legend, with options of the legend."""
+        if self.color is None:
+            return alt.value(COLORS[0])
+        column = self.columns[self.color]
+        options = {
+            "title": column.title,
+            "labelExpr": caption_expression(self.captions if self._in_legend else {}),
+            "labelLimit": 0,
+            "symbolOpacity": 1,
+        }
+        scale = color_scale(column.values, ordered=column.ordered)
+        shown = alt.Legend(**options | legend) if has_legend else None
+        return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
+
+    def line_color(self) -> Any:
+        """Return the color of lines; the legend of many ordered values shows some of them."""
+        legend: dict[str, Any] = {
+            "symbolType": "stroke",
+            "symbolSize": 200,
+            "symbolStrokeWidth": 3,
+        }
+        column = self.columns.get(self.color or "")
+        if column is not None and column.ordered and len(column.values) > MAX_LEGEND:
+            last, steps = len(column.values) - 1, SHOWN_IN_LEGEND - 1
+            shown = [column.values[round(i * last / steps)] for i in range(SHOWN_IN_LEGEND)]
+            title = f"{column.title} ({len(shown)} of {len(column.values)})"
+            legend |= {"title": title, "values": shown}
+        return self.color_channel(**legend)
+
+    def framed(
+        self, chart: alt.LayerChart, *, title: str, subtitle: str, description: str
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Add the title and the description to a chart, and split it into panels.
+
+        The data belong to the chart, not to its layers, as `.facet()` requires.
+        """
+        below: Any = subtitle or alt.Undefined
+        head = {
+            "title": alt.Title(title, subtitle=below, anchor="start"),
+            "description": description,
+        }
+        if self.panel is None:
+            # In place: .properties copies all layers.
+            for name, value in head.items():
+                setattr(chart, name, value)
+            return chart
+        column = self.columns[self.panel]
+        captions = {} if self._in_legend else self.captions
+        header = alt.Header(
+            title=column.title, labelLimit=0, labelExpr=caption_expression(captions)
+        )
+        facet = alt.Facet(f"{self.panel}:N", sort=list(column.values), header=header)
+        return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
 
 
-def assigned(
+def caption_expression(captions: Mapping[str, str]) -> Any:
+    """Return the expression that finds the caption of a legend label or panel header.
+
+    The values themselves do not change: layers added by users share the colors of these values.
+    """
+    # Vega-Lite replaces datum.label by a condition: hence the parentheses.
+    return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
+
+
+def field_name(position: int) -> str:
+    """Return the field of the group column at a position."""
+    return f"f{position}"
+
+
+def read_groups(
+    keys: pl.DataFrame, by: Sequence[str], columns: Sequence[str], options: ChartOptions
+) -> Groups:
+    """Read the group columns of all rows of `keys`, and choose which have colors and panels.
+
+    A table without rows has neither. `columns` are all columns of the table that is drawn.
+    """
+    color, panel = choose_channels(
+        by, columns, color=options.color, facet=options.facet, detail=options.detail
+    )
+    fields = {name: field_name(i) for i, name in enumerate(by) if keys.height}
+    return Groups(
+        columns={place: GroupColumn.of(keys.get_column(name)) for name, place in fields.items()},
+        color=None if color is None else fields.get(color),
+        panel=None if panel is None else fields.get(panel),
+    )
+
+
+def choose_channels(
     by: Sequence[str],
     columns: Sequence[str],
     *,
     color: str | NotGiven | None,
     facet: str | None,
     detail: str | Sequence[str],
-) -> Channels:
-    """Check the channels that were asked for, and choose a column for the color if none was."""
+) -> tuple[str | None, str | None]:
+    """Return the group columns with colors and panels, and check `color`, `facet`, `detail`."""
     given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
     for argument, value in given:
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
-            wrong, todo = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
-            raise OptionValueError.of(argument, value, wrong, todo)
-    plain = parse_names(detail)
-    asked = [("detail", name) for name in plain]
-    asked += [("facet", facet)] if facet is not None else []
-    asked += [("color", color)] if isinstance(color, str) else []
-    for argument, name in asked:
+            problem, hint = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
+            raise OptionValueError.of(argument, value, problem, hint)
+    details = parse_names(detail)
+    used = [("detail", name) for name in details]
+    used += [("facet", facet)] if facet is not None else []
+    used += [("color", color)] if isinstance(color, str) else []
+    for argument, name in used:
         if name in by:
             continue
         if name not in columns:
             raise MissingColumnError.of(argument, name, by or columns)
-        groups = f"Its group columns are: {listed(by)}." if by else "It has no group columns."
-        raise OptionValueError.of(argument, name, "it is no group column of the table", groups)
-    for name in plain:
-        if [other for _, other in asked].count(name) > 1:
-            raise RepeatedNameError.of("detail", name, [other for _, other in asked])
+        hint = f"Its group columns are: {listed(by)}." if by else "It has no group columns."
+        raise OptionValueError.of(argument, name, "it is no group column of the table", hint)
+    names = [name for _, name in used]
+    for name in details:
+        if names.count(name) > 1:
+            raise RepeatedNameError.of("detail", name, names)
     if isinstance(color, str) or color is None:
-        return Channels(color=color, facet=facet)
-    left = [name for name in by if name not in (*plain, facet)]
-    chosen = MODEL if MODEL in left else next(iter(left), None)
-    return Channels(color=chosen, facet=facet)
+        return color, facet
+    left = [name for name in by if name not in (*details, facet)]
+    return MODEL if MODEL in left else next(iter(left), None), facet
+
+
+def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
+    """Return the area under each curve, NaN if it is undefined; None if the curves are cut."""
+    try:
+        areas = average_precision_of(curves) if _is_pr(kind) else auc_of(curves)
+    except BrokenCurveError:  # a curve at given thresholds that ends above the lowest score
+        return None
+    return [float(area) for area in areas]
+
+
+def area_captions(
+    column: GroupColumn | None, areas: Sequence[float] | None, kind: Kind
+) -> dict[str, str]:
+    """Return each value of a group column with the area under its curves."""
+    if column is None or areas is None:
+        return {}
+    by_value: dict[str, list[float]] = {value: [] for value in column.values}
+    for value, area in zip(column.texts, areas, strict=True):
+        by_value[value].append(area)
+    return {value: f"{value} ({area_text(some, kind)})" for value, some in by_value.items()}
+
+
+def total_area(areas: Sequence[float] | None, kind: Kind, groups: Groups) -> str:
+    """Return the area under one curve or the mean of several; empty for several models."""
+    columns = groups.columns.values()
+    several_models = any(len(column.values) > 1 for column in columns if column.title == MODEL)
+    return "" if several_models else area_text(areas, kind)
+
+
+def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
+    """Return the area under one curve or the mean of several; empty if no area is known."""
+    if not areas:
+        return ""
+    # Other axes than those of roc do not show the area itself.
+    name = "AP" if _is_pr(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
+    known = [area for area in areas if not isnan(area)]
+    if not known:
+        return f"{name} undefined"
+    mean = "mean " if len(areas) > 1 else ""
+    n_undefined = len(areas) - len(known)
+    text = f"{mean}{name} {fmean(known):.3f}"
+    return f"{text}, {n_undefined} undefined" if n_undefined else text
+
+
+def _is_pr(kind: Kind) -> bool:
+    return kind.name == "precision_recall"

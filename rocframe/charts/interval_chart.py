@@ -1,4 +1,4 @@
-"""Charts of numbers with intervals, one row per group."""
+"""Charts of numbers with intervals: areas, tests, differences and metrics."""
 
 from __future__ import annotations
 
@@ -7,32 +7,49 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.charts.dot_plot import HIGH, LOW, TOLD, WHY, Dots, drawn, own_columns, rows_of
-from rocframe.charts.groups import Group
-from rocframe.charts.labels import finite, plain, said, said_p, why
+from rocframe.charts.dot_plot import (
+    HIGH,
+    LOW,
+    REASON,
+    RIGHT_TEXT,
+    DotPlot,
+    dot_layers,
+    own_columns,
+    read_rows,
+    row_records,
+)
+from rocframe.charts.groups import GroupColumn
+from rocframe.charts.labels import (
+    abridged,
+    finite,
+    json_values,
+    note_text,
+    number_text,
+    p_value_text,
+    sentences,
+)
 from rocframe.options import NOT_GIVEN
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import altair as alt
 
-    from rocframe.charts.chart import Asked
-    from rocframe.charts.dot_plot import Rows
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import Groups
     from rocframe.schemas import Table
 
-
-MOST = 10  # rows that a description lists
-
-AREA = "Area under the ROC curve"
+AUC_TITLE = "Area under the ROC curve"
+SHORT_NAMES = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """How the columns of a table are drawn: its title, its axis and its marks, first the dot.
+class DotStyle:
+    """How the columns of a table are drawn: the title, the axis and the marks, first the dot.
 
-    `references` are what the axis always has a line at, `reference` is a column that has one for
-    each of its values, and `tests` says that there are p-values.
+    `references` are positions of dashed lines, and `reference` is a column with one for each of
+    its values. `part` is a column that distinguishes rows. With `tests` there are p-values.
     """
 
     title: str
@@ -45,56 +62,53 @@ class Drawn:
     tests: bool = False
 
 
-DRAWN = {
-    "auc": Drawn(
-        title=AREA,
+TABLE_STYLES = {
+    "auc": DotStyle(
+        title=AUC_TITLE,
         axis="AUC",
         marks=("auc",),
         inner=("auc_pessimistic", "auc_optimistic"),
         references=(0.5,),
     ),
-    "partial_auc": Drawn(
+    "partial_auc": DotStyle(
         title="Partial area under the ROC curve",
         axis="Partial AUC",
         marks=("partial_auc",),
         inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
     ),
-    "auc_test": Drawn(
-        title="Tests of the AUC", axis="AUC", marks=("auc",), reference="null", tests=True
+    "auc_test": DotStyle(
+        title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True
     ),
-    "multiclass_auc": Drawn(
-        title="Area over all classes",
-        axis="AUC",
-        marks=("auc",),
-        references=(0.5,),
-        part="average",
+    "multiclass_auc": DotStyle(
+        title="Multiclass AUC", axis="AUC", marks=("auc",), references=(0.5,), part="average"
     ),
-    "volume": Drawn(
+    "volume": DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",
         marks=("volume",),
-        references=(1 / 6,),  # of three classes that nothing tells apart
+        references=(1 / 6,),  # the volume of random scores
     ),
-    "fold_auc": Drawn(
-        title="Area over folds",
+    "fold_auc": DotStyle(
+        title="AUC over folds",
         axis="AUC",
         marks=("mean_auc", "pooled_auc", "auc_of_mean"),
         references=(0.5,),
     ),
 }
 
-AREAS = {
-    "auc": Drawn(title=AREA, axis="AUC", marks=("auc",), references=(0.5,)),
-    "auc_of_mean": Drawn(
+# Tables of `area`, by their last column.
+AREA_STYLES = {
+    "auc": DotStyle(title=AUC_TITLE, axis="AUC", marks=("auc",), references=(0.5,)),
+    "auc_of_mean": DotStyle(
         title="Area under the averaged curve",
         axis="AUC",
         marks=("auc_of_mean",),
         references=(0.5,),
     ),
-    "area_of_mean": Drawn(
+    "area_of_mean": DotStyle(
         title="Area under the averaged curve", axis="Area", marks=("area_of_mean",)
     ),
-    "pr_auc": Drawn(
+    "pr_auc": DotStyle(
         title="Area under the precision-recall curve",
         axis="Area",
         marks=("average_precision", "pr_auc"),
@@ -103,173 +117,154 @@ AREAS = {
 
 
 def interval_chart(
-    table: pl.DataFrame, found: Table, asked: Asked
+    table: pl.DataFrame, found: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each row of a table of areas or tests."""
-    how = DRAWN.get(found.name) or AREAS[table.columns[-1]]
-    parts = {how.part: table.get_column(how.part).to_list()} if how.part else {}
-    rows = rows_of(table, found.by, color=asked.color, facet=asked.facet, parts=parts)
-    told = [name for name in own_columns(table, found.by) if name != how.part]
-    return charted(table, rows, how, told)
-
-
-def charted(
-    table: pl.DataFrame, rows: Rows, how: Drawn, told: Sequence[str], *, free: bool = False
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw the rows of a table."""
-    values = {name: plain(table.get_column(name)) for name in told}
-    first = values[how.marks[0]]
-    notes = values.get("note", [None] * table.height)
-    records: list[dict[str, Any]] = [
-        {**names, **dict(zip(values, row, strict=True))}
-        for names, row in zip(rows.records(), zip(*values.values(), strict=True), strict=True)
-    ]
-    for record, value, note in zip(records, first, notes, strict=True):
-        low, high = record.get("lower"), record.get("upper")
-        # Of what is infinite there is no place to draw, and the tooltip has it.
-        record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
-        record[WHY] = None if finite([value]) else _why(value or note, record, rows)
-        if how.tests:
-            record[TOLD] = said_p(record["p_adjusted"])
-    dots = Dots(
-        rows=rows,
-        records=records,
-        axis=how.axis,
-        marks=how.marks,
-        inner=how.inner if _differs(records, how.inner) else None,
-        references=how.references,
-        reference=how.reference,
-        column="adjusted p" if how.tests else None,
-        tooltip=tuple(told),
-        free=free,
-    )
-    return drawn(
-        dots,
-        title=how.title,
-        subtitle=_limits(table),
-        description=_described(dots, how),
-    )
-
-
-def _why(note: str | None, record: Mapping[str, Any], rows: Rows) -> str:
-    """Say why a row has no dot, and which row that is where several share a line."""
-    return f"{record[str(rows.color)]}: {why(note)}" if rows.dodges else why(note)
-
-
-def _differs(records: Sequence[dict[str, Any]], ends: tuple[str, str] | None) -> bool:
-    return ends is not None and any(record[ends[0]] != record[ends[1]] for record in records)
-
-
-def _limits(table: pl.DataFrame) -> str:
-    """Say what the intervals of a table are, or its tests."""
-    if not {"ci_level", "ci_method"} <= set(table.columns):
-        tests: Sequence[str] = (
-            table.get_column("test").unique(maintain_order=True).to_list()
-            if "test" in table.columns
-            else []
-        )
-        return f"test: {', '.join(tests)}" if len(tests) else ""
-    levels = table.get_column("ci_level").drop_nulls().unique().sort().to_list()
-    methods = table.get_column("ci_method").drop_nulls().unique(maintain_order=True).to_list()
-    if not levels or not methods:
-        return ""
-    shares = " and ".join(f"{100 * level:.4g} %" for level in levels)
-    return f"{shares} intervals ({', '.join(methods)})"
-
-
-def _described(dots: Dots, how: Drawn) -> str:
-    """Say what a chart shows, for those who cannot see it."""
-    count = len(dots.records)
-    text = f"{how.title}, {count} {'row' if count == 1 else 'rows'}."
-    told = [
-        f"{name}: {_row_said(record, how)}"
-        for name, record in zip(dots.rows.named[:MOST], dots.records[:MOST], strict=True)
-    ]
-    more = f" And {count - MOST} more." if count > MOST else ""
-    lines = [f"at {place:.4g}" for place in dots.references]
-    lines += ["at the null hypothesis"] if dots.reference else []
-    dashed = f" The dashed line is {' and '.join(lines)}." if lines else ""
-    return f"{text}{dashed} {'; '.join(told)}.{more}" if told else f"{text}{dashed}"
-
-
-def _row_said(record: dict[str, Any], how: Drawn) -> str:
-    """Say the numbers of one row."""
-    if record[WHY] is not None:
-        return str(record[WHY])
-    text = said(record[how.marks[0]])
-    if record[LOW] is not None and record[HIGH] is not None:
-        text += f" ({said(record[LOW])} to {said(record[HIGH])})"
-    for mark in how.marks[1:]:
-        text += f", {mark} {said(record[mark])}"
-    if record.get(TOLD):
-        text += (
-            f", {'adjusted p' if record[TOLD].startswith('<') else 'adjusted p ='} {record[TOLD]}"
-        )
-    return text
-
-
-SHORT = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
+    style = TABLE_STYLES.get(found.type.name) or AREA_STYLES[table.columns[-1]]
+    parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
+    rows = read_rows(table, found.by, color=options.color, facet=options.facet, parts=parts)
+    shown = [name for name in own_columns(table, found.by) if name != style.part]
+    return _draw(table, rows, style, shown)
 
 
 def comparison_chart(
-    table: pl.DataFrame, found: Table, asked: Asked
+    table: pl.DataFrame, found: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its interval and its p-value."""
-    right = own_columns(table, found.by)
-    area = next((name for name in right[2:] if name.endswith("_a")), "area").removesuffix("_a")
-    first, second = _models(table)
-    pairs = [f"{a} − {b}" for a, b in zip(first, second, strict=True)]
-    rows = rows_of(
+    columns = own_columns(table, found.by)
+    statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
+    name = SHORT_NAMES.get(statistic.removesuffix("_a"), statistic.removesuffix("_a"))
+    models = model_texts(table).texts
+    pairs = zip(models[: table.height], models[table.height :], strict=True)
+    rows = read_rows(
         table,
         found.by,
-        color=None if asked.color is NOT_GIVEN else asked.color,
-        facet=asked.facet,
-        parts={"models": pairs},
+        color=None if options.color is NOT_GIVEN else options.color,
+        facet=options.facet,
+        parts={"models": [f"{a} − {b}" for a, b in pairs]},
     )
-    how = Drawn(
-        title=f"Differences of {SHORT.get(area, area)}",
-        axis=f"Difference of {SHORT.get(area, area)}",
+    style = DotStyle(
+        title=f"Differences of {name}",
+        axis=f"Difference of {name}",
         marks=("difference",),
         references=(0.0,),
         tests=True,
     )
-    return charted(table, rows, how, right[2:])
+    return _draw(table, rows, style, columns[2:])
 
 
-def _models(table: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the names of both models of each row, spelled alike."""
-    both = pl.concat([table.get_column(name).alias("model") for name in ("model_a", "model_b")])
-    texts = Group.of(both).texts
-    return texts[: table.height], texts[table.height :]
+def model_texts(table: pl.DataFrame) -> GroupColumn:
+    """Return the first models of all rows, then the second ones, as one column."""
+    names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
+    return GroupColumn.of(pl.concat(names))
 
 
 def metric_chart(
-    table: pl.DataFrame, found: Table, asked: Asked
+    table: pl.DataFrame, found: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric; metrics of several ranges have panels."""
-    names = _metrics(table)
-    spread = [table.get_column(name) for name in ("estimate", "lower", "upper")]
-    apart = len(set(names)) > 1 and any(
-        not 0 <= value <= 1 for part in spread for value in finite(plain(part))
-    )
-    rows = rows_of(
+    parts = (table.get_column(name).to_list() for name in ("metric", "at", "value"))
+    names = [
+        metric if at is None else f"{metric} at {at} {value:.4g}"
+        for metric, at, value in zip(*parts, strict=True)
+    ]
+    values = [json_values(table.get_column(name)) for name in ("estimate", "lower", "upper")]
+    outside = any(not 0 <= value <= 1 for part in values for value in finite(part))
+    in_panels = len(set(names)) > 1 and outside
+    rows = read_rows(
         table,
         found.by,
-        color=asked.color,
-        facet=asked.facet,
+        color=options.color,
+        facet=options.facet,
         parts={"metric": names},
-        apart=apart,
+        in_panels=in_panels,
     )
-    one = names[0] if len(set(names)) == 1 else "Estimate"
-    how = Drawn(title="Metrics", axis=one, marks=("estimate",))
-    told = [name for name in own_columns(table, found.by) if name != "metric"]
-    return charted(table, rows, how, told, free=apart)
+    axis = names[0] if len(set(names)) == 1 else "Estimate"
+    style = DotStyle(title="Metrics", axis=axis, marks=("estimate",))
+    shown = [name for name in own_columns(table, found.by) if name != "metric"]
+    return _draw(table, rows, style, shown, free_axes=in_panels)
 
 
-def _metrics(table: pl.DataFrame) -> list[str]:
-    """Return what each row of a table of metrics shows, and where."""
-    parts = (table.get_column(name) for name in ("metric", "at", "value"))
-    return [
-        metric if at is None else f"{metric} at {at} {value:.4g}"
-        for metric, at, value in zip(*(part.to_list() for part in parts), strict=True)
+def _draw(
+    table: pl.DataFrame,
+    rows: tuple[Groups, bool],
+    style: DotStyle,
+    shown: Sequence[str],
+    *,
+    free_axes: bool = False,
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a dot plot of a table; `shown` are the columns in tooltips."""
+    groups, dodged = rows
+    records = row_records(table, groups, shown)
+    for record in records:
+        low, high = record.get("lower"), record.get("upper")
+        # An infinite limit has no position; the tooltip shows it.
+        record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
+        value = record[style.marks[0]]
+        reason = None if finite([value]) else note_text(value or record.get("note"))
+        # Several rows of one line are distinguished by their colors.
+        record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
+        if style.tests:
+            record[RIGHT_TEXT] = p_value_text(record["p_adjusted"])
+    inner = style.inner
+    if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
+        inner = None
+    plot = DotPlot(
+        groups=groups,
+        dodged=dodged,
+        records=records,
+        axis=style.axis,
+        marks=style.marks,
+        inner=inner,
+        references=style.references,
+        reference=style.reference,
+        right_title="adjusted p" if style.tests else None,
+        shown=tuple(shown),
+        free_axes=free_axes,
+    )
+    names = groups.names(len(records))
+    texts = [
+        f"{name}: {_row_text(record, style)}" for name, record in zip(names, records, strict=True)
     ]
+    dashed = [f"at {value:.4g}" for value in style.references]
+    dashed += ["at the null hypothesis"] if style.reference else []
+    return plot.layered(
+        dot_layers(plot),
+        title=style.title,
+        subtitle=_interval_text(table),
+        description=sentences(
+            f"{style.title}, {format_count(len(records), 'row')}",
+            f"The dashed line is {' and '.join(dashed)}" if dashed else "",
+            abridged(texts, separator="; "),
+        ),
+    )
+
+
+def _interval_text(table: pl.DataFrame) -> str:
+    """Return the levels and methods of the intervals of a table, or its tests."""
+    if not {"ci_level", "ci_method"} <= set(table.columns):
+        if "test" not in table.columns or not table.height:
+            return ""
+        tests = table.get_column("test").unique(maintain_order=True).to_list()
+        return f"test: {', '.join(tests)}"
+    levels = table.get_column("ci_level").drop_nulls().unique().sort().to_list()
+    methods = table.get_column("ci_method").drop_nulls().unique(maintain_order=True).to_list()
+    if not levels or not methods:
+        return ""
+    percent = " and ".join(f"{100 * level:.4g} %" for level in levels)
+    return f"{percent} intervals ({', '.join(methods)})"
+
+
+def _row_text(record: dict[str, Any], style: DotStyle) -> str:
+    """Return the numbers of one row, or the reason why they are undefined."""
+    if record[REASON] is not None:
+        return str(record[REASON])
+    text = number_text(record[style.marks[0]])
+    if record[LOW] is not None and record[HIGH] is not None:
+        text += f" ({number_text(record[LOW])} to {number_text(record[HIGH])})"
+    for mark in style.marks[1:]:
+        text += f", {mark} {number_text(record[mark])}"
+    p_value = record.get(RIGHT_TEXT)
+    if p_value:
+        text += f", adjusted p {p_value}" if p_value[0] == "<" else f", adjusted p = {p_value}"
+    return text

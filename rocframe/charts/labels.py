@@ -1,9 +1,10 @@
-"""Names and numbers as text in charts."""
+"""Names and numbers as chart text and as JSON values."""
 
 from __future__ import annotations
 
 from collections import Counter
-from math import isfinite, isnan
+from json import dumps
+from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -14,115 +15,147 @@ from rocframe.text import visible, words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rocframe.charts.groups import Group
-
-
-LONGEST = 48
-
-
-def field(place: int) -> str:
-    """Return the field that the group column at this place has."""
-    return f"f{place}"
+MAX_NAME_LENGTH = 48
+MAX_DESCRIBED, MAX_IN_SUBTITLE = 10, 3  # items listed in a description and in a subtitle
+MIN_P = 0.001  # smaller p-values are shown as "< 0.001"
+EXACT_FROM = 1e7  # larger floats are counts or times in seconds: they are not rounded
+RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 
 def legible(name: str) -> str:
-    """Return a name as text that can be seen and is not too long."""
-    return _short(visible(name))
+    """Return a name with its invisible characters escaped, shortened if it is long."""
+    return shortened(visible(name), MAX_NAME_LENGTH)
+
+
+def shortened(text: str, length: int) -> str:
+    """Cut a long text in the middle, as names that start alike often differ at their ends."""
+    return text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}"
 
 
 def spelled(values: pl.Series) -> list[str]:
-    """Spell out distinct values of any type, each differently."""
-    return told_apart(list(map(_short, words(values))))
+    """Return distinct values of any dtype as distinct texts."""
+    return distinct_texts([shortened(text, MAX_NAME_LENGTH) for text in words(values)])
 
 
-def not_drawn(names: Sequence[str], most: int) -> str:
-    """Say what has no place in a chart; nothing where all has."""
-    if not names:
-        return ""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"not drawn: {', '.join(names[:most])}{more}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 16]}…{text[-15:]}"
-
-
-def told_apart(texts: Sequence[str]) -> list[str]:
-    """Add numbers to texts that are the same, such as times that differ by nanoseconds."""
-    often, met = Counter(texts), Counter[str]()
-    told = []
+def distinct_texts(texts: Sequence[str]) -> list[str]:
+    """Add numbers to equal texts, such as those of times that differ by nanoseconds."""
+    total, seen = Counter(texts), Counter[str]()
+    result = []
     for text in texts:
-        met[text] += 1
-        told.append(text if often[text] == 1 else f"{text} ({met[text]})")
-    return told
+        seen[text] += 1
+        result.append(text if total[text] == 1 else f"{text} ({seen[text]})")
+    return result
 
 
-LEAST_P = 0.001
+def abridged(items: Sequence[str], limit: int = MAX_DESCRIBED, separator: str = ", ") -> str:
+    """Join the first items, and state how many others there are: "a, b and 5 more"."""
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return separator.join(items[:limit]) + more
 
 
-def plain(values: pl.Series) -> list[Any]:
-    """Return values as JSON has them: rounded, and what is no finite number as text or null."""
-    if not values.dtype.is_numeric():
-        return [None if value is None else str(value) for value in values.to_list()]
-    if values.dtype.is_integer():
-        return values.to_list()
-    return [_rounded(value) for value in values.cast(pl.Float64).to_list()]
+def sentences(*parts: str, end: str = ".") -> str:
+    """Join the parts that are not empty as sentences."""
+    return ". ".join(part for part in parts if part) + end
 
 
-def _rounded(value: float | None) -> float | str | None:
-    if value is None or isnan(value):
-        return None
-    return float(f"{value:.7g}") if isfinite(value) else str(value)
+def not_drawn(names: Sequence[str], limit: int = MAX_DESCRIBED) -> str:
+    """Name what a chart does not draw; empty if it draws everything."""
+    return f"Not drawn: {abridged(names, limit)}" if names else ""
 
 
-def finite(values: Iterable[Any]) -> list[float]:
-    """Return what can be placed on an axis."""
-    return [value for value in values if isinstance(value, int | float)]
-
-
-def said(value: Any) -> str:
-    """Say a number in as many digits as one reads."""
+def number_text(value: Any) -> str:
+    """Return a number with 3 decimals, or 4 digits from 10 on; "undefined" for None."""
     if not isinstance(value, int | float):
         return "undefined" if value is None else str(value)
     text = f"{value:.3f}" if abs(value) < 10 else f"{value:,.4g}"
     return "0.000" if text == "-0.000" else text
 
 
-def said_p(value: float | None) -> str:
-    """Say a p-value."""
+def p_value_text(value: float | None) -> str:
+    """Return a p-value with 3 decimals; empty for None."""
     if value is None:
         return ""
-    return f"< {LEAST_P}" if value < LEAST_P else f"{value:.3f}"
+    return f"< {MIN_P}" if value < MIN_P else f"{value:.3f}"
 
 
-def why(note: str | None) -> str:
-    """Say a note in words; it says why something is undefined."""
+def note_text(note: str | None) -> str:
+    """Return the first note of a row, which states why a value is undefined, as words."""
     return note.partition("; ")[0].replace("_", " ") if note else "undefined"
 
 
+def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:
+    """Return a number as JSON has it: 7 significant digits, and null for NaN.
+
+    Infinity becomes the text "inf", or what `infinity` gives. Texts and integers stay as they are.
+    """
+    if value is None or isinstance(value, int | str):
+        return value
+    if isnan(value):
+        return None
+    if not isfinite(value):
+        return infinity if value == inf else "-inf"
+    if abs(value) >= EXACT_FROM:
+        return value
+    rounded = float(f"{value:.7g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def json_numbers(
+    values: Iterable[float | str | None], infinity: str | None = "inf"
+) -> list[float | str | None]:
+    """Return numbers as JSON has them."""
+    return [json_number(value, infinity) for value in values]
+
+
+def json_values(values: pl.Series) -> list[Any]:
+    """Return the values of a column as JSON has them; those that are not numbers as text."""
+    if values.dtype.is_numeric():
+        exact = values.dtype.is_integer() or values.dtype.is_float()
+        return json_numbers((values if exact else values.cast(pl.Float64)).to_list())
+    return [None if value is None else str(value) for value in values.to_list()]
+
+
+def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return columns as a record for each row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
+    """Return records as JSON text.
+
+    Altair neither counts the rows of text nor inspects its values, and data transformers do not
+    apply to it.
+    """
+    values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
+
+
+def one_row() -> alt.Chart:
+    """Return a layer with data of its own, of one row: its mark is drawn once."""
+    return alt.Chart(alt.InlineData(values=[{}]))
+
+
+def finite(values: Iterable[Any]) -> list[float]:
+    """Return the JSON values that are numbers."""
+    return [value for value in values if isinstance(value, int | float)]
+
+
 def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> list[float]:
-    """Return from where to where values lie, with some room about a single one."""
+    """Return the range of values, with a margin around a single value."""
     known = finite(values)
     if not known:
         return list(empty)
     low, high = min(known), max(known)
     if low == high == 0:
         return list(empty)
-    room = 0.05 * (abs(low) or 1) if low == high else 0
-    return [float(f"{low - room:.4g}"), float(f"{high + room:.4g}")]
+    margin = 0.05 * (abs(low) or 1) if low == high else 0
+    return [float(f"{low - margin:.4g}"), float(f"{high + margin:.4g}")]
 
 
-def keys_told(groups: Mapping[str, Group]) -> list[alt.Tooltip]:
-    """Return a line for each group column."""
-    return [told(name, group.title) for name, group in groups.items()]
-
-
-def columns_told(names: Iterable[str]) -> list[alt.Tooltip]:
-    """Return a line for each of our own columns, whose fields have their names."""
-    return [told(name, name) for name in names]
-
-
-def told(name: str, title: str) -> alt.Tooltip:
-    """Return the line of one field."""
-    # Vega-Lite puts the title into an expression, where a backslash has a meaning.
-    return alt.Tooltip(f"{name}:N", title=title.replace("\\", "\\\\"))
+def tooltip(field: str, title: str | None = None, number: str | None = None) -> alt.Tooltip:
+    """Return a line of a tooltip: a field as text, or in a number format."""
+    # Vega-Lite puts the title into an expression, where a backslash is an escape character.
+    title = (title or field).replace("\\", "\\\\")
+    if number is None:
+        return alt.Tooltip(f"{field}:N", title=title)
+    return alt.Tooltip(f"{field}:Q", title=title, format=number)

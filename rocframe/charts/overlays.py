@@ -1,4 +1,4 @@
-"""Data of what is drawn beside curves: hulls, ties, cost lines and marked points."""
+"""Overlays of curves: convex hulls, ranges of ties, lines of equal cost and marked points."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from math import inf, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import altair as alt
 import numpy as np
 import polars as pl
 
 from rocframe.areas.area import areas_of_ties
-from rocframe.charts.axes import measured, rates
-from rocframe.charts.curve_data import BETWEEN, POINTS, bent, drawn_on, numbers, records_of
+from rocframe.charts.axes import axis_rates, axis_values
+from rocframe.charts.curve_data import BETWEEN, POINTS, bent, drawn_on, records_of
+from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
+from rocframe.charts.labels import RATE_FORMAT, abridged, json_number, json_numbers, tooltip
+from rocframe.charts.style import PAPER, QUIET
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
@@ -28,103 +32,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.axes import Plane
-    from rocframe.charts.chart import Asked
+    from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import Path
-    from rocframe.charts.groups import Group
+    from rocframe.charts.curve_layers import Picture
+    from rocframe.charts.groups import GroupColumn
     from rocframe.curves.table import Curves
-    from rocframe.kinds import Kind
 
-    Points: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
-    Mark: TypeAlias = "Points | Mapping[str, Points] | None"
+    MarkedPoints: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
+    Mark: TypeAlias = "MarkedPoints | Mapping[str, MarkedPoints] | None"
 
-
-# The kinds that can be drawn with an option.
-HAVING = {
+# The kinds of curves that can have an overlay.
+OVERLAY_KINDS = {
     "hull": ("roc", "gain", "lift_chart"),
     "costs": ("roc",),
     "prevalence": ("roc",),
     "ties": ("roc", "gain", "lift_chart"),
 }
+# The values of the field `part` in the records of overlays.
+TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "touched", "mark"
 
-MOST = 10  # values that a description lists
-
-
-def parts_of(scene: Scene, asked: Asked) -> list[dict[str, Any]]:
-    """Return records of all that was asked for beside the curves."""
-    kind = scene.plane.kind
-    for option in HAVING:
-        value = getattr(asked, option)
-        if option in {"hull", "ties"}:
-            _check_switch(option, value)
-        if value is not None and value is not False:
-            _check_kind(option, value, kind)
-    parts = []
-    if asked.ties:
-        parts += ties(scene)
-    if asked.hull:
-        parts += hulls(scene)
-    if asked.costs is not None or asked.prevalence is not None:
-        parts += equal_costs(scene, asked.costs, asked.prevalence)
-    return [*parts, *marks(scene, asked.mark)]
-
-
-def _check_switch(option: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise OptionValueError.of(option, value, "it is neither True nor False", "Give one.")
-
-
-def _check_kind(option: str, value: object, kind: Kind) -> None:
-    having = HAVING[option]
-    if kind.name in having:
-        return
-    wrong = f"{kind.title} charts cannot show it"
-    todo = f"Those of kind={', '.join(map(repr, having))} can. Leave it out."
-    raise OptionValueError.of(option, value, wrong, todo)
-
-
-def describe_overlays(curves: Curves, told: Group | None, asked: Asked) -> str:
-    """Say what stands beside the curves, for those who cannot see it."""
-    said = ""
-    if asked.ties:
-        said += _between(curves, told)
-    if asked.hull:
-        said += " Thin dashed lines are convex hulls."
-    if asked.costs is not None or asked.prevalence is not None:
-        said += " A thin line of equal expected cost touches each curve."
-    if asked.mark is not None:
-        names = [name for name in named(asked.mark) if name is not None]
-        said += f" Points are marked: {', '.join(names)}." if names else " Points are marked."
-    return said
-
-
-def _between(curves: Curves, told: Group | None) -> str:
-    """Say between which two areas the order of tied rows could move each."""
-    try:
-        _, low, high = areas_of_ties(curves)
-    except BrokenCurveError:  # made with thresholds=, and so without its end
-        return ""
-    values = [""] * len(low) if told is None else told.texts
-    here: dict[str, list[tuple[float, float]]] = {}
-    for value, *ends in zip(values, low.tolist(), high.tolist(), strict=True):
-        if not isnan(ends[0]):
-            here.setdefault(value, []).append((ends[0], ends[1]))
-    listed = [
-        f"{value} {fmean(a for a, _ in ends):.3f} to {fmean(b for _, b in ends):.3f}".strip()
-        for value, ends in here.items()
-    ]
-    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
-    what = "areas" if told is None or len(set(told.places)) == len(told.places) else "mean areas"
-    if not listed:
-        return ""
-    return f" Depending on the order of ties, ROC {what} are {', '.join(listed[:MOST])}{more}."
-
-
-EMPTY, HULL = "empty", "hull"
+MIN_TIE = 1 / 800  # of an axis: a thinner range is hidden by the line
+# A tie with its positives first and with its negatives first, all the way round: tp and fp steps.
+TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
+MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
+CURVE = "(curve)"  # no group column has this name here: they are renamed before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """Curves on a plane. The path has the rows that matter, of those that can be drawn."""
+    """Curves on a plane, and the path through the rows that lines need."""
 
     plane: Plane
     curves: Curves
@@ -140,82 +76,144 @@ class Scene:
         """The curve of each row of the table."""
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
-    def traced(self, part: str, path: Path) -> list[dict[str, Any]]:
-        """Return the points that draw a path beside the curves, as a curve is drawn."""
-        every = records_of(drawn_on(self.plane, path), self.curves, self.plane.kind)
+    def line_records(self, part: str, path: Path) -> list[dict[str, Any]]:
+        """Return the points of an overlay that is a line, simplified as curves are."""
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
-            for record in every
+            for record in records_of(drawn_on(self.plane, path), self.curves, self.plane.kind)
             if record["x"]
         ]
 
-    def through(self, chosen: NDArray[np.int64]) -> Path:
-        """Return the path through some rows of the curves that are drawn."""
-        curve = self.curve[chosen]
-        seen = self.drawn[curve]
-        row = chosen[seen]
-        tp, fp = (self.curves.columns[name][row].astype(np.float64) for name in ("tp", "fp"))
-        return replace(self.path, curve=curve[seen], row=row, tp=tp, fp=fp)
+    def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
+        """Return points of one curve that have tooltips."""
+        return {
+            "curve": curve,
+            "part": part,
+            "pos": self.path.pos[curve].item(),
+            "neg": self.path.neg[curve].item(),
+            **{name: json_numbers(points[name], None) for name in POINTS},
+        }
 
 
-def hulls(scene: Scene) -> list[dict[str, Any]]:
-    """Return the upper convex hull of each curve."""
+def overlay_records(scene: Scene, options: ChartOptions) -> list[dict[str, Any]]:
+    """Return records of all overlays that the options ask for."""
+    for option in OVERLAY_KINDS:
+        _check_overlay(option, getattr(options, option), scene)
+    records = []
+    if options.ties:
+        records += _ties(scene)
+    if options.hull:
+        records += _hulls(scene)
+    if options.costs is not None or options.prevalence is not None:
+        records += _equal_costs(scene, options.costs, options.prevalence)
+    for name, points in named_marks(options.mark).items():
+        records += [record | {MARK: name} for record in _marks(scene, points)]
+    return records
+
+
+def _check_overlay(option: str, value: object, scene: Scene) -> None:
+    """Check that switches are Booleans, and that curves of this kind can have an overlay."""
+    if option in {"hull", "ties"} and not isinstance(value, bool):
+        raise OptionValueError.of(option, value, "it is neither True nor False", "Give one.")
+    kind, kinds = scene.plane.kind, OVERLAY_KINDS[option]
+    if value is None or value is False or kind.name in kinds:
+        return
+    hint = f"Those of kind={', '.join(map(repr, kinds))} can. Leave it out."
+    raise OptionValueError.of(option, value, f"{kind.title} charts cannot show it", hint)
+
+
+def overlay_texts(
+    curves: Curves, captioned: GroupColumn | None, options: ChartOptions
+) -> list[str]:
+    """Describe the overlays in sentences, for readers who cannot see the chart."""
+    texts = []
+    if options.ties:
+        texts.append(_tie_text(curves, captioned))
+    if options.hull:
+        texts.append("Thin dashed lines are convex hulls")
+    if options.costs is not None or options.prevalence is not None:
+        texts.append("A thin line of equal expected cost touches each curve")
+    if options.mark is not None:
+        names = [name for name in named_marks(options.mark) if name is not None]
+        texts.append(f"Points are marked: {', '.join(names)}" if names else "Points are marked")
+    return texts
+
+
+def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
+    """Return the range of each area over the orders of tied rows."""
+    try:
+        _, low, high = areas_of_ties(curves)
+    except BrokenCurveError:  # a curve at given thresholds that ends above the lowest score
+        return ""
+    names = [""] * len(low) if captioned is None else captioned.texts
+    ranges: dict[str, list[tuple[float, float]]] = {}
+    for name, *ends in zip(names, low.tolist(), high.tolist(), strict=True):
+        if not isnan(ends[0]):
+            ranges.setdefault(name, []).append((ends[0], ends[1]))
+    if not ranges:
+        return ""
+    items = [
+        f"{name} {fmean(a for a, _ in ends):.3f} to {fmean(b for _, b in ends):.3f}".strip()
+        for name, ends in ranges.items()
+    ]
+    one_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
+    areas = "areas" if one_each else "mean areas"
+    return f"Depending on the order of ties, ROC {areas} are {abridged(items)}"
+
+
+def _hulls(scene: Scene) -> list[dict[str, Any]]:
+    """Return the upper convex hull of each curve that is drawn."""
     walk = scene.curves.columns
-    kept = hull_vertices(walk["tp"], walk["fp"], scene.curves.starts)
-    return scene.traced(HULL, scene.through(np.flatnonzero(kept)))
+    row = np.flatnonzero(hull_vertices(walk["tp"], walk["fp"], scene.curves.starts))
+    row = row[scene.drawn[scene.curve[row]]]
+    tp, fp = (walk[name][row].astype(np.float64) for name in ("tp", "fp"))
+    path = replace(scene.path, curve=scene.curve[row], row=row, tp=tp, fp=fp)
+    return scene.line_records(HULL, path)
 
 
-TIE = "tie"
-
-LEAST = 1 / 800  # of an axis: what is thinner hides behind the line
-
-# A tie with its positives first, and with its negatives first, and round: shares of tp and fp.
-ROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
-
-
-def ties(scene: Scene) -> list[dict[str, Any]]:
-    """Return a shape for each step of each curve that is tied and wide enough to be seen."""
+def _ties(scene: Scene) -> list[dict[str, Any]]:
+    """Return the outline of each step that is tied and wide enough to be visible."""
     curves, plane = scene.curves, scene.plane
     tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))
     curve = scene.curve
-    at = np.flatnonzero(
+    row = np.flatnonzero(
         (curve[1:] == curve[:-1]) & (tp[1:] > tp[:-1]) & (fp[1:] > fp[:-1]) & scene.drawn[curve[1:]]
     )
     ends = [
-        plane.place(
-            replace(scene.path, curve=curve[at], row=at, tp=tp[at + up], fp=fp[at + across])
+        plane.position(
+            replace(scene.path, curve=curve[row], row=row, tp=tp[row + up], fp=fp[row + across])
         )
-        for up, across in ROUND[:4]
+        for up, across in TIE_CORNERS[:4]
     ]
-    spread = [np.ptp([corner[axis] for corner in ends], axis=0) for axis in (0, 1)]
-    at = at[np.minimum(*spread) >= LEAST]
-    corners = [(tp[at + up], fp[at + across]) for up, across in ROUND]
-    # Each shape is a line of its own, round and back to its start.
-    shapes = replace(
+    widths = [np.ptp([corner[axis] for corner in ends], axis=0) for axis in (0, 1)]
+    row = row[np.minimum(*widths) >= MIN_TIE]
+    corners = [(tp[row + up], fp[row + across]) for up, across in TIE_CORNERS]
+    # Each outline is a line of its own, back to its start.
+    outlines = replace(
         scene.path,
-        curve=np.repeat(np.arange(len(at)), len(ROUND)),
-        row=np.full(len(at) * len(ROUND), BETWEEN),
+        curve=np.repeat(np.arange(len(row)), len(TIE_CORNERS)),
+        row=np.full(len(row) * len(TIE_CORNERS), BETWEEN),
         tp=np.stack([up for up, _ in corners], 1).ravel(),
         fp=np.stack([across for _, across in corners], 1).ravel(),
-        pos=scene.path.pos[curve[at]],
-        neg=scene.path.neg[curve[at]],
+        pos=scene.path.pos[curve[row]],
+        neg=scene.path.neg[curve[row]],
     )
     if plane.bends:
-        shapes = bent(plane, shapes)
-    x, y = rates(plane.kind, shapes)
+        outlines = bent(plane, outlines)
+    x, y = axis_rates(plane.kind, outlines)
     x, y = np.maximum(x, plane.x.low), np.clip(y, plane.y.low, plane.y.high)
     if plane.x.deviate:
         x = np.minimum(x, plane.x.high)
-    owner = curve[at][shapes.curve]
+    owner = curve[row][outlines.curve]
     return [
         {
             "curve": i,
             "part": TIE,
-            "box": shapes.curve[owner == i].tolist(),
+            "box": outlines.curve[owner == i].tolist(),
             "threshold": [],
-            "x": numbers(x[owner == i].tolist()),
-            "y": numbers(y[owner == i].tolist()),
+            "x": json_numbers(x[owner == i].tolist()),
+            "y": json_numbers(y[owner == i].tolist()),
             "tp": [],
             "fp": [],
         }
@@ -223,39 +221,27 @@ def ties(scene: Scene) -> list[dict[str, Any]]:
     ]
 
 
-EQUAL_COST, TOUCHED = "equal cost", "touched"
-
-
-def equal_costs(
+def _equal_costs(
     scene: Scene, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
-    """Return the line of each curve, as far as one sees it, and the row that it touches."""
+    """Return the line of equal cost of each curve, and the row of lowest cost that it touches."""
     best = lowest_cost(scene.curves, costs, prevalence)
-    walk, path = scene.curves.columns, scene.path
+    walk, path, plane = scene.curves.columns, scene.path, scene.plane
     curves: list[int] = []
     ends: list[tuple[float, float]] = []
     touched = []
     for i in np.flatnonzero(scene.drawn & (best.row >= 0)).tolist():
         row = best.row[i]
         tp, fp = walk["tp"][row].item(), walk["fp"][row].item()
-        at = (fp / path.neg[i], tp / path.pos[i])
-        for x, y in through(scene.plane, at, (best.run[i], best.rise[i])):
+        fpr, tpr = fp / path.neg[i], tp / path.pos[i]
+        for x, y in _clipped_line(plane, (fpr, tpr), (best.run[i], best.rise[i])):
             curves.append(i)
             ends.append((y * path.pos[i], x * path.neg[i]))
-        touched.append(
-            {
-                "curve": i,
-                "part": TOUCHED,
-                "pos": path.pos[i].item(),
-                "neg": path.neg[i].item(),
-                "cost": float(f"{best.cost[i]:.7g}"),
-                "threshold": numbers([walk["threshold"][row].item()]),
-                "x": numbers([at[0]]),
-                "y": numbers([at[1]]),
-                "tp": numbers([tp]),
-                "fp": numbers([fp]),
-            }
-        )
+        if plane.contains(fpr, tpr):
+            values = (walk["threshold"][row].item(), fpr, tpr, tp, fp)
+            points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
+            record = scene.point_record(LOWEST_COST, i, points)
+            touched.append(record | {"cost": json_number(best.cost[i].item())})
     tp_fp = np.array(ends, float).reshape(-1, 2)
     line = replace(
         path,
@@ -264,75 +250,77 @@ def equal_costs(
         tp=tp_fp[:, 0],
         fp=tp_fp[:, 1],
     )
-    seen = [one for one in touched if scene.plane.shows(one["x"][0], one["y"][0])]
-    return [*scene.traced(EQUAL_COST, line), *seen]
+    return [*scene.line_records(EQUAL_COST, line), *touched]
 
 
-def through(
-    plane: Plane, at: tuple[float, float], step: tuple[float, float]
+def _clipped_line(
+    plane: Plane, point: tuple[float, float], step: tuple[float, float]
 ) -> list[tuple[float, float]]:
-    """Return the two ends of a line that falls nowhere, cut at the axes; none if it is a point."""
+    """Return the two ends of a rising line, clipped to the axes; none if only a point is left."""
     enter, leave = -inf, inf
-    for side, place, way in zip((plane.x, plane.y), at, step, strict=True):
-        low, high = (side.low, side.high) if side.endless else (0.0, 1.0)
-        if way > 0:
-            enter, leave = max(enter, (low - place) / way), min(leave, (high - place) / way)
-        elif not low <= place <= high:
+    for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
+        low, high = (axis.low, axis.high) if axis.excludes_zero else (0.0, 1.0)
+        if slope > 0:
+            enter, leave = max(enter, (low - value) / slope), min(leave, (high - value) / slope)
+        elif not low <= value <= high:
             return []
     if leave <= enter:
         return []
-    ends = ([place + t * way for place, way in zip(at, step, strict=True)] for t in (enter, leave))
-    return [(_share(x), _share(y)) for x, y in ends]
+    ends = ([v + t * s for v, s in zip(point, step, strict=True)] for t in (enter, leave))
+    return [(_as_rate(x), _as_rate(y)) for x, y in ends]
 
 
-def _share(rate: float) -> float:
-    return min(max(round(rate, 15), 0.0), 1.0)
+def _as_rate(value: float) -> float:
+    return min(max(round(value, 15), 0.0), 1.0)
 
 
-MARK = "mark"
-
-MOST_MARKS = 6  # names that shapes tell apart
-
-CURVE = "(curve)"  # no group column in front of these has the name: they are aliased first
-
-GIVE = "Give thresholds, a table from at(), or a mapping from names to either."
-
-
-def marks(scene: Scene, mark: Mark) -> list[dict[str, Any]]:
-    """Return the points of each curve and name that are in the picture."""
-    found = []
-    for name, points in named(mark).items():
-        table = points_of(scene.curves, points)
-        found += [
-            one | {MARK: name}
-            for one in _placed(scene, table.filter(pl.col(CURVE).is_in(_shown(scene))))
-        ]
-    return found
-
-
-def named(mark: Mark) -> dict[str | None, Points]:
-    """Read `mark`: points without a name, or points by name."""
+def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
+    """Return the points of `mark` by name; without a name, the key is None."""
     if not isinstance(mark, Mapping):
         return {} if mark is None else {None: mark}
     names: list[object] = list(mark)
     for name in names:
         if not isinstance(name, str) or not name:
             raise OptionValueError.of("mark", name, "it is no name", "Name points by text.")
-    if not 0 < len(mark) <= MOST_MARKS:
-        wrong = f"there are {len(mark)} names, and shapes tell 1 to {MOST_MARKS} apart"
-        raise OptionValueError.of("mark", list(mark), wrong, "Draw the others in a second chart.")
-    every: dict[str | None, Points] = {}
-    every.update(mark.items())
-    return every
+    most = len(MARK_SYMBOLS)
+    if not 0 < len(mark) <= most:
+        problem = f"there are {len(mark)} names, and shapes tell 1 to {most} apart"
+        hint = "Draw the others in a second chart."
+        raise OptionValueError.of("mark", list(mark), problem, hint)
+    return dict(mark.items())
 
 
-def points_of(curves: Curves, points: Points) -> pl.DataFrame:
+def _marks(scene: Scene, points: MarkedPoints) -> list[dict[str, Any]]:
+    """Return the marked points of each curve that are in the chart."""
+    table = _marked_rows(scene.curves, points).sort(CURVE, maintain_order=True)
+    curve = table.get_column(CURVE).to_numpy()
+    tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
+    path = replace(scene.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
+    plane = scene.plane
+    values: dict[str, list[Any]] = {
+        name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
+    }
+    values[THRESHOLD] = ["between two" if one is None else one for one in values[THRESHOLD]]
+    for name, axis in (("x", plane.x), ("y", plane.y)):
+        values[name] = axis_values(path, plane.kind, axis.name).tolist()
+    rows: dict[int, list[int]] = {}
+    for i, (owner, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
+        if scene.drawn[owner] and plane.contains(x, y):
+            rows.setdefault(owner, []).append(i)
+    return [
+        scene.point_record(MARK, owner, {name: [values[name][i] for i in here] for name in values})
+        for owner, here in rows.items()
+    ]
+
+
+def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     """Return points with the number of their curve, their threshold and their counts."""
     if not isinstance(points, pl.DataFrame):
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):
-            wrong = "it is neither thresholds nor a collected table of points"
-            raise OptionValueError.of("mark", points, wrong, GIVE)
+            problem = "it is neither thresholds nor a collected table of points"
+            hint = "Give thresholds, a table from at(), or a mapping from names to either."
+            raise OptionValueError.of("mark", points, problem, hint)
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
         return rows.select(pl.Series(CURVE, curve, pl.Int64), THRESHOLD, *CONFUSION)
@@ -342,76 +330,82 @@ def points_of(curves: Curves, points: Points) -> pl.DataFrame:
             raise MissingColumnError.of("mark", name, points.columns)
     for name, dtype in keys.schema.items():
         if points.schema[name] != dtype:
-            todo = f"In the curves it is {dtype}: cast one of them."
-            raise ColumnTypeError.of("mark", name, points.schema[name], todo)
-    rows = points.select(
-        *(column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)),
-        THRESHOLD,
-        *CONFUSION,
-    ).drop_nulls(CONFUSION)
-    hidden = [f"k{i}" for i in range(keys.width)]
-    if not hidden:
-        return _checked(
-            curves, rows.select(pl.lit(0, pl.Int64).alias(CURVE), THRESHOLD, *CONFUSION)
-        )
-    numbered = keys.select(column(name).alias(f"k{i}") for i, name in enumerate(keys.columns))
-    numbered = numbered.with_row_index(CURVE).with_columns(pl.col(CURVE).cast(pl.Int64))
-    found = rows.join(numbered, on=hidden, how="inner", nulls_equal=True, maintain_order="left")
+            hint = f"In the curves it is {dtype}: cast one of them."
+            raise ColumnTypeError.of("mark", name, points.schema[name], hint)
+    renamed = [column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)]
+    rows = points.select(*renamed, THRESHOLD, *CONFUSION).drop_nulls(CONFUSION)
+    if keys.width:
+        numbered = keys.select(renamed).with_columns(pl.int_range(pl.len()).alias(CURVE))
+        names = [f"k{i}" for i in range(keys.width)]
+        found = rows.join(numbered, on=names, how="inner", nulls_equal=True, maintain_order="left")
+    else:
+        found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE))
     if rows.height and not found.height:
-        wrong = "none of its groups is one of the curves"
-        raise OptionValueError.of("mark", points.columns, wrong, "Mark points of these curves.")
-    return _checked(curves, found.select(CURVE, THRESHOLD, *CONFUSION))
+        problem = "none of its groups is one of the curves"
+        raise OptionValueError.of("mark", points.columns, problem, "Mark points of these curves.")
+    _check_totals(curves, found, points.columns)
+    return found.select(CURVE, THRESHOLD, *CONFUSION)
 
 
-def _checked(curves: Curves, points: pl.DataFrame) -> pl.DataFrame:
-    """Check that points are of the same cases as their curves."""
+def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Check that points have as many positives and negatives as their curves."""
     curve = points.get_column(CURVE).to_numpy()
     for one, other in (("tp", "fn"), ("fp", "tn")):
         total = curves.total(one, other)[curve]
         own = (points.get_column(one) + points.get_column(other)).to_numpy()
-        off = np.abs(own - total) > 1e-9 * total
-        if off.any():
-            i = int(np.flatnonzero(off)[0])
-            wrong = f"a point has {one} + {other} = {own[i]:g}, and its curve {total[i]:g}"
-            raise OptionValueError.of("mark", points.columns, wrong, "Mark points of these curves.")
-    return points
+        differs = np.flatnonzero(np.abs(own - total) > 1e-9 * total)
+        if len(differs):
+            i = int(differs[0])
+            problem = f"a point has {one} + {other} = {own[i]:g}, and its curve {total[i]:g}"
+            raise OptionValueError.of("mark", columns, problem, "Mark points of these curves.")
 
 
-def _shown(scene: Scene) -> list[int]:
-    found: list[int] = np.flatnonzero(scene.drawn).tolist()
-    return found
+def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:
+    """Return a layer for each kind of overlay in the records, the largest areas first."""
+    if not picture.overlays:
+        return []
+    names = [name for name in named_marks(options.mark) if name is not None]
+    cost = tooltip("cost", "expected cost", RATE_FORMAT)
+    layers = {
+        TIE: _tie_layer(picture),
+        HULL: _line_overlay(picture, HULL, strokeDash=[3, 2]),
+        EQUAL_COST: _line_overlay(picture, EQUAL_COST, opacity=0.7),
+        LOWEST_COST: _point_overlay(
+            picture, LOWEST_COST, size=50, strokeWidth=2, fill=PAPER
+        ).encode(tooltip=[*row_tooltips(picture), cost]),
+        MARK: _point_overlay(picture, MARK, size=90, stroke=PAPER, strokeWidth=1.5, filled=True),
+    }
+    if names:
+        symbols = alt.Scale(domain=names, range=list(MARK_SYMBOLS[: len(names)]))
+        legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor=QUIET)
+        layers[MARK] = layers[MARK].encode(
+            shape=alt.Shape("mark:N", scale=symbols, legend=legend),
+            tooltip=[tooltip("mark"), *row_tooltips(picture)],
+        )
+    present = {record["part"] for record in picture.overlays}
+    return [layer for part, layer in layers.items() if part in present]
 
 
-def _placed(scene: Scene, points: pl.DataFrame) -> list[dict[str, Any]]:
-    ordered = points.sort(CURVE, maintain_order=True)
-    curve = ordered.get_column(CURVE).to_numpy()
-    tp, fp = (ordered.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
-    path = replace(scene.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
-    x, y = (measured(path, scene.plane.kind, side.name) for side in (scene.plane.x, scene.plane.y))
-    threshold = [
-        "between two" if value is None else inf if value == inf else value
-        for value in ordered.get_column(THRESHOLD).to_list()
-    ]
-    found = []
-    for i in np.unique(curve).tolist():
-        here = [at for at in np.flatnonzero(curve == i).tolist() if scene.plane.shows(x[at], y[at])]
-        if here:
-            found.append(
-                {
-                    "curve": i,
-                    "part": MARK,
-                    "pos": scene.path.pos[i].item(),
-                    "neg": scene.path.neg[i].item(),
-                    **{
-                        name: numbers([values[at] for at in here])
-                        for name, values in (
-                            ("threshold", threshold),
-                            ("x", x.tolist()),
-                            ("y", y.tolist()),
-                            ("tp", ordered.get_column("tp").to_list()),
-                            ("fp", ordered.get_column("fp").to_list()),
-                        )
-                    },
-                }
-            )
-    return found
+def _tie_layer(picture: Picture) -> Any:
+    x, y = picture.plane.channels()
+    color, detail = picture.groups.line_color(), ["curve:N", "box:N"]
+    area = overlay(TIE).mark_line(
+        filled=True, interpolate="linear-closed", fillOpacity=0.2, strokeWidth=0
+    )
+    return area.encode(x=x, y=y, order="step:Q", detail=detail, color=color)
+
+
+def _line_overlay(picture: Picture, part: str, **stroke: Any) -> Any:
+    x, y = picture.plane.channels()
+    line = overlay(part).mark_line(strokeWidth=1, **stroke)
+    return line.encode(
+        x=x, y=y, order="step:Q", detail="curve:N", color=picture.groups.line_color()
+    )
+
+
+def _point_overlay(picture: Picture, part: str, *, filled: bool = False, **style: Any) -> Any:
+    x, y = picture.plane.channels()
+    points = overlay(part).mark_point(opacity=1, filled=filled, **style)
+    return points.transform_calculate(**ROW_FIELDS).encode(
+        x=x, y=y, color=picture.groups.line_color(), tooltip=row_tooltips(picture)
+    )

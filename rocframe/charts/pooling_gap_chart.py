@@ -1,122 +1,109 @@
-"""Tables of what pooling changes → one Altair chart: from each mean to its pooled area."""
+"""Charts of the gap between the mean AUC of folds and the AUC of all rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
-from rocframe.charts.dot_plot import (
-    WHY,
-    Dots,
-    framed_dots,
-    line_of,
-    own_columns,
-    place_on,
-    rows_of,
-    tooltip_of,
-    undefined,
-)
-from rocframe.charts.labels import plain, said, why
+from rocframe.charts.dot_plot import REASON, DotPlot, own_columns, read_rows, row_records
+from rocframe.charts.labels import abridged, note_text, number_text, sentences
 from rocframe.charts.style import COLORS, INK
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
-    from rocframe.charts.chart import Asked
+    from rocframe.charts.chart import ChartOptions
     from rocframe.schemas import Table
 
-
-MOST = 10  # rows that a description lists
-
-# The two ways from a mean to its pooled area, from where to where, and how they are drawn: one
-# wide and light, the other thin and dark, for they may lie over each other.
-STEPS = {
+# The two parts of the gap: start, end, color and width. One is wide and light, the other thin and
+# dark, as they may lie on top of each other.
+GAP_PARTS = {
     "within folds": ("mean_auc", "within_auc", COLORS[5], 8),
     "between folds": ("within_auc", "pooled_auc", COLORS[1], 2.5),
 }
-
-ENDS = {"mean_auc": "circle", "pooled_auc": "diamond"}
+END_SYMBOLS = {"mean_auc": "circle", "pooled_auc": "diamond"}
 
 
 def pooling_chart(
-    table: pl.DataFrame, found: Table, asked: Asked
+    table: pl.DataFrame, found: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the way from the mean of the areas of folds to that of all rows."""
-    rows = rows_of(table, found.by, color=None, facet=asked.facet)
-    told = own_columns(table, found.by)
-    values = {name: plain(table.get_column(name)) for name in told}
-    records: list[dict[str, Any]] = [
-        {**names, **dict(zip(values, row, strict=True))}
-        for names, row in zip(rows.records(), zip(*values.values(), strict=True), strict=True)
-    ]
+    """Draw the gap of each row as two lines between the mean and the pooled AUC."""
+    groups, dodged = read_rows(table, found.by, color=None, facet=options.facet)
+    shown = own_columns(table, found.by)
+    records = row_records(table, groups, shown)
     for record in records:
-        record[WHY] = why(record["note"]) if record["mean_auc"] is None else None
-    dots = Dots(
-        rows=rows,
+        record[REASON] = note_text(record["note"]) if record["mean_auc"] is None else None
+    plot = DotPlot(
+        groups=groups,
+        dodged=dodged,
         records=records,
         axis="AUC",
         marks=("mean_auc", "pooled_auc", "within_auc"),
-        tooltip=tuple(told),
+        shown=tuple(shown),
     )
-    layers = [*(_step(dots, name) for name in STEPS), *(_end(dots, name) for name in ENDS)]
-    return framed_dots(
-        dots,
-        [*layers, undefined(dots)],
-        title="What pooling changes",
-        subtitle="from the mean of the areas of folds to the area of all rows",
-        description=_described(dots),
+    names = groups.names(len(records))
+    texts = [f"{name}: {_row_text(one)}" for name, one in zip(names, records, strict=True)]
+    return plot.layered(
+        [*(_gap_part(plot, name) for name in GAP_PARTS), *(_end(plot, n) for n in END_SYMBOLS)],
+        title="Pooling gap",
+        subtitle="from the mean AUC of the folds to the AUC of all rows",
+        description=sentences(
+            f"Pooling gap, {format_count(len(records), 'row')}", abridged(texts, separator="; ")
+        ),
     )
 
 
-def _step(dots: Dots, name: str) -> alt.Chart:
-    """Return one part of the way."""
-    start, end, _, width = STEPS[name]
-    scale = alt.Scale(domain=list(STEPS), range=[color for *_, color, _ in STEPS.values()])
+def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
+    """Draw one part of each gap."""
+    start, end, _, width = GAP_PARTS[name]
+    scale = alt.Scale(domain=list(GAP_PARTS), range=[color for *_, color, _ in GAP_PARTS.values()])
     legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
     layer: alt.Chart = (
         alt.Chart()
-        .mark_rule(strokeWidth=min(width, dots.place))
+        .mark_rule(strokeWidth=min(width, plot.place_height))
         .transform_calculate(step=f"'{name}'")
         .encode(
-            x=place_on(dots, start),
+            x=plot.x_channel(start),
             x2=f"{end}:Q",
             color=alt.Color("step:N", scale=scale, legend=legend),
-            tooltip=tooltip_of(dots),
-            **line_of(dots),
+            tooltip=plot.tooltips(),
+            **plot.line_channels(),
         )
     )
     return layer
 
 
-def _end(dots: Dots, name: str) -> alt.Chart:
-    """Return the marks at one end of the ways."""
-    scale = alt.Scale(domain=list(ENDS), range=list(ENDS.values()))
+def _end(plot: DotPlot, name: str) -> alt.Chart:
+    """Draw the marks at one end of the gaps."""
+    scale = alt.Scale(domain=list(END_SYMBOLS), range=list(END_SYMBOLS.values()))
+    legend = alt.Legend(title=None, labelLimit=0)
     layer: alt.Chart = (
         alt.Chart()
-        .mark_point(size=dots.size, filled=True, opacity=1, color=INK)
+        .mark_point(size=plot.dot_size, filled=True, opacity=1, color=INK)
         .transform_calculate(mark=f"'{name}'")
         .encode(
-            x=place_on(dots, name),
-            shape=alt.Shape("mark:N", scale=scale, legend=alt.Legend(title=None, labelLimit=0)),
-            tooltip=tooltip_of(dots),
-            **line_of(dots),
+            x=plot.x_channel(name),
+            shape=alt.Shape("mark:N", scale=scale, legend=legend),
+            tooltip=plot.tooltips(),
+            **plot.line_channels(),
         )
     )
     return layer
 
 
-def _described(dots: Dots) -> str:
-    """Say what a chart shows, for those who cannot see it."""
-    count = len(dots.records)
-    text = f"What pooling changes, {count} {'row' if count == 1 else 'rows'}."
-    told = [
-        f"{name}: {record[WHY]}"
-        if record[WHY] is not None
-        else f"{name}: mean AUC {said(record['mean_auc'])}, pooled AUC "
-        f"{said(record['pooled_auc'])}, gap {said(record['gap'])} "
-        f"({said(record['gap_between'])} between folds, {said(record['gap_within'])} within)"
-        for name, record in zip(dots.rows.named[:MOST], dots.records[:MOST], strict=True)
-    ]
-    more = f" And {count - MOST} more." if count > MOST else ""
-    return f"{text} {'; '.join(told)}.{more}" if told else text
+def _row_text(record: Mapping[str, float | str | None]) -> str:
+    """Return the numbers of one row, or the reason why they are undefined."""
+    if record[REASON] is not None:
+        return str(record[REASON])
+    mean, pooled, gap, between, within = (
+        number_text(record[name])
+        for name in ("mean_auc", "pooled_auc", "gap", "gap_between", "gap_within")
+    )
+    return (
+        f"mean AUC {mean}, pooled AUC {pooled}, gap {gap} "
+        f"({between} between folds, {within} within folds)"
+    )

@@ -1,4 +1,4 @@
-"""Colors, strokes and themes of all charts."""
+"""Colors and themes of all charts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paint:
-    """What a chart is drawn on, and with; any colors that CSS has.
+FONT = "system-ui, sans-serif"
 
-    Of `colors`, the first eight are told apart with any kind of color vision. Every one has a
-    contrast of 3 to 1 with the paper.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    """The colors of a theme, as CSS colors.
+
+    The first eight of `colors` are distinct for every kind of color vision. Each color has a
+    contrast of at least 3 to 1 with the paper.
     """
 
     paper: str
@@ -26,7 +29,7 @@ class Paint:
     colors: tuple[str, ...]
 
     def config(self) -> dict[str, Any]:
-        """Return what Vega-Lite takes where a chart itself says nothing."""
+        """Return the Vega-Lite config: defaults for what a chart does not set."""
         text = {"labelColor": self.quiet, "titleColor": self.ink}
         sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
         lines = dict.fromkeys(("domainColor", "tickColor"), self.quiet)
@@ -45,7 +48,7 @@ class Paint:
         }
 
 
-LIGHT = Paint(
+LIGHT = Palette(
     paper="#ffffff",
     ink="#1b1f24",
     quiet="#59636e",
@@ -56,54 +59,7 @@ LIGHT = Paint(
     ),
 )
 
-COLORS = LIGHT.colors
-
-TOLD_APART = 8  # of them, by any eyes
-
-# Of the viridis map as much as can be seen on white: equal steps look equal, also in gray.
-RISING = ("#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70")
-
-PAPER, INK, QUIET, GRID = LIGHT.paper, LIGHT.ink, LIGHT.quiet, LIGHT.grid
-
-CHANCE: dict[str, Any] = {"color": QUIET, "strokeDash": [4, 4], "strokeWidth": 1}
-
-NOTE: dict[str, Any] = {"color": QUIET, "fontSize": 12}
-
-
-def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
-    """Give each value a color: ours, or those of a scheme if there are more values.
-
-    Many values that have an order, such as days, have colors that rise with them.
-    """
-    if ordered and len(domain) > TOLD_APART:
-        return alt.Scale(domain=list(domain), range=_rising(len(domain)))
-    if len(domain) <= len(COLORS):
-        return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
-    return alt.Scale(domain=list(domain), scheme="tableau20")
-
-
-def _rising(many: int) -> list[str]:
-    """Return so many colors, evenly from the darkest to the lightest."""
-    stops = [[int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in RISING]
-    colors = []
-    for i in range(many):
-        step, share = divmod(i * (len(stops) - 1) / (many - 1), 1)
-        low, high = stops[int(step)], stops[min(int(step) + 1, len(stops) - 1)]
-        mixed = (a + share * (b - a) for a, b in zip(low, high, strict=True))
-        colors.append("#" + "".join(f"{round(part):02x}" for part in mixed))
-    return colors
-
-
-def stroke(*, crowded: bool) -> dict[str, Any]:
-    """Return the line of a curve: thin and translucent where many share a color."""
-    if crowded:
-        return {"strokeWidth": 1, "opacity": 0.5}
-    return {"strokeWidth": 2}
-
-
-FONT = "system-ui, sans-serif"
-
-DARK = Paint(
+DARK = Palette(
     paper="#14171b",
     ink="#e6e9ec",
     quiet="#9aa4ae",
@@ -114,6 +70,52 @@ DARK = Paint(
     ),
 )
 
+COLORS = LIGHT.colors
+MAX_DISTINCT_COLORS = 8  # for every kind of color vision
+
+# The part of the viridis map with enough contrast on white: equal steps look equal, also in gray.
+ORDERED_COLORS = (
+    "#440154",
+    "#482475",
+    "#414487",
+    "#355f8d",
+    "#2a788e",
+    "#21918c",
+    "#22a884",
+    "#44bf70",
+)
+
+PAPER, INK, QUIET, GRID = LIGHT.paper, LIGHT.ink, LIGHT.quiet, LIGHT.grid
+CHANCE_STROKE: dict[str, Any] = {"color": QUIET, "strokeDash": [4, 4], "strokeWidth": 1}
+SYMBOLS = (
+    *("circle", "diamond", "square", "triangle-up"),
+    *("cross", "triangle-down", "triangle-right", "triangle-left"),
+)
+
+
+def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
+    """Return a color for each value: those of the palette, or of a scheme for more values.
+
+    Many ordered values, such as days, have a sequential scale.
+    """
+    if ordered and len(domain) > MAX_DISTINCT_COLORS:
+        return alt.Scale(domain=list(domain), range=_sequential(len(domain)))
+    if len(domain) <= len(COLORS):
+        return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
+    return alt.Scale(domain=list(domain), scheme="tableau20")
+
+
+def _sequential(n_colors: int) -> list[str]:
+    """Return evenly spaced colors from the darkest to the lightest."""
+    stops = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in ORDERED_COLORS]
+    colors = []
+    for i in range(n_colors):
+        stop, share = divmod(i * (len(stops) - 1) / (n_colors - 1), 1)
+        low, high = stops[int(stop)], stops[min(int(stop) + 1, len(stops) - 1)]
+        mixed = (a + share * (b - a) for a, b in zip(low, high, strict=True))
+        colors.append("#" + "".join(f"{round(part):02x}" for part in mixed))
+    return colors
+
 
 def light() -> alt.theme.ThemeConfig:
     """Return the theme `rocframe`: white paper."""
@@ -121,5 +123,5 @@ def light() -> alt.theme.ThemeConfig:
 
 
 def dark() -> alt.theme.ThemeConfig:
-    """Return the theme `rocframe_dark`: the same on dark paper."""
+    """Return the theme `rocframe_dark`: dark paper."""
     return cast("alt.theme.ThemeConfig", {"config": DARK.config()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rocframe.charts.style import DARK, LIGHT, Paint
+from rocframe.charts.style import DARK, LIGHT, Palette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ def _css_variable(name: str, color: str) -> str:
     return f"var(--{name}, {color})"
 
 
-PAGE_STYLE = Paint(
+PAGE_STYLE = Palette(
     **{part: _css_variable(name, getattr(LIGHT, part)) for part, name in CSS_VARIABLES.items()},
     colors=tuple(_css_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
 )
@@ -39,7 +39,7 @@ def style_sheets() -> dict[str, str]:
     return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
 
 
-def _definitions(style: Paint) -> str:
+def _definitions(style: Palette) -> str:
     colors = {name: getattr(style, part) for part, name in CSS_VARIABLES.items()}
     colors |= {f"color-{i}": color for i, color in enumerate(style.colors)}
     return " ".join(f"--{name}: {color};" for name, color in colors.items())

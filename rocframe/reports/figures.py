@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.charts.chart import chart
 from rocframe.charts.dashboard.dashboard import dashboard
-from rocframe.charts.dashboard.data import MOST
+from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import legible, spelled
 from rocframe.frames import column
 from rocframe.reports.colors import with_page_colors
@@ -321,17 +321,19 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
         return pl.DataFrame(), ""
     total = format_count(selection.n_curves, "curve")
     n_panels = n_groups = 0
-    while n_panels < len(panels) and n_groups + panels[n_panels][1].height <= MOST:
+    while n_panels < len(panels) and n_groups + panels[n_panels][1].height <= MAX_CURVES:
         n_groups += panels[n_panels][1].height
         n_panels += 1
     if not n_panels:
         name, groups = panels[0]
         rows = groups.select(row=pl.int_range(pl.len()), rows=N_ROWS)
-        largest = rows.sort("rows", "row", descending=[True, False]).get_column("row").head(MOST)
+        largest = (
+            rows.sort("rows", "row", descending=[True, False]).get_column("row").head(MAX_CURVES)
+        )
         of_panel = f"of {name} " if name else ""
         return groups[
             largest.sort()
-        ], f"Shown: {MOST} of {total}, those {of_panel}with the most rows."
+        ], f"Shown: {MAX_CURVES} of {total}, those {of_panel}with the most rows."
     groups = pl.concat([groups for _, groups in panels[:n_panels]])
     if n_panels < len(panels):
         those = f"of {join_names([str(name) for name, _ in panels[:n_panels]])}"

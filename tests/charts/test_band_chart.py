@@ -39,8 +39,8 @@ def test_limits_both_ways_are_bars_both_ways():
 @pytest.mark.parametrize(
     ("method", "promise"),
     [
-        ("kolmogorov_smirnov", "0.9 simultaneous band: kolmogorov_smirnov"),
-        ("threshold", "0.9 pointwise band: threshold"),
+        ("kolmogorov_smirnov", "90 % simultaneous band (kolmogorov_smirnov)"),
+        ("threshold", "90 % pointwise band (threshold)"),
     ],
 )
 def test_the_subtitle_and_the_description_say_what_a_band_promises(method, promise):
@@ -51,7 +51,7 @@ def test_the_subtitle_and_the_description_say_what_a_band_promises(method, promi
 
 def test_a_group_without_a_curve_is_named_and_not_drawn():
     chart = band(NONE, grid=5).roc.chart()
-    assert chart.title.subtitle.endswith("; not drawn: decision_tree")
+    assert chart.title.subtitle.endswith(". Not drawn: decision_tree")
     assert chart.description.endswith(" Not drawn: decision_tree.")
     assert svg(chart).count('aria-roledescription="line mark"') == 1
 

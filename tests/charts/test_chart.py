@@ -477,8 +477,8 @@ def test_nothing_is_switched_on_for_other_charts(by_model):
 
 def test_a_chart_is_described_in_words(by_fold):
     assert rf.chart(by_fold, kind="pr").description.startswith(
-        "Precision-recall chart, 60 curves: precision against recall. Each dashed line is what "
-        "chance gives at one prevalence. By model: decision_tree (mean AP 0."
+        "Precision-recall chart, 60 curves: precision against recall. Each dashed line shows "
+        "chance at one prevalence. By model: decision_tree (mean AP 0."
     )
 
 

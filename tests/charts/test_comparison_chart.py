@@ -30,7 +30,7 @@ def test_each_pair_has_its_difference_interval_and_p_value(vote):
     ]
     for name, column in (("difference", "difference"), ("low", "lower"), ("high", "upper")):
         assert drawn[name].to_list() == table[column].round_sig_figs(7).to_list()
-    assert drawn["told"].to_list() == [f"{p:.3f}" for p in table["p_adjusted"]]
+    assert drawn["text"].to_list() == [f"{p:.3f}" for p in table["p_adjusted"]]
     assert {"datum": 0.0} in encodings(chart, "x")
     assert all(f">{p:.3f}<" in svg(chart) for p in table["p_adjusted"])
 

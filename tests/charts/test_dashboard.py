@@ -190,7 +190,7 @@ def test_more_than_twelve_curves_are_refused_and_none_is_left_out():
 def test_curves_of_one_class_are_named_and_not_drawn():
     rows = pl.DataFrame({"m": list("aab"), "label": [1, 0, 1], "score": [0.9, 0.1, 0.5]})
     board = rf.dashboard(rf.curve(rows, "label", "score", by="m"))
-    assert board.title.subtitle == ["One class is missing, so not drawn: b"]
+    assert board.title.subtitle == ["Not drawn, as one class is missing: b"]
     assert [record["label"] for record in records(board)] == ["a"]
     assert "b (AUC undefined)" in texts(board)
 
@@ -285,7 +285,7 @@ def test_a_table_that_is_no_curve_is_refused(vote):
 
 def test_curves_at_given_thresholds_are_refused(vote):
     curves = rf.curve(vote, "label", "score", by="model", thresholds=[0.5])
-    with pytest.raises(rf.BrokenCurveError, match=r"Make them without thresholds="):
+    with pytest.raises(rf.BrokenCurveError, match=r"Make the curves without thresholds="):
         rf.dashboard(curves)
 
 
@@ -329,7 +329,7 @@ def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
     few = vote.filter(pl.col("fold") < 3, pl.col("model").is_in(["linear_svm", "naive_bayes"]))
     board = rf.dashboard(rf.curve(few, "label", "score", by=["model", "fold"]), color="fold")
     assert list(numbers(board)) == [
-        f"{model}, {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)
+        f"{model} · {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)
     ]
     assert "fold (click for one, shift-click for more)" in texts(board)
 

@@ -165,8 +165,8 @@ def test_a_table_of_contrasts_says_what_has_a_picture():
     with pytest.raises(rf.BrokenCurveError) as caught:
         table.roc.chart()
     assert str(caught.value) == (
-        "chart: a table of contrasts is one test per group, and has no picture.\n"
-        "Show it as it is, or draw .roc.compare(label, score, …): each pair, with its interval."
+        "chart: a table of contrasts has one test per group and no chart.\n"
+        "Show the table, or draw .roc.compare(label, score, …): each pair, with its interval."
     )
 
 
@@ -174,9 +174,8 @@ def test_a_table_that_is_not_ours_says_which_are():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(PREDICTIONS)
     assert str(caught.value) == (
-        "chart: this table has no curve, for it has no column 'threshold', 'tp', 'fp', 'fn', "
-        "'tn'.\nMake one with .roc.curve(label, score, by=…), and draw that; or draw a table of "
+        "chart: this is no curve table, because it has no column 'threshold', 'tp', 'fp', 'fn', "
+        "'tn'.\nMake one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, "
-        "intervals, compare, auc_covariance, power, sample_size or detectable_difference as it "
-        "was made."
+        "intervals, compare, auc_covariance, power, sample_size or detectable_difference."
     )

@@ -40,7 +40,7 @@ def test_the_dots_and_intervals_are_those_of_the_table(areas):
 
 def test_an_undefined_group_keeps_its_line_and_says_why(areas):
     chart = areas.roc.chart()
-    assert [record["why"] for record in records(chart)] == [
+    assert [record["reason"] for record in records(chart)] == [
         "no positives" if model == "linear_svm" else None for model in areas["model"]
     ]
     shown = svg(chart)
@@ -54,7 +54,7 @@ def test_a_description_has_the_most_important_numbers(areas):
     text = f"{row['model']}: {row['auc']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})"
     assert text in areas.roc.chart().description
     many = pl.concat([areas.with_columns(model=pl.lit(str(i))) for i in range(3)])
-    assert many.roc.chart().description.endswith(". And 8 more.")
+    assert many.roc.chart().description.endswith(" and 8 more.")
 
 
 def test_the_subtitle_says_what_the_intervals_are(areas):
@@ -124,12 +124,12 @@ def test_tests_have_a_line_at_each_null_hypothesis_and_their_p_values(vote):
     )
     chart = table.roc.chart()
     first, undefined, third = records(chart)
-    assert (first["told"], undefined["told"]) == ("< 0.001", "")
-    assert third["told"] == f"{table['p_adjusted'][2]:.3f}"
+    assert (first["text"], undefined["text"]) == ("< 0.001", "")
+    assert third["text"] == f"{table['p_adjusted'][2]:.3f}"
     shown = svg(chart)
     assert shown.count("stroke-dasharray") == 2
     assert ">adjusted p<" in shown
-    assert f"{third['row']}: {third['auc']:.3f}, adjusted p = {third['told']}" in chart.description
+    assert f"{third['row']}: {third['auc']:.3f}, adjusted p = {third['text']}" in chart.description
 
 
 def test_three_numbers_over_folds_have_three_marks(vote):

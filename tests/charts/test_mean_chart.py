@@ -143,7 +143,7 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     assert line["x"]["scale"]["domain"] == line["y"]["scale"]["domain"] == [0, 1]
     assert line["color"]["field"] == "f0"
     assert read(chart)["description"].startswith(
-        "Means chart, 4 averaged curves with pointwise limits: mean against accuracy."
+        "Means chart, 4 averaged curves with pointwise intervals: mean against accuracy."
     )
     first = records(chart)[2]
     own = made.filter(model="a").drop_nulls("precision")
@@ -187,12 +187,12 @@ def test_means_are_described_in_words(curves):
     mean = curves.roc.average(grid=11)
     areas = mean.roc.area()["auc_of_mean"].to_list()
     assert mean.roc.chart().description == (
-        "ROC chart, 2 averaged curves with pointwise limits: true positive rate against false "
-        "positive rate. The dashed line is what chance gives. "
+        "ROC chart, 2 averaged curves with pointwise intervals: true positive rate against false "
+        "positive rate. The dashed line shows chance. "
         f"By model: a (AUC {areas[0]:.3f}), b (AUC {areas[1]:.3f})."
     )
     assert curves.roc.average(grid=11, kind="pr").roc.chart().description == (
-        "Precision-recall chart, 2 averaged curves with pointwise limits: precision against "
+        "Precision-recall chart, 2 averaged curves with pointwise intervals: precision against "
         "recall. By model: a, b."
     )
 

@@ -53,5 +53,5 @@ def test_an_infinite_metric_is_said_and_not_drawn():
         estimate=pl.Series([float("inf"), 2.5])
     )
     chart = table.roc.chart()
-    assert [record["why"] for record in records(chart)] == ["decision_tree: inf", None]
+    assert [record["reason"] for record in records(chart)] == ["decision_tree: inf", None]
     assert svg(chart).count('aria-roledescription="point"') == 1

@@ -49,7 +49,7 @@ def test_the_difference_that_so_many_rows_find_has_a_line_for_each_power():
     chart = table.roc.chart()
     assert axes(chart) == ("n_pos", "difference")
     assert lines(chart) == 2
-    assert chart.title.subtitle == "power 0.8 and 0.9"
+    assert chart.title.subtitle == "Target power 0.8 and 0.9"
     found = rf.detectable_difference(n_pos=[20, 50], n_neg=[40, 80], null=0.5).roc.chart()
     assert axes(found) == ("n_pos", "difference")
     assert encodings(found, "color")[0]["legend"]["title"] == "n_neg"
@@ -57,7 +57,7 @@ def test_the_difference_that_so_many_rows_find_has_a_line_for_each_power():
 
 def test_a_plan_that_nothing_fulfils_is_named_and_not_drawn():
     chart = rf.sample_size(auc=[0.5, 0.6]).roc.chart()
-    assert chart.title.subtitle == "power 0.8; not drawn: auc 0.5"
+    assert chart.title.subtitle == "Target power 0.8. Not drawn: auc 0.5"
     assert svg(chart).count('aria-roledescription="point"') == 1
     assert chart.description.endswith(" Not drawn: auc 0.5.")
 

@@ -66,14 +66,14 @@ def test_a_point_that_is_not_there_is_named_and_not_drawn():
     points = rf.at(rf.curve(NONE, "label", "score", by="model"), tpr=0.8)
     chart = points.roc.chart()
     assert drawn(chart) == 1
-    assert chart.title.subtitle == "not drawn: decision_tree · tpr 0.8"
+    assert chart.title.subtitle == "Not drawn: decision_tree · tpr 0.8"
     assert chart.description.endswith(" Not drawn: decision_tree · tpr 0.8.")
 
 
 def test_a_point_that_is_infinitely_far_is_named_and_not_drawn():
     chart = rf.at(CURVES, fpr=0).roc.chart(kind="det")
     assert drawn(chart) == 0
-    assert chart.title.subtitle == ("not drawn: decision_tree · fpr 0, linear_svm · fpr 0")
+    assert chart.title.subtitle == ("Not drawn: decision_tree · fpr 0, linear_svm · fpr 0")
 
 
 def test_metrics_of_any_name_stand_in_the_tooltip():
@@ -99,8 +99,6 @@ def test_group_columns_can_be_given():
 
 
 def test_the_line_of_chance_is_described_where_there_is_one():
-    assert (
-        " The dashed line is what chance gives." in rf.at(CURVES, fpr=0.1).roc.chart().description
-    )
+    assert " The dashed line shows chance." in rf.at(CURVES, fpr=0.1).roc.chart().description
     pr = rf.at(rf.curve(VOTE, "label", "score", by="model", kind="pr"), fpr=0.1).roc.chart()
     assert "dashed" not in pr.description

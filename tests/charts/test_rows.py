@@ -1,37 +1,40 @@
-"""Which line, color and panel the rows of a table have."""
+"""Which line, color and panel the rows of a dot plot have."""
 
 from __future__ import annotations
 
 import polars as pl
 import pytest
 
-from rocframe.charts.dot_plot import rows_of
+from rocframe.charts.dot_plot import LINE, read_rows
+from rocframe.options import NOT_GIVEN
 
 
 def lines(table: pl.DataFrame, by: list[str], **options: object) -> list[str]:
-    return list(rows_of(table, by, **{"color": ..., "facet": None, **options}).line.values)
+    groups, _ = read_rows(table, by, **{"color": NOT_GIVEN, "facet": None, **options})
+    return list(groups.columns[LINE].values)
 
 
 def test_lines_of_all_colors_are_sorted_together():
     table = pl.DataFrame({"model": ["a", "a", "b", "b"], "fold": [2, 3, 1, 2]})
-    rows = rows_of(table, ["model", "fold"], color=..., facet=None)
-    assert rows.line.values == ("1", "2", "3")
-    assert rows.line.texts == ["2", "3", "1", "2"]
-    assert (rows.color, rows.dodges, rows.abreast) == ("f0", True, 2)
+    groups, dodged = read_rows(table, ["model", "fold"], color=NOT_GIVEN, facet=None)
+    assert groups.columns[LINE].values == ("1", "2", "3")
+    assert groups.columns[LINE].texts == ["2", "3", "1", "2"]
+    assert (groups.color, dodged) == ("f0", True)
 
 
-def test_a_table_that_somebody_sorted_keeps_its_order():
+def test_a_table_that_the_user_sorted_keeps_its_order():
     table = pl.DataFrame({"g": ["b", "c", "a"]})
     assert lines(table, ["g"]) == ["b", "c", "a"]
 
 
-def test_more_values_than_colors_stand_on_lines():
+def test_more_values_than_distinct_colors_have_lines():
     table = pl.DataFrame({"model": [str(i) for i in range(9)] * 2, "g": ["u"] * 9 + ["v"] * 9})
     assert len(lines(table, ["g", "model"])) == 18
-    assert rows_of(table, ["g", "model"], color=..., facet=None).color is None
+    groups, _ = read_rows(table, ["g", "model"], color=NOT_GIVEN, facet=None)
+    assert groups.color is None
 
 
-def test_parts_that_are_spelled_alike_stay_apart():
+def test_names_that_are_spelled_alike_have_separate_lines():
     table = pl.DataFrame({"g": ["a · b", "a"], "h": ["c", "b · c"]})
     assert lines(table, ["g", "h"], color=None) == ["a · b · c (1)", "a · b · c (2)"]
 
@@ -40,13 +43,13 @@ def test_parts_that_are_spelled_alike_stay_apart():
 def test_parts_have_lines_or_panels(facet):
     table = pl.DataFrame({"g": ["u", "u", "v", "v"]})
     parts = {"metric": ["y", "x", "y", "x"]}
-    rows = rows_of(table, ["g"], color=None, facet=facet, parts=parts, apart=True)
-    assert rows.framing[rows.panel].values == (
+    groups, _ = read_rows(table, ["g"], color=None, facet=facet, parts=parts, in_panels=True)
+    assert groups.columns[groups.panel].values == (
         ("y", "x") if facet is None else ("u · y", "u · x", "v · y", "v · x")
     )
     assert lines(table, ["g"], color=None, parts=parts) == ["u · y", "u · x", "v · y", "v · x"]
 
 
 def test_no_rows_have_no_names():
-    rows = rows_of(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
-    assert (rows.groups, rows.line.values, rows.records()) == ({}, (), [])
+    groups, _ = read_rows(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
+    assert (groups.own, groups.columns[LINE].values, groups.names(0)) == ({}, (), [])

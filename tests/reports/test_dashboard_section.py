@@ -50,7 +50,7 @@ def test_with_two_group_columns_the_dashboard_shows_whole_panels():
     those = "those of day = 0, day = 1, day = 2 and day = 3"
     assert result.text == f"Shown: 12 of 18 curves, {those}."
     assert result.figure.alternative.startswith(
-        "Dashboard of 12 curves: a, 0, a, 1, a, 2, a, 3, b, 0"
+        "Dashboard of 12 curves: a · 0, a · 1, a · 2, a · 3, b · 0"
     )
 
 

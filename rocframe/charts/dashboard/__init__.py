@@ -1,1 +1,1 @@
-"""The linked chart of curves at one threshold."""
+"""Dashboards: linked charts of curves at one threshold."""

@@ -1,4 +1,4 @@
-"""Controls of a dashboard."""
+"""Controls of a dashboard: sliders, the pointer and the legend."""
 
 from __future__ import annotations
 
@@ -11,31 +11,23 @@ import altair as alt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocframe.charts.dashboard.data import Linked
+    from rocframe.charts.dashboard.data import DashboardData
 
-
-# Of parameters. What is nearest to the pointer is a cell around a point, and its datum is no row
-# but the mark: so the threshold of a row is an angle, which a mark can hold and a circle not show.
+# Names of parameters. The point nearest to the pointer is found by a cell around it, whose datum
+# is the mark and not the row. The threshold of a row is therefore an angle, which is a property
+# of marks and does not change the look of circles.
 THRESHOLD, ANGLE = "rf_threshold", "angle"
-
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite makes of the two
+NEAREST, STEP = "rf_near", "step"
+PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
 
-NEAR, STEP = "rf_near", "step"
-
-PREVALENCE = "rf_prevalence"
-
-COSTS = "rf_costs"
-
-SHOWN = "rf_shown"
-
-FARTHEST = 6  # powers of two
-
+MAX_POWER = 6  # of two, of the cost slider
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What a dashboard shows at first. Prevalence None is that of the data."""
+    """The initial values. Prevalence None is that of the data."""
 
     threshold: float
     prevalence: float | None
@@ -44,83 +36,79 @@ class Start:
 
     @property
     def power(self) -> float:
-        """The power of two that a false positive costs, in false negatives."""
+        """The cost of a false positive relative to a false negative, as a power of two."""
         return log2(self.fp / self.fn)
 
 
 def controls(
-    linked: Linked, start: Start, *, near: Sequence[str], over: Sequence[str], legend: Sequence[str]
+    data: DashboardData,
+    start: Start,
+    *,
+    near: Sequence[str],
+    over: Sequence[str],
+    legend: Sequence[str],
 ) -> list[Any]:
     """Return the parameters of a dashboard.
 
-    In the views of `near` the nearest point gives the threshold, in those of `over` the mark below
-    the pointer. `legend` are the views whose legend chooses curves.
+    In the views of `near` the point nearest to the pointer sets the threshold, in those of `over`
+    the mark below the pointer. `legend` are the views whose legend selects curves.
     """
-    slider = linked.slider
+    slider, power = data.slider, start.power
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
-    made: list[Any] = [
+    events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
+    parameters: list[Any] = [
         alt.TopLevelSelectionParameter(
-            name=f"{NEAR}_{place}",
+            name=f"{NEAREST}_{i}",
             select={**POINT, "fields": [STEP], "on": "pointerover", "nearest": True},
             views=[view],
         )
-        for place, view in enumerate(near)
+        for i, view in enumerate(near)
     ]
-    made += [
+    parameters += [
         alt.TopLevelSelectionParameter(
             name=THRESHOLD,
-            select={
-                **POINT,
-                "fields": [ANGLE],
-                "on": {
-                    "merge": [
-                        {"source": "scope", "type": "pointerover", "markname": mark}
-                        for mark in marks
-                    ]
-                },
-            },
-            bind=alt.BindRange(
-                input="range", min=slider.low, max=slider.high, step=slider.step, name="Threshold "
-            ),
+            select={**POINT, "fields": [ANGLE], "on": {"merge": events}},
+            bind=_slider("Threshold ", slider.low, slider.high, slider.step),
             value=[{ANGLE: start.threshold}],
             views=list(near[:1]),
         ),
         alt.VariableParameter(
             name=PREVALENCE,
             value=start.prevalence or 0,
-            bind=alt.BindRange(
-                input="range", min=0, max=0.999, step=0.001, name="Prevalence (0: as in the data) "
-            ),
+            bind=_slider("Prevalence (0: as in the data) ", 0, 0.999, 0.001),
         ),
         alt.VariableParameter(
             name=COSTS,
-            value=start.power,
-            bind=alt.BindRange(
-                input="range",
-                min=min(-FARTHEST, floor(start.power)),
-                max=max(FARTHEST, ceil(start.power)),
-                step=0.25,
-                name="Cost of a false positive to that of a false negative (powers of 2) ",
+            value=power,
+            bind=_slider(
+                "Cost of a false positive relative to a false negative (powers of 2) ",
+                min(-MAX_POWER, floor(power)),
+                max(MAX_POWER, ceil(power)),
+                0.25,
             ),
         ),
     ]
-    if linked.color is not None:
-        select = {"type": "point", "fields": [linked.color]}
-        made.append(
+    if data.groups.color is not None:
+        select = {"type": "point", "fields": [data.groups.color]}
+        parameters.append(
             alt.TopLevelSelectionParameter(
                 name=SHOWN, select=select, bind="legend", views=list(legend)
             )
         )
-    return made
+    return parameters
 
 
-def shown_only(chart: Any, linked: Linked) -> Any:
-    """Leave out the curves that the legend does not choose."""
-    return chart if linked.color is None else chart.transform_filter({"param": SHOWN})
+def _slider(name: str, low: float, high: float, step: float) -> alt.BindRange:
+    return alt.BindRange(input="range", min=low, max=high, step=step, name=name)
 
 
-def faint_unless_shown(linked: Linked, faint: float, plain: float = 1) -> Any:
-    """Return an opacity that tells what the legend chooses from what it does not."""
-    if linked.color is None:
-        return alt.value(plain)
-    return {"condition": {"param": SHOWN, "value": plain}, "value": faint}
+def filter_shown(chart: Any, data: DashboardData) -> Any:
+    """Keep the curves that the legend selects."""
+    return chart if data.groups.color is None else chart.transform_filter({"param": SHOWN})
+
+
+def faint_unless_shown(data: DashboardData, faint: float) -> Any:
+    """Return an opacity that is low for curves that the legend does not select."""
+    if data.groups.color is None:
+        return alt.value(1)
+    return {"condition": {"param": SHOWN, "value": 1}, "value": faint}

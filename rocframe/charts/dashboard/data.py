@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.charts.curve_chart import read
-from rocframe.charts.groups import Group, areas_of, assigned
-from rocframe.charts.labels import field
+from rocframe.charts.chart import ChartOptions
+from rocframe.charts.curve_chart import curves_of
+from rocframe.charts.groups import area_captions, areas_of, read_groups
+from rocframe.charts.labels import json_numbers, shortened
 from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.table import curve_layout
 from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
@@ -21,30 +22,30 @@ from rocframe.kinds import KINDS
 from rocframe.text import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
+    from rocframe.charts.groups import Groups
     from rocframe.curves.table import Curves
     from rocframe.inputs.roles import By
     from rocframe.options import NotGiven
 
+MAX_CURVES = 12  # there are 12 distinct colors
+MAX_FLOAT = 1.7976931348623157e308  # stands for infinity, which JSON and Vega do not have
+SLIDER_STEPS = 1000
+MAX_LABEL_LENGTH = 32  # of a name beside numbers
 
-MOST = 12  # curves: more colors are not told apart, nor are more rows of numbers read
-
-# JSON has no infinity, and Vega's expressions have none: the largest number stands for it.
-LARGEST = 1.7976931348623157e308
-
-STEPS = 1000  # of the slider
-
-LONGEST = 32  # characters of a name beside numbers
-
-CLOSE = 7  # significant digits of points between two rows
+ROWS = 2880  # of all curves together; curves that have no more than their part keep all
+CORNERS = 80  # of each of two lines
+TOLERANCE = 1 / 1000  # of an axis, as far as CORNERS are enough
+BETWEEN = 60  # points of a curve that are no rows
+# Of a class: rows between which no count passes one of them are looked at no closer.
+SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
+NEAR = 1 / 200  # rows that are this close need no points between them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """The thresholds from which one is chosen. `top` is above every finite score."""
+    """The range of thresholds. `top` is above every finite score."""
 
     low: float
     high: float
@@ -53,179 +54,132 @@ class Slider:
 
     @property
     def start(self) -> float:
-        """Where the threshold is if nobody says where."""
+        """The default threshold, in the middle of the range."""
         step = Decimal(repr(self.step))
-        return float(
-            Decimal(repr(self.low)) + int((self.high / 2 - self.low / 2) / self.step) * step
-        )
+        n_steps = int((self.high / 2 - self.low / 2) / self.step)
+        return float(Decimal(repr(self.low)) + n_steps * step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """Curves with a record each, their bins, and their groups as text.
+class DashboardData:
+    """Records of curves and of bins of scores, and their groups.
 
-    `color` is the field of the group that has colors. `undefined` names the curves that lack a
-    class: they have no record. `left_out` is how many rows of the others the records do not have.
-    `shares` says whether all scores are from 0 to 1, `counted` whether all counts are whole.
+    `undefined` names the curves without positives or negatives, which have no record. `n_omitted`
+    is the number of rows of the others that the records omit. With `unit_scores` all scores are
+    from 0 to 1, with `whole_counts` all counts are integers.
     """
 
     records: list[dict[str, Any]]
     bins: list[dict[str, Any]]
+    groups: Groups
     slider: Slider
-    shares: bool
-    groups: dict[str, Group]
-    color: str | None
-    captions: dict[str, str]
     undefined: list[str]
-    left_out: int
-    counted: bool
+    n_omitted: int
+    unit_scores: bool
+    whole_counts: bool
 
 
-def linked(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> Linked:
-    """Read a curve table, and choose what of it is shown."""
+def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
+    """Read a curve table."""
     names = curve_layout(table.schema, by, ()).by
-    channels = assigned(names, table.columns, color=color, facet=None, detail=())
-    curves = read(table, names)
-    _check_few(curves, names)
+    curves = curves_of(table, names)
+    groups = read_groups(curves.keys, names, table.columns, ChartOptions(color=color))
+    n_curves = len(curves.firsts)
+    if n_curves > MAX_CURVES:
+        raise OptionValueError.of(
+            "by",
+            list(names),
+            f"these are {n_curves} curves, and a dashboard shows at most {MAX_CURVES}",
+            "Filter whole groups first, or draw all of them with .roc.chart().",
+        )
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
     if areas is None:
         raise BrokenCurveError.of(
-            "curves: the last row of a curve does not call all scores positive, so nobody knows "
-            "what is below it",
-            "Make them without thresholds=: a dashboard shows how all scores are spread.",
+            "curves: some curve ends above the lowest score: its last row does not call all rows "
+            "positive",
+            "Make the curves without thresholds=: a dashboard shows the spread of all scores.",
         )
-    fields = {name: field(place) for place, name in enumerate(names) if len(curves.firsts)}
-    groups = {field: Group.of(curves.keys.get_column(name)) for name, field in fields.items()}
-    labels = _labels(groups, len(curves.firsts))
-    drawn = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
-    kept = [choose_rows(curves, int(curve), ROWS // len(drawn)) for curve in drawn]
-    keys = {
-        int(curve): {"curve": int(curve), "label": labels[curve], "name": _shortened(labels[curve])}
-        | {name: group.texts[curve] for name, group in groups.items()}
-        for curve in drawn
-    }
-    bins = score_bins(curves).filter(pl.col("curve").is_in(list(keys)))
-    told = None if channels.color is None else fields.get(channels.color)
-    return Linked(
-        records=[
-            key | _record(curves, curve, rows)
-            for (curve, key), rows in zip(keys.items(), kept, strict=True)
-        ],
-        bins=[keys[one["curve"]] | one for one in _spelled(curves, bins)],
-        slider=_slider(curves, bins),
-        shares=bool(bins.select((pl.col("left") >= 0) & (pl.col("right") <= 1)).to_series().all()),
+    # Each curve has a color of its own, also for ordered values.
+    columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
+    captions = area_captions(groups.captioned, areas, roc)
+    groups = replace(groups, columns=columns, captions=captions)
+    labels = groups.names(n_curves)
+    defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
+    kept = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
+    records = [
+        {"curve": curve, "label": labels[curve], "name": shortened(labels[curve], MAX_LABEL_LENGTH)}
+        | _points(curves, curve, rows)
+        for curve, rows in zip(defined.tolist(), kept, strict=True)
+    ]
+    groups.name(records)
+    bins = score_bins(curves).filter(pl.col("curve").is_in(defined.tolist()))
+    inside = (pl.col("left") >= 0) & (pl.col("right") <= 1)
+    return DashboardData(
+        records=records,
+        bins=_bin_records(bins, records),
         groups=groups,
-        color=told,
-        captions={} if told is None else groups[told].captions(areas, roc),
-        undefined=[label for curve, label in enumerate(labels) if curve not in keys],
-        left_out=int(np.diff(curves.starts)[drawn].sum()) - sum(map(len, kept)),
-        counted=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
+        slider=_slider(curves, bins),
+        undefined=[label for curve, label in enumerate(labels) if curve not in defined],
+        n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, kept)),
+        unit_scores=bool(bins.select(inside).to_series().all()),
+        whole_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
     )
 
 
-def _check_few(curves: Curves, names: Sequence[str]) -> None:
-    several = len(curves.firsts)
-    if several > MOST:
-        raise OptionValueError.of(
-            "by",
-            list(names),
-            f"these are {several} curves, and a dashboard shows at most {MOST}",
-            "Filter whole groups first, or draw all of them with .roc.chart().",
-        )
-
-
-def _labels(groups: Mapping[str, Group], several: int) -> list[str]:
-    """Return the name of each curve: the values of all its groups."""
-    texts = [group.texts for group in groups.values()]
-    return [", ".join(part[curve] for part in texts) or "all rows" for curve in range(several)]
-
-
-def _shortened(label: str) -> str:
-    """Cut a name in its middle: names that start alike often differ at their ends."""
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 15]}…{label[-14:]}"
-
-
-def _record(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the totals of a curve and its points, in numbers that JSON has."""
+def _points(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the totals of a curve and its points."""
     rows, places = walked(curves, curve, kept)
     real = places % 1 == 0
+    at = np.arange(len(kept))
     counts = {
         name: np.where(
-            real,
-            curves.columns[name][rows],
-            np.interp(places, np.arange(len(kept)), curves.columns[name][kept]),
-        ).tolist()
+            real, curves.columns[name][rows], np.interp(places, at, curves.columns[name][kept])
+        )
         for name in ("tp", "fp")
     }
+    # Points between two rows have the threshold of the lower one, to which they lead.
+    thresholds = curves.columns["threshold"][rows].tolist()
     return {
         "pos": curves.total("tp", "fn")[curve].item(),
         "neg": curves.total("fp", "tn")[curve].item(),
-        # Points between two rows have the threshold of the lower one, where they lead.
-        "threshold": [_finite(one) for one in curves.columns["threshold"][rows].tolist()],
-        **{name: [_short(one) for one in values] for name, values in counts.items()},
+        "threshold": [None if value == inf else max(value, -MAX_FLOAT) for value in thresholds],
+        **{name: json_numbers(values.tolist()) for name, values in counts.items()},
     }
 
 
-def _finite(threshold: float) -> float | None:
-    return None if threshold == inf else max(threshold, -LARGEST)
-
-
-def _short(count: float) -> float:
-    """Return whole numbers as such, and no more digits of others than can be told apart."""
-    return int(count) if count % 1 == 0 else float(f"{count:.{CLOSE}g}")
-
-
-def _spelled(curves: Curves, bins: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return bins with their edges as text, and the totals of their curves."""
-    edges = {name: words(bins.get_column(name)) for name in ("left", "right")}
-    spelled = []
-    for place, one in enumerate(bins.to_dicts()):
-        left, right = (texts[place] for texts in edges.values())
-        below, above = one.pop("below"), one.pop("above")
-        text = f"{left} to {right}"
-        text = f"below {right}" if below else f"from {left}" if above else text
-        spelled.append(
-            one
-            | {
-                "angle": one["left"],
-                "bin_pos": one.pop("pos"),
-                "bin_neg": one.pop("neg"),
-                "scores": "all" if below and above else text,
-                "pos": curves.total("tp", "fn")[one["curve"]].item(),
-                "neg": curves.total("fp", "tn")[one["curve"]].item(),
-            }
-        )
-    return spelled
+def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return bins with their edges as text, and the names and totals of their curves."""
+    lefts, rights = (words(bins.get_column(name)) for name in ("left", "right"))
+    by_curve = {
+        record["curve"]: {
+            name: value for name, value in record.items() if name not in {"threshold", "tp", "fp"}
+        }
+        for record in curves
+    }
+    records = []
+    for row, left, right in zip(bins.to_dicts(), lefts, rights, strict=True):
+        below, above = row.pop("below"), row.pop("above")
+        text = f"below {right}" if below else f"from {left}" if above else f"{left} to {right}"
+        text = "all" if below and above else text
+        counts = {"bin_pos": row.pop("pos"), "bin_neg": row.pop("neg")}
+        texts = {"angle": row["left"], "scores": text}
+        records.append(by_curve[row["curve"]] | row | counts | texts)
+    return records
 
 
 def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
-    """Choose the ends of the slider: round numbers around most scores, and above all of them."""
+    """Choose round ends that enclose most scores, the upper one above all of them."""
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
     threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
-    width = high / STEPS - low / STEPS
-    step = float(nice_step(width))
-    # A slider whose highest value is the highest score could not call nothing positive.
+    step = float(nice_step(high / SLIDER_STEPS - low / SLIDER_STEPS))
+    # At the highest score itself, at least one row is called positive.
     if high == highest:
         high = float(Decimal(repr(high)) + Decimal(repr(step)))
     return Slider(low=low, high=high, step=step, top=max(high, nextafter(highest, inf)))
-
-
-ROWS = 2880  # of all curves together; curves that have no more than their part keep all
-
-CORNERS = 80  # of each of two lines
-
-TOLERANCE = 1 / 1000  # of an axis, as far as CORNERS are enough
-
-BETWEEN = 60  # points of a curve that are no rows
-
-# Of a class: rows between which no count passes one of them are looked at no closer.
-SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
-
-NEAR = 1 / 200  # rows that are this close need no points between them
 
 
 def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Panels of a dashboard."""
+"""Panels of a dashboard, and the Vega expressions of their fields."""
 
 from __future__ import annotations
 
@@ -8,73 +8,148 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.curve_layers import captioned, held
 from rocframe.charts.dashboard.controls import (
     ANGLE,
     CHOSEN,
     COSTS,
     PREVALENCE,
     faint_unless_shown,
-    shown_only,
+    filter_shown,
 )
-from rocframe.charts.style import CHANCE, COLORS, GRID, INK, PAPER, QUIET, color_scale
+from rocframe.charts.labels import inline_data, one_row, tooltip
+from rocframe.charts.style import CHANCE_STROKE, GRID, INK, PAPER, QUIET
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from rocframe.charts.dashboard.controls import Start
-    from rocframe.charts.dashboard.data import Linked, Slider
+    from rocframe.charts.dashboard.data import DashboardData, Slider
+
+# In pixels.
+PANEL_WIDTH, LOW_PANEL_HEIGHT = 250, 170
+LEGEND_WIDTH, LETTER_WIDTH = 1000, 6.6
+NUMBER_WIDTH, ROW_HEIGHT = 72, 24
+
+RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
+GAINS = ("expected_cost", "net_benefit")
+NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)
+UNDEFINED = "–"
+# For each count: the label, the call, and the rate that is its share of a total.
+MATRIX_CELLS = {
+    "tp": ("Positive", "Called positive", "tpr", "pos"),
+    "fn": ("Positive", "Called negative", "fnr", "pos"),
+    "fp": ("Negative", "Called positive", "fpr", "neg"),
+    "tn": ("Negative", "Called negative", "tnr", "neg"),
+}
+POSITIVE_BARS = {"color": INK, "opacity": 0.85}
+NEGATIVE_BARS = {"color": QUIET, "opacity": 0.6}
+
+# The row of a threshold: its own threshold is not below it, that of the next row is.
+AT_THRESHOLD = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
+IS_ROW = "datum.lo < datum.hi"  # neither a point between two rows, nor a repeated threshold
+# The threshold of the first curve, at the end of the axis if it lies beyond.
+CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
 
 
-SIDE = 250
+def row_thresholds(slider: Slider) -> dict[str, str]:
+    """Return the fields of the threshold of a row, as a number and as the pointer sets it."""
+    return {
+        "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
+        ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
+    }
 
-ROOM = 1000  # pixels for the legend
 
-LETTER = 6.6  # pixels
+def row_rates(start: Start) -> dict[str, str]:
+    """Return the fields that depend on counts, prevalence and costs, each on earlier ones.
 
-SAID = "description"
+    `precision` is null if nothing is called positive; `line_precision`, where precision-recall
+    lines start, is then that of the next point.
+    """
+    next_alerts = (
+        "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
+    )
+    return {
+        "lo": "isValid(datum.lo) ? datum.lo : -MAX_VALUE",
+        "fn": "datum.pos - datum.tp",
+        "tn": "datum.neg - datum.fp",
+        "tpr": "datum.tp / datum.pos",
+        "fpr": "datum.fp / datum.neg",
+        "pi": f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
+        "precision": _ratio("datum.pi * datum.tpr", "datum.alert_rate"),
+        "line_precision": "datum.alert_rate > 0 ? datum.precision : "
+        + _ratio("datum.pi * datum.tp_next / datum.pos", next_alerts),
+        "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
+        "fp_cost": f"{start.fn!r} * pow(2, {COSTS})",
+        "expected_cost": f"datum.pi * (1 - datum.tpr) * {start.fn!r}"
+        " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
+        # At the odds of the threshold; if nothing is called positive it is 0.
+        "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
+        " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
+        "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {start.fn!r})",
+    }
+
+
+def _ratio(part: str, whole: str) -> str:
+    return f"({whole} > 0 ? {part} / {whole} : null)"
+
+
+def number_texts(data: DashboardData) -> dict[str, str]:
+    """Return the fields of the numbers of a row as text."""
+    number = "isValid(datum.{0}) ? format(datum.{0}, '{1}') : '" + UNDEFINED + "'"
+    return {
+        "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
+        "description": "datum.label + ': threshold ' + datum.threshold_text",
+        **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
+        **{f"{name}_text": number.format(name, ".3f") for name in RATES},
+        **{f"{name}_text": number.format(name, ".4~g") for name in GAINS},
+    }
+
+
+def _count_format(data: DashboardData) -> str:
+    return "," if data.whole_counts else ",.2~f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """Two rates, by field."""
+class RatePanel:
+    """Two rates: the field and the title of each."""
 
     name: str
     title: str
-    below: str
+    subtitle: str
     x: tuple[str, str]
     y: tuple[str, str]
 
 
-PANELS = (
-    Panel(
+RATE_PANELS = (
+    RatePanel(
         name="roc",
         title="ROC",
-        below="solid line: equal expected cost",
+        subtitle="solid line: equal expected cost",
         x=("fpr", "False positive rate"),
         y=("tpr", "True positive rate"),
     ),
-    Panel(
+    RatePanel(
         name="precision_recall",
         title="Precision-recall",
-        below="dashed line: share of positives",
+        subtitle="dashed line: share of positives",
         x=("tpr", "Recall"),
         y=("line_precision", "Precision"),
     ),
-    Panel(
+    RatePanel(
         name="gain",
         title="Gain",
-        below="dashed line: chance",
+        subtitle="dashed line: chance",
         x=("alert_rate", "Alert rate"),
         y=("tpr", "True positive rate"),
     ),
 )
 
 
-def curve_panel(linked: Linked, panel: Panel) -> alt.LayerChart:
-    """Draw two rates of all curves, with a point where each of them is."""
-    x = alt.X(f"{panel.x[0]}:Q", title=panel.x[1], **unit())
-    y = alt.Y(f"{panel.y[0]}:Q", title=panel.y[1], **unit())
-    color = colored(linked)
+def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
+    """Draw two rates of all curves, with a point at the threshold of each."""
+    x = alt.X(f"{panel.x[0]}:Q", title=panel.x[1], **_rate_axis())
+    y = alt.Y(f"{panel.y[0]}:Q", title=panel.y[1], **_rate_axis())
+    color = _color(data)
     line = (
         alt.Chart(name=f"{panel.name}_lines")
         .mark_line(strokeWidth=2, clip=True)
@@ -84,96 +159,81 @@ def curve_panel(linked: Linked, panel: Panel) -> alt.LayerChart:
             order="step:Q",
             detail="curve:N",
             color=color,
-            opacity=faint_unless_shown(linked, 0.1),
+            opacity=faint_unless_shown(data, 0.1),
         )
     )
-    near = shown_only(
+    # A cell around a point finds the field of its tooltip in the mark, which is no row: hence the
+    # text is a property that marks have too, under the same name.
+    texts: dict[str, Any] = {"description": "description:N", "tooltip": "description:N"}
+    near = filter_shown(
         alt.Chart(name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
-        .transform_filter(REAL)
-        .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), **pointed()),
-        linked,
+        .transform_filter(IS_ROW)
+        .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), **texts),
+        data,
     )
-    here = shown_only(
+    here = filter_shown(
         alt.Chart()
         .mark_point(filled=True, size=110, opacity=1, stroke=PAPER, strokeWidth=1.5)
-        .transform_filter(HERE)
+        .transform_filter(AT_THRESHOLD)
         .encode(x=x, y=y, color=color),
-        linked,
+        data,
     )
     # The first layer has the axes.
-    layers = [line, _chance(panel.name), here, near]
-    if panel.name == "roc":
-        layers.insert(2, _iso(linked))
+    cost_lines = [_equal_cost_line(data)] if panel.name == "roc" else []
     return alt.LayerChart(
-        layer=layers, width=SIDE, height=SIDE, title=titled(panel.title, panel.below)
+        layer=[line, _chance(panel.name), *cost_lines, here, near],
+        width=PANEL_WIDTH,
+        height=PANEL_WIDTH,
+        title=_title(panel.title, panel.subtitle),
     )
 
 
-def titled(title: str, below: str) -> alt.Title:
-    """Return the title of a panel."""
-    return alt.Title(
-        title, subtitle=below, anchor="start", fontSize=13, subtitleFontSize=11, subtitleColor=QUIET
-    )
+def _title(title: str, subtitle: str) -> alt.Title:
+    sizes: dict[str, Any] = {"fontSize": 13, "subtitleFontSize": 11}
+    return alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor=QUIET, **sizes)
 
 
-def unit() -> dict[str, Any]:
-    """Return the scale and axis of a rate."""
+def _rate_axis() -> dict[str, Any]:
     return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(tickCount=5, gridColor=GRID)}
 
 
-def pointed() -> dict[str, Any]:
-    """Return what is said of the row that the pointer chooses; its numbers stand below.
-
-    A cell around a point looks the field up in the point's mark, which is no row: hence the text
-    is one that a mark has too, under the same name.
-    """
-    return {"description": f"{SAID}:N", "tooltip": f"{SAID}:N"}
-
-
-def colored(linked: Linked) -> Any:
-    """Return the color of a curve, and the legend that chooses some."""
-    if linked.color is None:
-        return alt.value(COLORS[0])
-    group = linked.groups[linked.color]
-    longest = max(len(linked.captions.get(value, value)) for value in group.values)
-    legend = alt.Legend(
-        title=f"{group.title} (click for one, shift-click for more)",
+def _color(data: DashboardData) -> Any:
+    """Return the color of a curve, and the legend that selects curves."""
+    groups = data.groups
+    if groups.color is None:
+        return groups.color_channel()
+    column = groups.columns[groups.color]
+    longest = max(len(groups.captions.get(value, value)) for value in column.values)
+    columns = int(LEGEND_WIDTH / (LETTER_WIDTH * longest + 40))
+    return groups.color_channel(
+        title=f"{column.title} (click for one, shift-click for more)",
         titleLimit=0,
-        labelExpr=captioned(linked.captions),
-        labelLimit=0,
         orient="top",
-        columns=max(1, min(len(group.values), int(ROOM / (LETTER * longest + 40)))),
+        columns=max(1, min(len(column.values), columns)),
         symbolType="stroke",
         symbolSize=200,
         symbolStrokeWidth=3,
+        symbolOpacity=alt.Undefined,
     )
-    return alt.Color(f"{linked.color}:N", scale=color_scale(group.values), legend=legend)
 
 
-def _chance(name: str) -> alt.Chart:
+def _chance(name: str) -> Any:
     if name == "precision_recall":
-        # The share of positives, as it is or as it is set.
-        level: alt.Chart = (
-            alt.Chart()
-            .mark_rule(**CHANCE)
-            .transform_aggregate(groupby=["pi"])
-            .encode(y=alt.Y("pi:Q"))
-        )
-        return level
-    ends = {"x": 0, "y": 0, "x2": 1, "y2": 1}
-    line: alt.Chart = (
-        alt.Chart(alt.InlineData(values=[{}]))
-        .mark_rule(**CHANCE)
-        .encode(**{channel: alt.datum(value) for channel, value in ends.items()})
-    )
-    return line
+        level = alt.Chart().mark_rule(**CHANCE_STROKE).transform_aggregate(groupby=["pi"])
+        return level.encode(y=alt.Y("pi:Q"))
+    return _diagonal()
 
 
-def _iso(linked: Linked) -> alt.Chart:
-    """Draw the line through the point of one curve on which all points cost the same."""
-    line: alt.Chart = (
-        focused(alt.Chart().transform_filter(HERE), linked)
+def _diagonal() -> Any:
+    ends = {"x": alt.datum(0), "y": alt.datum(0), "x2": alt.datum(1), "y2": alt.datum(1)}
+    return one_row().mark_rule(**CHANCE_STROKE).encode(**ends)
+
+
+def _equal_cost_line(data: DashboardData) -> Any:
+    """Draw the line of equal expected cost through the point of the first curve."""
+    return (
+        _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
         .transform_calculate(
             left="0",
             right="1",
@@ -183,343 +243,236 @@ def _iso(linked: Linked) -> alt.Chart:
         .mark_rule(color=QUIET, strokeWidth=1.2, clip=True)
         .encode(x="left:Q", x2="right:Q", y="at_left:Q", y2="at_right:Q")
     )
-    return line
 
 
-def focused(chart: Any, linked: Linked) -> Any:
-    """Leave only the first of the curves that the legend chooses."""
+def _first_curve(chart: Any, data: DashboardData) -> Any:
+    """Keep the first of the curves that the legend selects."""
+    sort = [alt.SortField("curve")]
     return (
-        shown_only(chart, linked)
-        .transform_window(place="dense_rank()", sort=[alt.SortField("curve")], ignorePeers=False)
+        filter_shown(chart, data)
+        .transform_window(place="dense_rank()", sort=sort, ignorePeers=False)
         .transform_filter("datum.place == 1")
     )
 
 
-HEIGHT = 170
-
-POSITIVES = {"color": INK, "opacity": 0.85}
-
-NEGATIVES = {"color": QUIET, "opacity": 0.6}
-
-# Of one curve there is one threshold to draw, at the end of the axis if it lies beyond.
-CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
+def _curve_name(rows: Any) -> Any:
+    """Write in the lower right corner which of several curves a panel shows."""
+    limit = PANEL_WIDTH / 2 - 24
+    text = rows.mark_text(fontSize=11, color=QUIET, align="right", limit=limit)
+    x, y = alt.value(PANEL_WIDTH), alt.value(LOW_PANEL_HEIGHT + 29)
+    return text.encode(x=x, y=y, text="label:N", tooltip=[])
 
 
-def spread_panel(linked: Linked) -> alt.LayerChart:
-    """Draw the share of each class in each bin, positives upwards and negatives downwards."""
-    bins = focused(alt.Chart(), linked).transform_calculate(
+def score_panel(data: DashboardData) -> alt.LayerChart:
+    """Draw the distribution of the scores of each class, positives upwards, negatives down."""
+    bins = _first_curve(alt.Chart(), data).transform_calculate(
         up="datum.bin_pos / datum.pos", down="-datum.bin_neg / datum.neg"
     )
-    x = alt.X("left:Q", title="Score", scale=alt.Scale(nice=False, zero=False), axis=_plain())
+    axis = alt.Axis(tickCount=5, grid=False)
+    x = alt.X("left:Q", title="Score", scale=alt.Scale(nice=False, zero=False), axis=axis)
     share = alt.Axis(tickCount=5, gridColor=GRID, labelExpr="format(abs(datum.value), '.2~f')")
     y: dict[str, Any] = {"title": "Negatives | positives, share", "axis": share}
-    said = _said(linked)
+    rows = _bin_tooltips(data)
     bars = [
-        bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5).encode(
-            x=x, x2="right:Q", y=alt.Y(f"{field}:Q", **y), y2=alt.datum(0), tooltip=said
+        bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5)
+        .encode(x=x, x2="right:Q", y=alt.Y(f"{field}:Q", **y), y2=alt.datum(0), tooltip=rows)
+        .properties(name=f"spread_{side}")
+        for field, side, color in (
+            ("up", "positives", POSITIVE_BARS),
+            ("down", "negatives", NEGATIVE_BARS),
         )
-        for field, color in (("up", POSITIVES), ("down", NEGATIVES))
     ]
-    bars = [
-        bar.properties(name=f"spread_{side}")
-        for bar, side in zip(bars, ("positives", "negatives"), strict=True)
-    ]
-    one = _threshold_of(focused(alt.Chart(), linked))
-    veil = one.mark_rect(color=PAPER, opacity=0.6).encode(x="first:Q", x2="clamped:Q", tooltip=[])
-    rule = one.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
-    title = titled("Scores of each class", "faded: called negative")
-    # The veil lets no pointer through to the bars: they lie on top, unseen.
-    hit = focused(alt.Chart(), linked).mark_rect(opacity=0)
-    hit = hit.encode(x=x, x2="right:Q", tooltip=said).properties(name="spread_bins")
+    threshold = _threshold(_first_curve(alt.Chart(), data))
+    veil = threshold.mark_rect(color=PAPER, opacity=0.6)
+    veil = veil.encode(x="first:Q", x2="clamped:Q", tooltip=[])
+    rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
+    # The veil covers the bars: invisible bars on top of it receive the pointer.
+    hit = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
+    hit = hit.encode(x=x, x2="right:Q", tooltip=rows).properties(name="spread_bins")
     layers = [*bars, veil, rule, hit]
-    if len(linked.records) > 1:
-        layers.append(whose(focused(alt.Chart(), linked).transform_filter("datum.bin == 0")))
+    if len(data.records) > 1:
+        first_bin = _first_curve(alt.Chart(), data).transform_filter("datum.bin == 0")
+        layers.append(_curve_name(first_bin))
     return alt.LayerChart(
-        data=held(linked.bins),
+        data=inline_data(data.bins),
         layer=layers,
-        width=SIDE,
-        height=HEIGHT,
-        title=title,
+        width=PANEL_WIDTH,
+        height=LOW_PANEL_HEIGHT,
+        title=_title("Scores of each class", "faded: called negative"),
     )
 
 
-def event_panel(linked: Linked) -> alt.LayerChart:
-    """Draw the share of positives in each bin, at the prevalence chosen."""
+def event_panel(data: DashboardData) -> alt.LayerChart:
+    """Draw the share of positives in each bin, at the chosen prevalence."""
     up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
-    bins = shown_only(alt.Chart(), linked).transform_calculate(
+    bins = filter_shown(alt.Chart(), data).transform_calculate(
         pi=f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         middle="(datum.left + datum.right) / 2",
         event_rate=f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null",
     )
-    scale = alt.Scale(domain=[0, 1]) if linked.shares else alt.Scale(nice=False, zero=False)
-    across: dict[str, Any] = {"title": "Score", "scale": scale, "axis": _plain()}
-    x = alt.X("middle:Q", **across)
-    y = alt.Y("event_rate:Q", title="Event rate", **unit())
+    scale = alt.Scale(domain=[0, 1]) if data.unit_scores else alt.Scale(nice=False, zero=False)
+    axis = alt.Axis(tickCount=5, grid=False)
+    across: dict[str, Any] = {"title": "Score", "scale": scale, "axis": axis}
+    x, y = alt.X("middle:Q", **across), alt.Y("event_rate:Q", title="Event rate", **_rate_axis())
     line = bins.mark_line(strokeWidth=1.5).encode(
-        x=x, y=y, order="bin:Q", detail="curve:N", color=colored(linked)
+        x=x, y=y, order="bin:Q", detail="curve:N", color=_color(data)
     )
     points = bins.mark_point(filled=True, size=30, opacity=1).encode(
-        x=x, y=y, color=colored(linked), tooltip=_said(linked)
+        x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
-    points = points.properties(name="events_points")
-    every = shown_only(alt.Chart(), linked)
-    rule = _threshold_of(every).mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
-    # The axis reaches as far as the bins do, and not only to the middle of the last one.
-    reach = bins.mark_rule(opacity=0).encode(x=alt.X("left:Q", **across), x2="right:Q", y=y)
-    layers = [reach, line, rule, points]
-    if linked.shares:
-        ends = {"x": 0, "y": 0, "x2": 1, "y2": 1}
-        level = alt.Chart(alt.InlineData(values=[{}])).mark_rule(**CHANCE)
-        layers.insert(1, level.encode(**{name: alt.datum(end) for name, end in ends.items()}))
-    title = titled("Event rate by score", "share of positives in each bin")
+    rule = _threshold(filter_shown(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
+    # An invisible mark extends the axis to the ends of the bins, beyond the middle of the last.
+    extent = bins.mark_rule(opacity=0).encode(x=alt.X("left:Q", **across), x2="right:Q", y=y)
     return alt.LayerChart(
-        data=held(linked.bins), layer=layers, width=SIDE, height=HEIGHT, title=title
+        data=inline_data(data.bins),
+        layer=[
+            extent,
+            *([_diagonal()] if data.unit_scores else []),
+            line,
+            rule.encode(x="clamped:Q"),
+            points.properties(name="events_points"),
+        ],
+        width=PANEL_WIDTH,
+        height=LOW_PANEL_HEIGHT,
+        title=_title("Event rate by score", "share of positives in each bin"),
     )
 
 
-def whose(rows: Any) -> Any:
-    """Say in the lower right corner which curve a panel shows, where it shows but one of some."""
-    text = rows.mark_text(fontSize=11, color=QUIET, align="right", limit=SIDE / 2 - 24)
-    return text.encode(x=alt.value(SIDE), y=alt.value(HEIGHT + 29), text="label:N", tooltip=[])
-
-
-def _threshold_of(bins: Any) -> Any:
-    """Return the threshold, within the bins that are shown."""
+def _threshold(bins: Any) -> Any:
+    """Return the threshold, clamped to the range of the bins."""
     ends = bins.transform_aggregate(first="min(left)", last="max(right)")
     return ends.transform_filter("isValid(datum.first)").transform_calculate(clamped=CLAMPED)
 
 
-def _plain() -> alt.Axis:
-    return alt.Axis(tickCount=5, grid=False)
-
-
-def _said(linked: Linked) -> list[alt.Tooltip]:
-    count = "," if linked.counted else ",.2~f"
+def _bin_tooltips(data: DashboardData) -> list[alt.Tooltip]:
+    count = _count_format(data)
     return [
-        alt.Tooltip("label:N", title="curve"),
-        alt.Tooltip("scores:N", title="scores"),
-        alt.Tooltip("bin_pos:Q", title="positives", format=count),
-        alt.Tooltip("bin_neg:Q", title="negatives", format=count),
+        tooltip("label", "curve"),
+        tooltip("scores"),
+        tooltip("bin_pos", "positives", count),
+        tooltip("bin_neg", "negatives", count),
     ]
 
 
-RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
-
-GAINS = ("expected_cost", "net_benefit")
-
-NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)
-
-WIDTH, HIGH = 72, 24  # pixels of a number, and of a row
-
-NONE = "–"
-
-# Of each count: what it is, what was called, and out of what it is a share.
-CELLS = {
-    "tp": ("Positive", "Called positive", "tpr", "pos"),
-    "fn": ("Positive", "Called negative", "fnr", "pos"),
-    "fp": ("Negative", "Called positive", "fpr", "neg"),
-    "tn": ("Negative", "Called negative", "tnr", "neg"),
-}
-
-
-def texts(linked: Linked) -> dict[str, str]:
-    """Return the text of each number of a row."""
-    count = "," if linked.counted else ",.2~f"
-    return {
-        "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
-        SAID: "datum.label + ': threshold ' + datum.threshold_text",
-        **{f"{name}_text": f"format(datum.{name}, '{count}')" for name in CONFUSION},
-        **{f"{name}_text": _number(name, ".3f") for name in RATES},
-        **{f"{name}_text": _number(name, ".4~g") for name in GAINS},
-    }
-
-
-def _number(name: str, spec: str) -> str:
-    return f"isValid(datum.{name}) ? format(datum.{name}, '{spec}') : '{NONE}'"
-
-
-def matrix_panel(linked: Linked) -> alt.LayerChart:
-    """Draw the confusion matrix of one curve; cells are as dark as their share of the class."""
-    cells: Any = (
-        focused(alt.Chart().transform_filter(HERE), linked)
-        .transform_fold(list(CONFUSION), as_=["cell", "count"])
-        .transform_calculate(
-            truth=_looked_up(0),
-            called=_looked_up(1),
-            whole=f"datum[{_looked_up(3)}]",
-            share="datum.count / datum.whole",
-            count_text=f"datum[datum.cell + {dumps('_text')}]",
-            share_text=f"{_looked_up(2)} + ' ' + format(datum.share, '.3f')",
-        )
+def matrix_panel(data: DashboardData) -> alt.LayerChart:
+    """Draw the confusion matrix of the first curve; strong colors are large shares of a class."""
+    first = _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
+    cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
+        truth=_cell_property(0),
+        called=_cell_property(1),
+        whole=f"datum[{_cell_property(3)}]",
+        share="datum.count / datum.whole",
+        count_text="datum[datum.cell + '_text']",
+        share_text=f"{_cell_property(2)} + ' ' + format(datum.share, '.3f')",
+        cell_text="datum.cell + ' ' + datum.count_text",
     )
+    plain: dict[str, Any] = {"domain": False, "ticks": False}
     x = alt.X(
         "called:N",
         title=None,
         sort=["Called positive", "Called negative"],
-        axis=alt.Axis(labelAngle=0, domain=False, ticks=False),
+        axis=alt.Axis(labelAngle=0, **plain),
     )
     y = alt.Y(
         "truth:N",
         title="Label",
         sort=["Positive", "Negative"],
-        axis=alt.Axis(labelAngle=-90, labelAlign="center", domain=False, ticks=False),
+        axis=alt.Axis(labelAngle=-90, labelAlign="center", **plain),
     )
+    opacity = alt.Scale(domain=[0, 1], range=[0.06, 0.55])
     shade = cells.mark_rect(stroke=PAPER, strokeWidth=3).encode(
         x=x,
         y=y,
-        color=colored(linked),
-        opacity=alt.Opacity(
-            "share:Q", scale=alt.Scale(domain=[0, 1], range=[0.06, 0.55]), legend=None
-        ),
+        color=_color(data),
+        opacity=alt.Opacity("share:Q", scale=opacity, legend=None),
         tooltip=[],
     )
-    said = {"x": x, "y": y, "description": "cell_said:N"}
-    cells = cells.transform_calculate(cell_said="datum.cell + ' ' + datum.count_text")
     count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=INK).encode(
-        text="count_text:N", **said
+        x=x, y=y, text="count_text:N", description="cell_text:N"
     )
     share = cells.mark_text(fontSize=12, dy=14, color=INK).encode(
-        text="share_text:N", x=x, y=y, description="share_text:N"
+        x=x, y=y, text="share_text:N", description="share_text:N"
     )
     layers = [shade, count.properties(name="matrix"), share]
-    if len(linked.records) > 1:
-        layers.append(whose(focused(alt.Chart().transform_filter(HERE), linked)))
+    if len(data.records) > 1:
+        layers.append(_curve_name(first))
     return alt.LayerChart(
         layer=layers,
-        width=SIDE,
-        height=HEIGHT,
-        title=titled("Confusion matrix", "stronger: more of the class"),
+        width=PANEL_WIDTH,
+        height=LOW_PANEL_HEIGHT,
+        title=_title("Confusion matrix", "color strength: share of the class"),
     )
 
 
-def _looked_up(place: int) -> str:
-    return f"{dumps({cell: about[place] for cell, about in CELLS.items()})}[datum.cell]"
+def _cell_property(position: int) -> str:
+    """Return the expression of a property of a cell."""
+    return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
-def numbers_panel(linked: Linked, start: Start) -> alt.LayerChart:
+def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
     """Write the numbers of each curve at the threshold."""
-    fold: list[Any] = [f"{name}_text" for name in NUMBERS]
-    rows = alt.Chart().transform_filter(HERE)
-    names = [record["curve"] for record in linked.records]
-    longest = max((len(record["name"]) for record in linked.records), default=0)
-    left = 30 + LETTER * longest if linked.groups else 0
-    wide = left + WIDTH * len(NUMBERS)
+    rows = alt.Chart().transform_filter(AT_THRESHOLD)
+    names = [record["curve"] for record in data.records]
+    longest = max((len(record["name"]) for record in data.records), default=0)
+    left = 30 + LETTER_WIDTH * longest if data.groups.columns else 0
+    width = left + NUMBER_WIDTH * len(NUMBERS)
+    axis = alt.Axis(
+        orient="top",
+        labelAngle=0,
+        labelAlign="right",
+        labelOffset=NUMBER_WIDTH / 2 - 2,
+        labelLimit=NUMBER_WIDTH + 20,
+        labelFontSize=10,
+        labelExpr="replace(datum.label, '_', ' ')",
+        domainColor=GRID,
+        ticks=False,
+    )
+    x_scale = alt.Scale(domain=list(NUMBERS), padding=0.5, range=[left, width])
+    x = alt.X("number:N", sort=list(NUMBERS), scale=x_scale, title=None, axis=axis)
     y = alt.Y("curve:O", axis=None, scale=alt.Scale(domain=names, padding=0.5))
-    written: Any = (
-        rows.transform_fold(fold, as_=["field", "text"])
+    opacity = faint_unless_shown(data, 0.25)
+    fields: list[Any] = [f"{name}_text" for name in NUMBERS]
+    numbers: Any = (
+        rows.transform_fold(fields, as_=["field", "text"])
         .transform_calculate(
-            number=f"replace(datum.field, {dumps('_text')}, '')",
-            said="datum.label + ': ' + datum.number + ' ' + datum.text",
+            number="replace(datum.field, '_text', '')",
+            sentence="datum.label + ': ' + datum.number + ' ' + datum.text",
         )
-        .mark_text(align="right", dx=WIDTH / 2 - 2, fontSize=12, color=INK)
-        .encode(
-            x=alt.X(
-                "number:N",
-                sort=list(NUMBERS),
-                scale=alt.Scale(domain=list(NUMBERS), padding=0.5, range=[left, wide]),
-                title=None,
-                axis=alt.Axis(
-                    orient="top",
-                    labelAngle=0,
-                    labelAlign="right",
-                    labelOffset=WIDTH / 2 - 2,
-                    labelLimit=WIDTH + 20,
-                    labelFontSize=10,
-                    labelExpr="replace(datum.label, '_', ' ')",
-                    domainColor=GRID,
-                    ticks=False,
-                ),
-            ),
-            y=y,
-            text="text:N",
-            description="said:N",
-            opacity=faint_unless_shown(linked, 0.25),
-        )
+        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=12, color=INK)
+        .encode(x=x, y=y, text="text:N", description="sentence:N", opacity=opacity)
         .properties(name="numbers")
     )
-    layers = [written]
-    if linked.groups:
-        name = {
-            "text": "name:N",
-            "description": "label:N",
-            "y": y,
-            "opacity": faint_unless_shown(linked, 0.25),
-        }
+    layers = [numbers]
+    if data.groups.columns:
+        symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
+        name = rows.mark_text(align="left", fontSize=12, limit=left, color=INK)
         layers += [
-            rows.mark_point(filled=True, shape="square", size=70, opacity=1).encode(
-                x=alt.value(6), y=y, color=colored(linked), tooltip=[]
-            ),
-            rows.mark_text(align="left", fontSize=12, limit=left, color=INK).encode(
-                x=alt.value(18), tooltip="label:N", **name
+            symbol.encode(x=alt.value(6), y=y, color=_color(data), tooltip=[]),
+            name.encode(
+                x=alt.value(18),
+                y=y,
+                text="name:N",
+                description="label:N",
+                opacity=opacity,
+                tooltip="label:N",
             ),
         ]
     return alt.LayerChart(
         layer=layers,
-        width=wide,
+        width=width,
         view=alt.ViewBackground(stroke=None),
-        height=HIGH * max(len(names), 1),
+        height=ROW_HEIGHT * max(len(names), 1),
         title=alt.Title(alt.ExprRef(_settings(start)), anchor="start", fontSize=13),
     )
 
 
 def _settings(start: Start) -> str:
-    """Return the expression that says what the numbers are at."""
-    costs = f"format({start.fn!r} * pow(2, {COSTS}), '.4~g')"
-    given = f"'prevalence ' + format({PREVALENCE}, '.4~g')"
+    """Return the expression of the threshold, prevalence and costs as text."""
+    prevalence = f"'prevalence ' + format({PREVALENCE}, '.4~g')"
     parts = [
         f"'Numbers at score ≥ ' + format({CHOSEN}, '.6~g')",
-        f"({PREVALENCE} > 0 ? {given} : 'prevalence as in the data')",
-        f"'a false positive costs ' + {costs}",
-        f"'a false negative {start.fn:.4g}'",
+        f"({PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
+        f"'cost of a false positive ' + format({start.fn!r} * pow(2, {COSTS}), '.4~g')",
+        f"'of a false negative {start.fn:.4g}'",
     ]
     return " + ' · ' + ".join(parts)
-
-
-# Each from those before it. A row is the one at a threshold if this is above the next row's
-# threshold and not above its own.
-HERE = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
-
-REAL = "datum.lo < datum.hi"  # neither between two rows nor beyond every number
-
-
-def ends(slider: Slider) -> dict[str, str]:
-    """Return the threshold of a row as a number, and what the pointer sets there."""
-    return {
-        "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
-        ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
-    }
-
-
-def rates(start: Start) -> dict[str, str]:
-    """Return what depends on counts, prevalence and costs.
-
-    `precision` is null where nothing is called positive; `line_precision` is that of the next
-    point there, with which a precision-recall line starts.
-    """
-    return {
-        "lo": "isValid(datum.lo) ? datum.lo : -MAX_VALUE",
-        "fn": "datum.pos - datum.tp",
-        "tn": "datum.neg - datum.fp",
-        "tpr": "datum.tp / datum.pos",
-        "fpr": "datum.fp / datum.neg",
-        "pi": f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
-        "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
-        "precision": _share("datum.pi * datum.tpr", "datum.alert_rate"),
-        "line_precision": "datum.alert_rate > 0 ? datum.precision : "
-        + _share("datum.pi * datum.tp_next / datum.pos", _NEXT),
-        "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
-        "fp_cost": f"{start.fn!r} * pow(2, {COSTS})",
-        "expected_cost": f"datum.pi * (1 - datum.tpr) * {start.fn!r}"
-        " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
-        # At the odds of the row's threshold; nothing called positive gains nothing.
-        "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
-        " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
-        "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {start.fn!r})",
-    }
-
-
-_NEXT = "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
-
-
-def _share(part: str, whole: str) -> str:
-    return f"({whole} > 0 ? {part} / {whole} : null)"
