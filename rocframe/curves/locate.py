@@ -281,7 +281,10 @@ class CurveAxis:
         end = np.empty(largest.shape, np.int64)
         for i, one in enumerate(curve[:, 0]):
             first, stop = starts[one], starts[one + 1]
-            counts = sign * sum(walk.between(name, first, stop) for name in part)
+            counts = walk.between(part[0], first, stop)
+            for name in part[1:]:
+                counts = counts + walk.between(name, first, stop)
+            counts = counts if sign > 0 else -counts
             end[i] = first + np.searchsorted(counts, largest[i], "right")
         return end
 
