@@ -67,10 +67,10 @@ def average(
     by: By = None,
     kind: KindName | None = None,
 ) -> FrameT:
-    """Average the curves of each group over folds, or over any other key.
+    """Average the curves of each group over folds, or over another key.
 
-    A row is a point of the averaged curve, with the spread of the curves about it. Curves that
-    lack a class are left out, counted and named.
+    One row is a point of the averaged curve, with the spread of the curves and the limits of the
+    mean. Curves without positives or without negatives are left out and named in `note`.
 
     Parameters
     ----------
@@ -78,48 +78,50 @@ def average(
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Every group must be complete. Rows may be in any order.
     over : str or sequence of str, default "fold"
-        Key of the curves that are averaged, or several: the other keys are the groups.
+        Keys of the curves that are averaged. The other keys are the groups.
     method : str, default "vertical"
-        `"vertical"`, the mean y at fixed x; `"horizontal"`, the mean x at fixed y, where y is a
-        rate that rises or falls all along a curve; `"threshold"`, the means of both at fixed
-        thresholds, each curve counting `score >= threshold`, which is for scores that mean the same
-        in all curves; `"pooled"`, the one curve of all rows together, which needs that too. Over
-        classes, which are no sample and so have no limits: `"macro"`, vertical; `"weighted"`,
-        vertical, each class counting as much as it has positives; `"micro"`, pooled.
+        `"vertical"`: the mean y at fixed x. `"horizontal"`: the mean x at fixed y, where y is a
+        rate that rises or falls along the whole curve. `"threshold"`: the means of both axes at
+        fixed thresholds, where each curve counts `score >= threshold`. `"pooled"`: one curve of
+        all rows of the group. The last two require that scores have the same meaning in all
+        curves. For averages over classes, which have no limits: `"macro"`, vertical;
+        `"weighted"`, vertical with each class weighted by its number of positives; `"micro"`,
+        pooled.
     fixed : str or Expr, default None
-        What is held fixed instead of x: the name of a metric, such as `"tpr"` or `"accuracy"`;
-        `"threshold"`; or a named expression of your own over `tp`, `fp`, `fn`, `tn`. Of a pooled
-        curve it says at which values that is read off.
+        The metric at whose values the means are taken, instead of x: the name of a metric, such as
+        `"tpr"` or `"accuracy"`; `"threshold"`; or a named expression of your own over `tp`, `fp`,
+        `fn`, `tn`. With `method="pooled"`, the pooled curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
-        What is averaged there instead of the axes: names of metrics or of the four counts, and
-        named expressions of your own, which may read `threshold` where that is fixed.
+        The metrics that are averaged, instead of the axes: names of metrics or of the four counts,
+        and named expressions of your own. Expressions may contain `threshold` if it is fixed.
     nearest : bool, default False
-        Of each curve take the row that is there and nearest to the fixed value, not the point
-        between two rows that has it.
+        Use the row of each curve that is nearest to the fixed value instead of the interpolated
+        point between two rows.
     grid : int, sequence of float or str, default 101
-        Where the mean is taken: so many evenly spaced values, or these values; of thresholds, and
-        of metrics without two bounds, so many of all that there are. Or `"union"`: every value that
-        some row of some curve has, and, of the axes, both sides of it, for curves may jump there.
+        The fixed values: a number of evenly spaced values, or a list of values. For thresholds and
+        for metrics without two finite bounds, a number chooses this many of the observed values.
+        `"union"`: all values that occur in some curve; if an axis is fixed, with both sides of
+        each value, since curves may jump there.
     interval : str or None, default "corrected"
-        Method of the limits: `"corrected"`, a t interval for folds of one data set, which are
-        fitted on each other's rows (Nadeau, Bengio); `"t"` and `"normal"`, for test sets that are
-        independent of each other; `"binomial"`, for rates, from the rows of all test sets taken
-        together; `"bootstrap"`, quantiles of means over curves drawn anew; None for no limits. All
-        hold at one point, not for the curve as a whole.
+        Method of the limits: `"corrected"`, a t interval for folds of one data set, whose training
+        sets overlap (Nadeau, Bengio); `"t"` and `"normal"`, for independent test sets;
+        `"binomial"`, for rates, from the rows of all test sets; `"bootstrap"`, percentiles of
+        means over resampled curves; None for no limits. All limits are pointwise.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Test rows per training row, for `"corrected"`. Unless it is given: 1 to k - 1, as in k
-        folds. Needed where `over` names several keys, such as a repetition and a fold.
+        Number of test rows per training row, for `"corrected"`. By default 1 / (k - 1), as in k
+        folds. Required if `over` names several keys, such as a repetition and a fold.
     weights : str or mapping, default "equal"
-        How much each curve counts: `"equal"`; `"rows"`, as much as it has rows; `"positives"`, as
-        much as it has positives; or a mapping from the values of `over` to numbers above 0.
+        Weight of each curve: `"equal"`; `"rows"`, its number of rows; `"positives"`, its number of
+        positives; or a mapping from the values of `over` to numbers above 0.
     prior : mapping, default None
-        How much each class counts in `"weighted"`, instead of its positives: a mapping from the
-        values of `over` to numbers above 0, such as their shares where the models will be used.
+        Weight of each class in `"weighted"`, instead of its number of positives: a mapping from
+        the values of `over` to numbers above 0, such as the class proportions in the population
+        where the model will be used.
     ranks : {"within"}, default None
-        `"within"`, for `"pooled"`: first put in the place of each score the share of its own
-        curve's rows that have lower ones, ties counting half.
+        `"within"`, for `"pooled"`: first replace each score by the proportion of rows of its own
+        curve that have a lower score, ties counting one half.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -140,30 +142,32 @@ def average(
     Returns
     -------
     DataFrame or LazyFrame
-        The keys but `over`; for both sides of jumps `side` (String, `left` or `right`); the two
-        axes; for each axis that was averaged its `_sd`, `_se`, `_lower`, `_upper`; then
-        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All are Float64, but for
-        `n_curves` (Int64, the curves that have a value there) and `note` (String). Rows rise with
-        the fixed axis, or fall with the threshold. `threshold_mean` is that of the lowest
-        thresholds that do not exceed a fixed `fpr` or `alert_rate`, or of the highest that reach a
-        fixed `tpr`, `recall` or `fnr`. The standard deviation has n - 1 and is null for one
-        curve, and so are the limits unless they are binomial. Limits are clipped to what the rate
-        can be. `note` is null, or says how many curves are left out, and which: left_out:1 (7).
+        The keys without `over`; with both sides of jumps `side` (String, `left` or `right`); the
+        two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then
+        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All are Float64, except
+        `n_curves` (Int64, the number of curves that have a value there) and `note` (String). Rows
+        are in rising order of the fixed axis, or in falling order of the threshold.
+        `threshold_mean` is the mean of the lowest thresholds at which a fixed `fpr` or
+        `alert_rate` is not exceeded, or of the highest at which a fixed `tpr` or `recall` is
+        at least, and a fixed `fnr` at most, the value. Standard deviations have the divisor n - 1;
+        they are null for one curve, as are all limits but the binomial ones. Limits are clipped to
+        the range of the metric. `note` is null or gives the number of curves that are left out and
+        their keys, as in left_out:1 (7).
 
         Pooled curves are a curve table: `threshold, tp, fp, fn, tn`, the two axes, then
-        `pooled_auc, mean_auc, n_curves, note`: all rows are pooled, also those of curves that
-        `mean_auc` leaves out. The areas are null where a curve ends before its lowest score.
+        `pooled_auc, mean_auc, n_curves, note`. They include the rows of curves that `mean_auc`
+        leaves out. The areas are null if a curve ends before its lowest score.
 
     Raises
     ------
     RocframeError
-        If the table is no curve table, a group is not whole, `over` is no key of it, or an option
-        is not one of its set.
+        If the table is not a curve table, a group is incomplete, `over` is not a key of the table,
+        or an option is not one of its choices.
     OptionValueError
-        If `grid`, `test_per_train`, `weights` or the fixed axis is none that a mean can be taken
-        with, or if an option is given that the method does not read.
+        If `grid`, `test_per_train`, `weights` or the fixed axis is not valid for the method, or if
+        an option is given that the method does not use.
     UnknownOptionError
-        If `fixed` or `metrics` names no metric.
+        If `fixed` or `metrics` is not the name of a metric.
 
     See Also
     --------
@@ -171,22 +175,24 @@ def average(
 
     Notes
     -----
-    Where a curve jumps, the better row has the value: the highest TPR at an FPR, the lowest FPR
-    at a TPR, the highest precision at a recall. Between rows a curve is linear in its counts. One
-    with unscored negatives begins right of FPR 0, and has a TPR of 0 left of there.
+    At a jump the better row has the value: the highest TPR at an FPR, the lowest FPR at a TPR, the
+    highest precision at a recall. Between rows, the counts are interpolated linearly. A curve with
+    unscored negatives begins right of FPR 0, and has a TPR of 0 left of its first point.
 
-    An accuracy or a precision may be reached several times. Then the place with the lowest
-    threshold counts, as for an FPR; but the highest for what is said of uncalled rows, as for a
-    TPR: `fnr`, `npv`, `false_omission_rate` and `lr_neg`. A row counts that has the value, and so
-    does the point between two rows of which one is above and one below.
+    A curve may have the same accuracy or precision at several points. Then the point with the
+    lowest threshold is used, as for an FPR. For metrics of the rows below the threshold, `fnr`,
+    `npv`, `false_omission_rate` and `lr_neg`, and for the TPR, it is the point with the highest
+    threshold. A point is a row that has the value, or lies between two rows of which one is above
+    and one below the value.
 
     With `grid="union"`, the area under the vertical mean of ROC curves is the mean of their areas.
 
-    `"threshold"` and `"pooled"` read curves that have a row for each of their scores. One that was
-    made with `thresholds=` shows that where it ends before its lowest score, or calls no more rows
-    at a threshold than at the one above; weights show the first only. Then it has values at its
-    own thresholds alone, and is pooled with curves at the same ones alone. Where it does not show,
-    a score counts as the highest of its curve's thresholds that it reaches.
+    `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve made
+    with `thresholds=` is recognised if it ends before its lowest score or if a threshold calls no
+    more rows positive than the threshold above it; with weights, only the first is checked. Such a
+    curve has values at its own thresholds only, and is pooled only with curves at the same
+    thresholds. Otherwise a score counts as the highest threshold of its curve that is not above
+    it.
 
     References
     ----------
@@ -220,7 +226,7 @@ def average(
     │ 1.0 ┆ 1.0   ┆ 0.0      ┆ 2        ┆ 0.25           │
     └─────┴───────┴──────────┴──────────┴────────────────┘
 
-    The area under the mean is the mean of the areas, where both sides of each jump are there:
+    With both sides of each jump, the area under the mean is the mean of the areas:
 
     >>> curves.roc.average(over="fold", grid="union").roc.area()
     shape: (1, 1)
@@ -232,12 +238,12 @@ def average(
     │ 0.75        │
     └─────────────┘
 
-    The precision and the share of alerts where half and where all positives are found:
+    The precision and the alert rate at which half and all of the positives are found:
 
-    >>> promised = curves.roc.average(
+    >>> means = curves.roc.average(
     ...     fixed="tpr", metrics=["precision", "alert_rate"], grid=[0.5, 1]
     ... )
-    >>> promised.select("tpr", "precision", "precision_sd", "alert_rate")
+    >>> means.select("tpr", "precision", "precision_sd", "alert_rate")
     shape: (2, 4)
     ┌─────┬───────────┬──────────────┬────────────┐
     │ tpr ┆ precision ┆ precision_sd ┆ alert_rate │

@@ -1,4 +1,7 @@
-"""The verb `fold_auc`: predictions of folds → the mean of their areas, and its interval."""
+"""The verb `fold_auc`: the mean of the areas of folds, with its interval.
+
+The intervals use the variance of DeLong et al. (1988) or that of LeDell et al. (2015).
+"""
 
 from __future__ import annotations
 
@@ -54,11 +57,11 @@ def fold_auc(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Average the areas of the folds of each group, with an interval for the mean.
+    """Return the mean AUC of the folds of each group, with an interval.
 
-    Beside the mean of the areas stand two other numbers that are called the area of all folds: the
-    area under their averaged curve, and the area of all rows together, which also compares rows of
-    different folds. Folds without positives or without negatives are left out of the first two.
+    The table also has two other summaries of the folds: the area under their averaged curve, and
+    the area of all rows together, which also compares rows of different folds. Folds without
+    positives or without negatives are left out of the mean and of the averaged curve.
 
     Parameters
     ----------
@@ -102,13 +105,14 @@ def fold_auc(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
-        n_neg, n_missing, ci_level, ci_method, note`; a row per group, sorted by group. `sd` is that
-        of the areas, with n - 1, null for one fold. `se` is null where the variance is 0, or, by
-        DeLong, where a fold has one row of a class; the limits are null with it. `auc_of_mean` is
-        the area under the vertical average at 101 points. `n_curves` (Int64) counts the folds that
-        have both classes, and the next three (Int64) count all rows; all else are Float64, but for
-        the last two (String). `note` is null, or the first that applies of `no_rows, no_positives,
-        no_negatives, one_positive, one_negative`, and then which folds are left out.
+        n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group. `sd` is
+        the standard deviation of the areas, with divisor n - 1, null for one fold. `se` is null if
+        the variance is 0 or, for DeLong's method, if a fold has only one row of a class; then the
+        limits are null too. `auc_of_mean` is the area under the vertical average at 101 points.
+        `n_curves` (Int64) is the number of folds with both classes, and the next three (Int64)
+        count all rows. All other columns are Float64, except the last two (String). `note` is null
+        or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
+        one_negative`, followed by the folds that are left out.
 
     Raises
     ------
@@ -118,20 +122,20 @@ def fold_auc(
         do not say which class is positive, values are missing under `"raise"`, or a weight is
         negative or not finite.
     OptionValueError
-        If `over` names no column, or if rows have weights and `ci` is `"ledell"`.
+        If `over` is not a column, or if rows have weights and `ci` is `"ledell"`.
 
     See Also
     --------
     average : The averaged curve of the folds.
-    pooling_gap : Why the area of all rows together is another.
+    pooling_gap : The difference between the area of all rows and the mean of the areas.
 
     Notes
     -----
-    The intervals are about the models that were fitted, on other test rows: they do not know how
-    models fitted on other rows would differ. The spread between folds tells some of that. They
-    take folds to share no row. Where an instance is in several, as in repeated cross-validation or
-    once for each class, limits are too narrow: say `ci=None` there; for classes `multiclass_auc`
-    has intervals.
+    The intervals are for the fitted models on new test rows. They do not include the variation
+    between models fitted on other training rows; the spread between folds shows a part of it.
+    Folds are assumed to share no rows. If an instance is in several folds, as in repeated
+    cross-validation or once for each class, the limits are too narrow: use `ci=None`, or for
+    classes the intervals of `multiclass_auc`.
 
     References
     ----------
@@ -160,7 +164,6 @@ def fold_auc(
     │ 0.6875   ┆ 0.265165 ┆ 0.265165 ┆ 0.6875     ┆ 2        │
     └──────────┴──────────┴──────────┴────────────┴──────────┘
     """
-    # numpy loads with the first mean, not with the package.
     check_choice("ci", ci, (*get_args(Interval), None))
     parse_level(level)
     names = parse_over(over)

@@ -1,4 +1,4 @@
-"""The verb `pooling_gap`: predictions of folds → why the area of all rows is not the mean's."""
+"""The verb `pooling_gap`: why the AUC of all rows differs from the mean AUC of the folds."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def pooling_gap(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Split what pooling the folds of each group does to the area under the curve.
+    """Split the difference between the pooled AUC and the mean AUC of the folds of each group.
 
-    The area of all rows together is the share of pairs of a positive and a negative that are in
-    order. Within a fold both have the same model's score; between folds they have not, and where
-    one fold's scores lie higher than another's, such pairs say little about any model.
+    The pooled AUC is the proportion of pairs of a positive and a negative row that are ranked
+    correctly. In pairs within a fold, both scores are from the same model. In pairs between folds
+    they are not, so that a shift of the scores of a fold changes the pooled AUC.
 
     Parameters
     ----------
@@ -87,15 +87,16 @@ def pooling_gap(
     DataFrame or LazyFrame
         `*by`, (`model`,) `gap, pooled_auc, mean_auc, gap_between, gap_within, between_share,
         between_auc, within_auc, worst_positives, worst_negatives, worst_auc, worst_gap, n_curves,
-        n_pos, n_neg, n_missing, note`; a row per group, sorted by group. `gap` (Float64, as all
-        the others but the three of text and the four counts) is `pooled_auc` less `mean_auc`.
-        `gap_between` is what pairs between folds do to it: `between_share` of all pairs, whose
-        area is `between_auc`, where that of pairs within folds is `within_auc`. `gap_within` is the
-        rest: large folds have more pairs, but in the mean each fold counts the same. The positives
-        of the fold `worst_positives` and the negatives of `worst_negatives` (String) are the pair
-        of folds that moves the area most: theirs is `worst_auc`, and it moves it by `worst_gap`.
-        `n_curves` (Int64) counts the folds that have both classes, and the next three (Int64) count
-        all rows. What has no pairs is null. `note` is as in `fold_auc`.
+        n_pos, n_neg, n_missing, note`; one row per group, sorted by group. All columns are Float64
+        unless stated otherwise. `gap` is `pooled_auc` minus `mean_auc`, and the sum of
+        `gap_between` and `gap_within`. `gap_between` is the effect of the pairs between folds: `between_share` is
+        their proportion of all pairs, `between_auc` their area, and `within_auc` the area of the
+        pairs within folds. `gap_within` is the effect of the fold sizes: a large fold has more
+        pairs, but each fold has the same weight in the mean. The positives of the fold
+        `worst_positives` and the negatives of the fold `worst_negatives` (String) are the two folds
+        that change the area most: `worst_auc` is the area of their pairs, and `worst_gap` the
+        change. `n_curves` (Int64) is the number of folds with both classes, and the next three
+        (Int64) count all rows. Areas of no pairs are null. `note` (String) is as in `fold_auc`.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def pooling_gap(
         do not say which class is positive, values are missing under `"raise"`, or a weight is
         negative or not finite.
     OptionValueError
-        If `over` names no column.
+        If `over` is not a column.
 
     See Also
     --------
@@ -113,8 +114,8 @@ def pooling_gap(
 
     Notes
     -----
-    A table of all pairs of folds is held in memory: time and memory grow with the square of the
-    number of folds. 2,000 folds take seconds, and 10,000 some gigabytes.
+    Time and memory grow with the square of the number of folds: 2,000 folds take seconds, and
+    10,000 folds some gigabytes.
 
     References
     ----------
@@ -124,7 +125,7 @@ def pooling_gap(
 
     Examples
     --------
-    The model of each fold is perfect, but their scores do not mean the same:
+    The model of each fold is perfect, but the scores of the second fold are lower:
 
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
@@ -141,7 +142,6 @@ def pooling_gap(
     │ 0.75       ┆ 1.0      ┆ -0.25       ┆ 2               ┆ 1               │
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
-    # numpy loads with the first gap, not with the package.
     names = parse_over(over)
     roles = Roles(
         label=label,

@@ -71,12 +71,12 @@ def at(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and value. The columns are `*by, at, value`, then those of the curve
-        table. `at` (String) is the name of the argument and `value` (Float64) the given value. The
-        columns of the curve table are null if no row of the curve meets the condition. With
-        `interpolate=True` the counts are Float64, `threshold` is null, rates and metrics are
-        computed from the interpolated counts (null if the formula of the column is not known, as
-        for a metric of your own), and `threshold_above, threshold_below, mix` (Float64) follow.
+        One row per group and value: `*by, at` (String, the name of the argument), `value`
+        (Float64), then the columns of the curve table. These are null if no row of the curve
+        meets the condition. With `interpolate=True` the counts are Float64, `threshold` is null,
+        rates and metrics are computed from the interpolated counts (null if the formula of the
+        column is not known, as for a metric of your own), and
+        `threshold_above, threshold_below, mix` (Float64) follow.
         To obtain the point, use `threshold_below` for a random proportion `mix` of the cases, in
         [0, 1], and `threshold_above` for the others.
 
