@@ -89,7 +89,8 @@ def pooling_gap(
         between_auc, within_auc, worst_positives, worst_negatives, worst_auc, worst_gap, n_curves,
         n_pos, n_neg, n_missing, note`; one row per group, sorted by group. All columns are Float64
         unless stated otherwise. `gap` is `pooled_auc` minus `mean_auc`, and the sum of
-        `gap_between` and `gap_within`. `gap_between` is the effect of the pairs between folds: `between_share` is
+        `gap_between` and `gap_within`. `gap_between` is the effect of the pairs between folds:
+        `between_share` is
         their proportion of all pairs, `between_auc` their area, and `within_auc` the area of the
         pairs within folds. `gap_within` is the effect of the fold sizes: a large fold has more
         pairs, but each fold has the same weight in the mean. The positives of the fold
