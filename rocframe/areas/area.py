@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Pairs
-from rocframe.curves.table import curve_layout, read_curves
-from rocframe.errors import BrokenCurveError, OptionValueError
+from rocframe.curves.table import check_ends, curve_layout, read_curves
+from rocframe.errors import OptionValueError
 from rocframe.frames import column, like, planned, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import hyperbola, kind_of
@@ -200,17 +200,13 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return `tp` and `fp` after each row, then before it; raise an error for incomplete curves."""
-    tp, fp, tn = curves.columns["tp"], curves.columns["fp"], curves.columns["tn"]
-    short = tn[curves.starts[1:] - 1] > 1e-9 * curves.total("fp", "tn")
-    if short.any():
-        group = curves.keys.row(int(np.argmax(short)), named=True) if curves.layout.by else {}
-        named = ", ".join(f"{name}={value!r}" for name, value in group.items())
-        raise BrokenCurveError.of(
-            f"curves: the curve{' of ' + named if named else ''} ends before its lowest score, "
-            "so the area under it is unknown",
-            "Make the curve without thresholds= and keep all its rows. For a partial area use "
-            ".roc.auc(…, fpr=(0, 0.1)).",
-        )
+    check_ends(
+        curves,
+        "the area under it is unknown",
+        "Make the curve without thresholds= and keep all its rows. For a partial area use "
+        ".roc.auc(…, fpr=(0, 0.1)).",
+    )
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
     before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
     for part in before:
         part[curves.firsts] = 0

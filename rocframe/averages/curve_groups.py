@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import ranges
+from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, planned
 from rocframe.options import to_float
@@ -276,12 +277,8 @@ def _observed_values(
     starts = np.searchsorted(group, np.arange(len(groups) + 1))
     if not isinstance(plan.grid, int):
         return values, starts
-    lengths = np.diff(starts)
-    kept = np.minimum(lengths, plan.grid)
-    step = np.where(lengths > plan.grid, (lengths - 1) / (plan.grid - 1), 1.0)
-    index = ranges(np.zeros(len(kept), np.int64), kept)
-    row = np.repeat(starts[:-1], kept) + np.rint(index * np.repeat(step, kept)).astype(np.int64)
-    return values[row], np.append(0, np.cumsum(kept))
+    rows, starts = evenly_ranked_rows(starts, plan.grid)
+    return values[rows], starts
 
 
 def collect_blocks(

@@ -12,8 +12,8 @@ import polars as pl
 from rocframe.areas.area import auc_of
 from rocframe.averages.curve_groups import members_of
 from rocframe.averages.means import Cell
-from rocframe.curves.locate import ends_early, lack_rows
-from rocframe.curves.table import CurveColumns
+from rocframe.curves.locate import lack_rows
+from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
 from rocframe.rates import CONFUSION, Settings
@@ -157,11 +157,9 @@ def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
 
     It is the share of the curve's own rows that have a lower score, ties counting half.
     """
-    if ends_early(curves).any():
-        raise BrokenCurveError.of(
-            "curves: ranks are known only where all scores are, and a curve ends before its lowest",
-            "Make the curves without thresholds=.",
-        )
+    check_ends(
+        curves, "the ranks of its scores are unknown", "Make the curves without thresholds=."
+    )
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     called = tp + fp
     before = np.append(called[:1] * 0, called[:-1])

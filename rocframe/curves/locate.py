@@ -204,7 +204,7 @@ class CurveAxis:
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Whether each curve reaches its lowest score."""
-        return ~ends_early(self.curves)
+        return ~self.curves.ends_early
 
     def total(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the sum of some counts in each curve: of a class, of all rows, or 1 of none."""
@@ -593,13 +593,6 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return result
 
 
-def ends_early(curves: Curves) -> NDArray[np.bool_]:
-    """Return which curves end before their lowest score."""
-    rest = curves.columns.at("tn", curves.lasts)
-    result: NDArray[np.bool_] = rest > TOTAL_TOLERANCE * curves.total("fp", "tn")
-    return result
-
-
 def lack_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return which curves show that their thresholds are not just their scores.
 
@@ -607,7 +600,7 @@ def lack_rows(curves: Curves) -> NDArray[np.bool_]:
     above it. Weighted curves may have such rows in any case, since a small weight may vanish in a
     sum.
     """
-    walk, result = curves.columns, ends_early(curves)
+    walk, result = curves.columns, curves.ends_early
     if walk.is_float("tp") or walk.is_float("fp"):
         return result
 

@@ -1,4 +1,4 @@
-"""Curve tables read back: complete groups of confusion matrices."""
+"""Read curve tables: find their columns, sort their groups, and check that each is complete."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from rocframe.rates import CONFUSION
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rocframe.inputs.roles import By
@@ -30,10 +28,14 @@ if TYPE_CHECKING:
 
 MAKE_CURVES = "Make one with .roc.curve(label, score, by=…)."
 
+SEPARATE_CURVES = "One group holds the rows of two curves: name all group columns in by=."
+
+RELATIVE_ERROR = 1e-9  # of totals of weights, which are sums of floats
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveLayout:
-    """Which columns of a curve table are keys, and which stand right of them."""
+    """The group columns of a curve table, and the columns from `threshold` on, with dtypes."""
 
     by: tuple[str, ...]
     keys: dict[str, pl.DataType]
@@ -41,18 +43,18 @@ class CurveLayout:
 
     @property
     def inputs(self) -> list[pl.Expr]:
-        """The columns under private names, so that no filter on the result reaches them."""
+        """All columns; those of the rows have private names, which no filter refers to."""
         rows = [column(name).alias(self.private(name)) for name in self.row]
         return [*(column(name) for name in self.by), *rows]
 
     @property
     def walk(self) -> list[pl.Expr]:
-        """The same of threshold and counts alone: rates and metrics are not even worked out."""
+        """Group columns, threshold and counts: a lazy plan computes no metrics for these."""
         rows = [column(name).alias(self.private(name)) for name in CURVE_COLUMNS]
         return [*(column(name) for name in self.by), *rows]
 
     def private(self, name: str) -> str:
-        """Return the name that a column right of the keys has inside a node."""
+        """Return the name of a column of the rows inside a node of a plan."""
         hidden = f"({name})"
         while hidden in self.by:
             hidden = f"({hidden})"
@@ -60,7 +62,7 @@ class CurveLayout:
 
 
 def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> CurveLayout:
-    """Find the keys of a curve table, and check that it is one."""
+    """Find the group columns of a curve table, and check its other columns."""
     lacking = [name for name in CURVE_COLUMNS if name not in schema]
     if lacking:
         raise BrokenCurveError.of(
@@ -73,7 +75,7 @@ def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...
     for name in CURVE_COLUMNS:
         if not schema[name].is_numeric():
             raise ColumnTypeError.of(
-                "curves", name, schema[name], f"It holds numbers. {MAKE_CURVES}"
+                "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
             )
     row = {name: schema[name] for name in names[at:]}
     return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
@@ -81,10 +83,11 @@ def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curves:
-    """Whole curves, group after group, each from `inf` down.
+    """Complete curves, group after group, by falling threshold.
 
-    `table` has the group columns and the rows; group i has the key `keys[i]` and the rows
-    `starts[i]` to `starts[i + 1]`. Without group columns `keys` has a row per group all the same.
+    `table` has the group columns and all columns of the rows. Group i has the key `keys[i]` and the
+    rows `starts[i]` to `starts[i + 1]`. Without group columns `keys` is a frame of one row and no
+    columns.
     """
 
     layout: CurveLayout
@@ -109,21 +112,34 @@ class Curves:
         total: NDArray[Any] = first + second
         return total
 
+    @property
+    def ends_early(self) -> NDArray[np.bool_]:
+        """Whether each curve ends before its lowest score, as with `thresholds=`."""
+        last = self.columns.at("tn", self.lasts)
+        result: NDArray[np.bool_] = last > RELATIVE_ERROR * self.total("fp", "tn")
+        return result
+
+    def name_group(self, group: int) -> str:
+        """Name a group in an error: `group fold=1`, or `the curve` without group columns."""
+        key = self.keys.row(group, named=True) if self.keys.width else {}
+        values = ", ".join(f"{name}={value!r}" for name, value in key.items())
+        return f"group {values}" if values else "the curve"
+
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
-    """Sort a curve table by key and falling threshold, and check that each group is whole."""
+    """Sort a curve table by key and falling threshold, and check that each group is complete."""
     if not table.by and frame.is_empty():
         raise BrokenCurveError.of(
-            "curves: the table has no rows, and without group columns even no predictions make one",
-            f"Leave its rows in, or name its group columns in by=. {MAKE_CURVES}",
+            "curves: the table has no rows, but a curve without group columns has at least one",
+            f"Keep its rows, or name its group columns in by=. {MAKE_CURVES}",
         )
     threshold = frame.get_column(table.private(THRESHOLD))
     if threshold.null_count() or any(
         frame.get_column(table.private(name)).null_count() for name in CONFUSION
     ):
         raise BrokenCurveError.of(
-            "curves: a threshold or a count is null, so these are no rows of a curve",
-            f"Leave out the rows that at() found nothing for. {MAKE_CURVES}",
+            "curves: a threshold or a count is null",
+            f"Drop the rows for which at() found no operating point. {MAKE_CURVES}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     walk = _read_columns(frame, table)
@@ -142,7 +158,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 
 
 def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
-    """Read thresholds and counts: floats, or whole numbers."""
+    """Read thresholds and counts, as Float64 or Int64."""
     wanted = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in CURVE_COLUMNS
@@ -155,7 +171,7 @@ def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
 def _build_curves(
     frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], walk: CurveColumns
 ) -> Curves:
-    """Put sorted rows and the first ones of their groups together."""
+    """Return the curves of a sorted table."""
     keys = pl.DataFrame(height=len(starts))
     if table.by:
         keys = frame.select(column(name) for name in table.by)[starts]
@@ -169,7 +185,7 @@ def _build_curves(
 
 
 def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
-    """Return the rows by key and falling threshold, an infinite score after the row above all."""
+    """Return the order of rows by key and falling threshold; the row with tp = fp = 0 is first."""
     hidden = [table.private(name) for name in CURVE_COLUMNS]
     return (
         frame.select(hidden)
@@ -199,7 +215,7 @@ def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
 
 
 def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
-    """Say whether the rows are sorted already, as our verbs return them."""
+    """Check whether the rows are sorted, as `curve` returns them."""
     starts = _group_starts(keys, len(threshold))
     if keys.width:
         firsts = keys[starts]
@@ -212,74 +228,66 @@ def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
 
 
 def _check_complete(curves: Curves) -> None:
+    """Raise an error that names the first group whose rows are not one complete curve."""
     threshold, tp, fp, fn, tn = (curves.columns[name] for name in CURVE_COLUMNS)
     fresh = np.zeros(len(tp), bool)
     fresh[curves.firsts] = True
     lengths = np.diff(curves.starts)
 
-    def first_group(rows: NDArray[np.bool_]) -> str:
-        group = int(np.searchsorted(curves.starts, np.flatnonzero(rows)[0], "right")) - 1
-        named = [f"{name}={value!r}" for name, value in curves.keys.row(group, named=True).items()]
-        return f"group {', '.join(named)}" if named else "the curve"
+    def check(wrong: NDArray[np.bool_], problem: str, hint: str) -> None:
+        if wrong.any():
+            group = int(np.searchsorted(curves.starts, np.argmax(wrong), "right")) - 1
+            problem = problem.format(group=curves.name_group(group))
+            raise BrokenCurveError.of(f"curves: {problem}", hint)
 
-    topless = fresh & ~(np.isposinf(threshold) & (tp == 0))
-    if topless.any():
-        raise BrokenCurveError.of(
-            f"curves: {first_group(topless)} has no row above all scores (threshold inf, tp 0)",
-            "Curves go whole into this verb: filter the predictions or whole groups, not rows.",
-        )
+    check(
+        fresh & ~(np.isposinf(threshold) & (tp == 0)),
+        "{group} has no row above all scores (threshold inf, tp 0)",
+        "Curves must be complete: filter predictions or whole groups, not rows of a curve.",
+    )
     repeated = ~fresh & (np.append(np.nan, threshold[:-1]) == threshold)
     if len(tp):
-        # An infinite score has a row of its own, after the row above all.
+        # An infinite score has a row of its own, after the row above all scores.
         second = np.append(False, fresh[:-1])
         repeated &= ~(second & np.isposinf(threshold))
-    if repeated.any():
-        raise BrokenCurveError.of(
-            f"curves: {first_group(repeated)} has a threshold twice",
-            "Two curves lie in one group: name all group columns in by=, or undo the join.",
-        )
-    for name, whole in (("tp + fn", tp + fn), ("fp + tn", fp + tn)):
-        total = np.repeat(whole[curves.firsts], lengths)
-        # Weighted counts are sums of floats: their totals agree to rounding only.
-        off = whole != total if whole.dtype.kind == "i" else abs(whole - total) > 1e-9 * total
-        if off.any():
-            raise BrokenCurveError.of(
-                f"curves: {name} is not the same in all rows of {first_group(off)}",
-                "Two curves lie in one group: name all group columns in by=, or undo the join.",
-            )
-    _check_not_negative(curves, first_group)
-    for name, part in (("tp", tp), ("fp", fp)):
-        back = ~fresh & (part < np.append(0, part[:-1]))
-        if back.any():
-            raise BrokenCurveError.of(
-                f"curves: {name} falls with the threshold in {first_group(back)}",
-                "Two curves lie in one group: name all group columns in by=, or undo the join.",
-            )
-
-
-def _check_not_negative(curves: Curves, first_group: Callable[[NDArray[np.bool_]], str]) -> None:
-    """Check that no count is negative: those of rows called rise, and all others fall."""
-    for name, rest, ends in (
+    check(repeated, "{group} has a threshold twice", SEPARATE_CURVES)
+    for name, total in (("tp + fn", tp + fn), ("fp + tn", fp + tn)):
+        first = np.repeat(total[curves.firsts], lengths)
+        exact = total.dtype.kind == "i"
+        differs = total != first if exact else abs(total - first) > RELATIVE_ERROR * first
+        check(differs, f"{name} is not the same in all rows of {{group}}", SEPARATE_CURVES)
+    # fp is lowest in the first row of a curve; fn and tn are lowest in the last.
+    for name, rest, rows in (
         ("fp", "tn", curves.firsts),
         ("fn", "tp", curves.lasts),
         ("tn", "fp", curves.lasts),
     ):
-        part, other = (curves.columns.at(one, ends) for one in (name, rest))
-        # Weights add up to a total to rounding only.
-        slack = 1e-9 * abs(part + other) if part.dtype.kind == "f" else 0
+        lowest, other = (curves.columns.at(one, rows) for one in (name, rest))
+        slack = RELATIVE_ERROR * abs(lowest + other) if lowest.dtype.kind == "f" else 0
         negative = np.zeros(curves.columns.height, bool)
-        negative[ends] = part < -slack
-        if negative.any():
-            raise BrokenCurveError.of(
-                f"curves: {name} is below 0 in {first_group(negative)}",
-                f"It is a number of rows, or their weight. {MAKE_CURVES}",
-            )
+        negative[rows] = lowest < -slack
+        hint = f"It is a number of rows or a sum of weights. {MAKE_CURVES}"
+        check(negative, f"{name} is below 0 in {{group}}", hint)
+    for name, counts in (("tp", tp), ("fp", fp)):
+        decreases = ~fresh & (counts < np.append(0, counts[:-1]))
+        problem = f"{name} decreases with falling thresholds in {{group}}"
+        check(decreases, problem, SEPARATE_CURVES)
+
+
+def check_ends(curves: Curves, consequence: str, hint: str) -> None:
+    """Raise an error if a curve ends before its lowest score, with what cannot be computed then."""
+    early = curves.ends_early
+    if early.any():
+        group = curves.name_group(int(np.argmax(early)))
+        problem = f"curves: {group} ends before its lowest score, so {consequence}"
+        raise BrokenCurveError.of(problem, hint)
 
 
 def find_starts_fast(keys: pl.DataFrame, walk: CurveColumns) -> NDArray[np.int64] | None:
-    """Return the first row of each curve; None unless these are sorted whole curves of counts.
+    """Return the first row of each curve, or None if a slower check must find them or the error.
 
-    A curve starts where thresholds do not fall, and nowhere else: keys change there and only there.
+    This is the fast path for integer counts that are sorted as `curve` returns them. A curve starts
+    where the threshold does not fall, and the keys must change in the same rows.
     """
     if any(walk.is_float(name) for name in CONFUSION):
         return None
@@ -294,42 +302,47 @@ def find_starts_fast(keys: pl.DataFrame, walk: CurveColumns) -> NDArray[np.int64
     if len(parts) < len(found):
         return None
     starts = np.sort(np.concatenate([[0], *parts]))
-    return starts if _is_whole(keys, walk, starts) else None
+    return starts if _has_complete_groups(keys, walk, starts) else None
 
 
 def _starts_within(
     keys: pl.DataFrame, walk: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
-    """Return the rows after `start` and before `end` at which curves start; None if unsound."""
-    rows = _known([walk.between(name, start, end) for name in CURVE_COLUMNS])
-    steps = _steps([part[:-1] for part in rows], [part[1:] for part in rows])
+    """Return the rows between `start` and `end` where curves start; None if a check fails."""
+    rows = _with_totals([walk.between(name, start, end) for name in CURVE_COLUMNS])
+    steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
         return None
     above, here = (keys.slice(a, end - start - 1) for a in (start, start + 1))
-    return steps + start + 1 if _change_at(above, here, steps) else None
+    return steps + start + 1 if _keys_change_at(above, here, steps) else None
 
 
 def _starts_between(
     keys: pl.DataFrame, walk: CurveColumns, seams: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return those of the first rows of blocks at which curves start; None if unsound."""
-    steps = _steps(
-        *(_known([walk.at(name, rows) for name in CURVE_COLUMNS]) for rows in (seams - 1, seams))
+    """Return the first rows of blocks at which curves start; None if a check fails."""
+    steps = _starts_of_curves(
+        *(
+            _with_totals([walk.at(name, rows) for name in CURVE_COLUMNS])
+            for rows in (seams - 1, seams)
+        )
     )
     if steps is None:
         return None
     above, here = (keys[rows] if keys.width else keys for rows in (seams - 1, seams))
-    return seams[steps] if _change_at(above, here, steps) else None
+    return seams[steps] if _keys_change_at(above, here, steps) else None
 
 
-def _known(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return thresholds, counts of those called, and how many there are of each class."""
+def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return thresholds, tp, fp, and the totals of both classes."""
     threshold, tp, fp, fn, tn = rows
     return [threshold, tp, fp, tp + fn, fp + tn]
 
 
-def _steps(before: list[NDArray[Any]], after: list[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """Return where rows do not follow those before them; None if counts do not go with that."""
+def _starts_of_curves(
+    before: list[NDArray[Any]], after: list[NDArray[Any]]
+) -> NDArray[np.int64] | None:
+    """Return where the threshold does not fall; None if counts are wrong in other rows."""
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
     for wrong in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
@@ -339,12 +352,12 @@ def _steps(before: list[NDArray[Any]], after: list[NDArray[Any]]) -> NDArray[np.
     return starts
 
 
-def _change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
-    """Say whether keys differ from those above them in these rows and in no others."""
+def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
+    """Check whether keys differ from those of the row above in these rows and in no others."""
     if not above.width:
         return not len(steps)
     changes = [
-        # The plain comparison is quicker by far, but knows no nulls.
+        # Plain comparison is much faster, but nulls need ne_missing.
         one.ne_missing(other) if one.null_count() + other.null_count() else one != other
         for one, other in zip(above.get_columns(), here.get_columns(), strict=True)
     ]
@@ -354,8 +367,8 @@ def _change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]
     return not len(steps) or bool(changed.to_numpy()[steps].all())
 
 
-def _is_whole(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray[np.int64]) -> bool:
-    """Say whether curves start above all scores, and their keys rise; no counts are negative."""
+def _has_complete_groups(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray[np.int64]) -> bool:
+    """Check first rows and order of the groups, and that no counts are negative."""
     lasts = np.append(starts[1:], walk.height) - 1
     top = np.isposinf(walk.at(THRESHOLD, starts)) & (walk.at("tp", starts) == 0)
     least = [walk.at("fp", starts), walk.at("fn", lasts), walk.at("tn", lasts)]
@@ -367,11 +380,14 @@ def _is_whole(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray[np.int64])
     return firsts.equals(firsts.unique().sort(keys.columns))
 
 
-SHORT_CHUNK_ROWS = 1 << 14  # rows: pieces that are shorter in the mean are put together by blocks
+SHORT_CHUNK_ROWS = 1 << 14  # mean rows of a chunk, below which blocks span several chunks
 
 
 class CurveColumns(Mapping[str, Any]):
-    """Columns of equal length without nulls; looked up as in a dict, each is one array."""
+    """Columns of equal length without nulls: a mapping from names to arrays.
+
+    A column of several chunks is copied into one array when it is first looked up.
+    """
 
     __slots__ = ("_series", "_whole")
 
@@ -381,7 +397,7 @@ class CurveColumns(Mapping[str, Any]):
 
     @classmethod
     def from_arrays(cls, columns: Mapping[str, NDArray[Any]]) -> CurveColumns:
-        """Hold columns that are arrays already."""
+        """Use arrays as columns."""
         return cls({name: pl.Series(name, values) for name, values in columns.items()})
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -397,15 +413,15 @@ class CurveColumns(Mapping[str, Any]):
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(next(iter(self._series.values())))
 
     def is_float(self, name: str) -> bool:
-        """Say whether a column holds floats; all others hold whole numbers."""
+        """Whether a column has floats; all others have integers."""
         return self._series[name].dtype.is_float()
 
     def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return what stands in some rows of a column, in any order."""
+        """Return the values of a column in some rows, in any order."""
         series = self._series[name]
         if name in self._whole or series.n_chunks() == 1:
             found: NDArray[Any] = self[name][rows]
@@ -413,11 +429,11 @@ class CurveColumns(Mapping[str, Any]):
         return series.gather(pl.Series(rows.ravel())).to_numpy().reshape(rows.shape)
 
     def between(self, name: str, start: int, end: int) -> NDArray[Any]:
-        """Return the rows from `start` to before `end`, with no copy where one piece has them."""
+        """Return the rows from `start` to before `end`; a view if they are in one chunk."""
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Cut the rows into runs of at most so many that cross no piece, unless it is short."""
+        """Split the rows into blocks of at most so many; within chunks unless these are short."""
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

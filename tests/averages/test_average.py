@@ -598,7 +598,9 @@ def test_curves_at_different_thresholds_are_not_pooled():
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")
-    assert str(caught.value).startswith("curves: ranks are known only where all scores are")
+    assert str(caught.value).startswith(
+        "curves: group fold=1 ends before its lowest score, so the ranks of its scores are unknown."
+    )
 
 
 def test_a_stored_mean_says_what_it_is(tmp_path):

@@ -128,7 +128,7 @@ def test_a_number_of_rows_is_not_below_zero(name, counts, dtype):
     curve = pl.DataFrame({"threshold": [np.inf, 0.5], **counts}).with_columns(
         pl.col(counts.keys()).cast(dtype)
     )
-    text = f"curves: {name} is below 0 in the curve.\nIt is a number of rows, or their weight."
+    text = f"curves: {name} is below 0 in the curve.\nIt is a number of rows or a sum of weights."
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.area(curve, kind="roc")
     assert str(caught.value).startswith(text)

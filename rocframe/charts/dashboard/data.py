@@ -15,9 +15,9 @@ from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.groups import area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shortened
 from rocframe.curves.bins import nice_step, score_bins
-from rocframe.curves.table import curve_layout
+from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
-from rocframe.errors import BrokenCurveError, OptionValueError
+from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.text import words
 
@@ -94,12 +94,11 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         )
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
-    if areas is None:
-        raise BrokenCurveError.of(
-            "curves: some curve ends above the lowest score: its last row does not call all rows "
-            "positive",
-            "Make the curves without thresholds=: a dashboard shows the spread of all scores.",
-        )
+    check_ends(
+        curves,
+        "the scores below are unknown",
+        "Make the curves without thresholds=: a dashboard shows the distribution of all scores.",
+    )
     # Each curve has a color of its own, also for ordered values.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned, areas, roc)
