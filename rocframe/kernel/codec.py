@@ -1,11 +1,11 @@
-"""Scores and labels ↔ sortable whole numbers.
+"""Encode scores and labels as sortable integers, and decode scores.
 
-One unsigned integer holds a score (the higher the score, the smaller the integer) and, in its
-lowest bit, whether the row is negative. Sorting these integers sorts the rows by falling
-score, positives first within a tie, without a permutation; and two rows tie exactly if their
-integers differ in the lowest bit at most. No score is rounded: the order of IEEE floats of one
-sign is the order of their bits, and what scores leave unused of the 63 bits (the gap between
-zero and the smallest magnitude) makes room for both signs and the label.
+The code of a row is an unsigned integer. Its lowest bit says whether the row is negative, and the
+other bits hold the score: the higher the score, the smaller the code. Sorting codes sorts rows by
+falling score, positives first within a tie, without a permutation. Two rows are tied if their codes
+are equal but for the lowest bit. No score is rounded: IEEE floats of one sign have the order of
+their bits, and the bit patterns between zero and the smallest magnitude, which no score uses, make
+room for both signs and the label.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENCODED_ROWS = 1 << 16
 
 
 class ReservedCode(IntEnum):
-    """Codes behind all scores, counted from the largest: rows that have no threshold."""
+    """Codes of rows that have no threshold: above those of all scores, counted from the largest."""
 
     LEFT_OUT = 0
     ABSENT = 1
@@ -42,10 +42,11 @@ class ReservedCode(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Codec:
-    """How one column of scores becomes codes and back.
+    """Encoding of one column of scores.
 
-    `top` is the rank of the highest score. Ranks of positive floats count from `least`, the
-    bits of the smallest magnitude; `table` lists the scores where ranks are places in it.
+    A score has an integer rank, and `top` is the rank of the highest score. If scores have both
+    signs (`signed`), ranks of magnitudes start at `least`, the bits of the smallest magnitude, and
+    `infinity` is the rank of infinity. With a `table` of sorted scores, ranks are positions in it.
     """
 
     floats: np.dtype[Any]
@@ -57,16 +58,16 @@ class Codec:
 
     @property
     def integers(self) -> np.dtype[Any]:
-        """The signed integer that is as wide as a score."""
+        """The signed integer type of the width of a score."""
         return np.dtype(f"i{self.floats.itemsize}")
 
     @property
     def codes(self) -> np.dtype[Any]:
-        """The unsigned integer that holds a code."""
+        """The unsigned integer type of a code."""
         return np.dtype(f"u{self.floats.itemsize}")
 
     def reserved(self, kind: ReservedCode) -> int:
-        """Return the code, without its label bit, of rows that have no threshold."""
+        """Return the code, without its label bit, of rows of one kind without a threshold."""
         return int(np.iinfo(self.codes).max >> 1) - int(kind)
 
     @property
@@ -89,7 +90,7 @@ class Codec:
         return codes
 
     def decode(self, codes: Codes) -> NDArray[np.float64]:
-        """Return the scores of codes that have lost their label bit."""
+        """Return the scores of codes without their label bit."""
         rank = self.top - codes.view(self.integers)
         if self.table is not None:
             scores = self.table[rank]
@@ -117,7 +118,7 @@ class Codec:
 
 
 def fit_codec(scores: Floats) -> Codec:
-    """Find the codec that fits a column of scores: no null, no NaN."""
+    """Choose the codec for a column of scores, which has no null and no NaN."""
     floats = scores.dtype
     room = int(np.iinfo(f"i{floats.itemsize}").max) - len(ReservedCode)
     low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
@@ -135,13 +136,13 @@ def fit_codec(scores: Floats) -> Codec:
         return Codec(floats=floats, signed=True, top=top, least=least, infinity=infinity)
     if floats == np.float32:
         return fit_codec(scores.astype(np.float64))
-    # Magnitudes that span more than 2 to the power 1,024: number the scores instead.
+    # Magnitudes span more than a factor of 2**1024: use ranks among the distinct scores.
     table = np.unique(scores + 0)
     return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
 
 
 def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
-    """Return the codes of all cases, those without a threshold behind all scores."""
+    """Return the codes of all cases; those of cases without a threshold are the largest."""
     codec = fit_codec(cases.score)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
@@ -163,7 +164,7 @@ def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
 
 
 def _magnitude_range(scores: Floats) -> tuple[int, int]:
-    """Return the bits of the smallest magnitude but 0, and of the largest but infinity."""
+    """Return the bits of the smallest magnitude above 0 and of the largest below infinity."""
     bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
     small = int(bits.min())
     large = int(bits.max())

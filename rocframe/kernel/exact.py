@@ -19,16 +19,16 @@ MAX_EXACT_FLOAT = 2**53
 def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
-    """Add up `weight * value ** power` between starts; Python integers where Int64 is too small.
+    """Return sums of `weight * value ** power` between starts.
 
-    Floats are added up as floats.
+    Sums of integers are exact: they are Python integers if Int64 is too small.
     """
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
     total, top = int(weight.sum()), int(value.max())
     if total * top**power <= MAX_INT64:
         return np.add.reduceat(weight * value**power, starts)
-    # Cut values into limbs that are short enough for their products to add up.
+    # Split values into limbs so short that sums of their products fit Int64.
     bits = max(1, (62 - total.bit_length()) // power)
     if total << (bits * power) > MAX_INT64:
         return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
@@ -44,7 +44,7 @@ def exact_sums(
 
 
 def exact_quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """Divide whole numbers, correctly rounded; NaN where the whole is 0."""
+    """Return correctly rounded quotients of integers; NaN where the denominator is 0."""
     result = np.full(len(whole), np.nan)
     if whole.dtype.kind == "f":
         np.divide(part, whole, out=result, where=whole > 0)
@@ -57,7 +57,7 @@ def exact_quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float6
 
 
 def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
-    """Multiply whole numbers, in Python's integers where Int64 is too small; or floats."""
+    """Return products; those of integers are Python integers if Int64 is too small."""
     if not any(factor.dtype.kind == "f" for factor in factors):
         bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
         if bound > MAX_INT64:
@@ -69,9 +69,9 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Bring floats to at most 1 by one power of two, which changes no ratio and rounds nothing.
+    """Scale floats to at most 1 by a common power of two, which changes no ratio and is exact.
 
-    Products of two such sums of weights neither overflow nor vanish. Whole numbers stay.
+    Products of two scaled sums of weights neither overflow nor underflow. Integers stay unchanged.
     """
     if not any(part.dtype.kind == "f" for part in parts):
         return parts

@@ -1,4 +1,4 @@
-"""Rows arranged by group and sorted by descending score."""
+"""Sort rows by group and falling score."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SortedRows:
-    """Sorted cases of all groups, end to end.
+    """The sorted cases of all groups, end to end.
 
-    Group i has the rows `starts[i]` to `ends[i]`; from there to `starts[i + 1]` stand rows
-    that have no threshold. `weights` says how much each row counts, unless it is 1. `row` says
-    where each row stands in the frame, where that is asked for.
+    The scored rows of group i are `starts[i]` to `ends[i]`, and its rows without a threshold are
+    `ends[i]` to `starts[i + 1]`. `weights` is None if each row counts once. `row` is the position
+    of each row in the frame, if it was requested.
     """
 
     codec: Codec
@@ -41,7 +41,7 @@ class SortedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowGroups:
-    """Rows of a frame, group by group: their keys, where each starts, and the order of rows."""
+    """The groups of a frame: their keys, their starts, and the order of rows by group."""
 
     keys: pl.DataFrame
     starts: NDArray[np.int64]
@@ -49,13 +49,13 @@ class RowGroups:
 
     @classmethod
     def from_keys(cls, keys: pl.DataFrame, length: int) -> RowGroups:
-        """Find the groups of `length` rows with these keys."""
+        """Group `length` rows by these keys."""
         found, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
         return cls(keys=found, starts=starts, order=columns["codes"])
 
 
 def sort_rows(cases: Cases, *, follow: bool = False) -> SortedRows:
-    """Bring the rows of each group together and sort them by falling score."""
+    """Group the rows and sort each group by falling score; `follow` adds their positions."""
     codec, codes = encode_rows(cases)
     riders = {"count": cases.count, "weight": cases.weight}
     if follow:
@@ -67,7 +67,7 @@ def sort_rows(cases: Cases, *, follow: bool = False) -> SortedRows:
 
 
 def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
-    """Sort cases whose rows stand group by group already, and follow them."""
+    """Sort cases that are in the order of their groups, and add the positions of rows."""
     codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
         "codes": codes,
@@ -85,7 +85,7 @@ def _sort_within_groups(
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
 ) -> SortedRows:
-    """Sort the rows of each group by falling score, and what rides along with them."""
+    """Sort codes within each group, and counts, weights and positions with them."""
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
     weights = None
@@ -135,11 +135,11 @@ def _group_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnscoredTotals:
-    """What stands behind the scores of each group.
+    """Totals of the rows of each group that have no threshold.
 
-    `length` counts the places it takes. `n_missing` counts rows left out or unscored. The
-    unscored ones, positive and negative, are there as rows, as mass (count times weight), and as
-    squares (count times squared weight).
+    `length` is the number of sorted rows, and `n_missing` the number of rows that were left out or
+    have no score. The other totals are of unscored rows by class: number of rows, mass (count times
+    weight), and squares (count times squared weight).
     """
 
     length: NDArray[np.int64]
@@ -153,7 +153,7 @@ class UnscoredTotals:
 
     @classmethod
     def none(cls, groups: int) -> UnscoredTotals:
-        """Return the unscored of groups whose rows all have a threshold."""
+        """Return zeros, for groups whose rows all have a threshold."""
         nothing = np.zeros(groups, np.int64)
         return cls(
             length=nothing,
@@ -174,7 +174,7 @@ class UnscoredTotals:
         weights: RowWeights | None,
         starts: NDArray[np.int64],
     ) -> UnscoredTotals:
-        """Find them among the sorted codes of all groups."""
+        """Add up the rows without a threshold among the sorted codes of all groups."""
         at = np.flatnonzero(codes >= codec.first_reserved)
         group = np.searchsorted(starts, at, "right") - 1
         kind, negative = codes[at] >> 1, (codes[at] & 1).astype(bool)
@@ -203,10 +203,11 @@ class UnscoredTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowWeights:
-    """Counts, weights and running sums of rows in sorted order.
+    """Counts, weights and cumulative sums of the sorted rows.
 
-    `mass` is count times weight; `tp` and `fp` are its running sums over the positives and the
-    negatives of each group. Groups are summed apart, so that no group rounds another's sums.
+    `mass` is count times weight. `tp` and `fp` are its cumulative sums over the positives and the
+    negatives of each group; sums start anew in each group, so that rounding errors of one group do
+    not affect another.
     """
 
     count: NDArray[np.int64]
@@ -224,7 +225,7 @@ class RowWeights:
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
     ) -> RowWeights:
-        """Bring counts and weights into the order of the sorted codes, and add them up."""
+        """Put counts and weights into the order of the sorted codes, and add them up."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         mass = counts if weights is None else counts * weights
@@ -237,7 +238,7 @@ class RowWeights:
 
 
 def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Replace values by their running sums within each group."""
+    """Replace values by their cumulative sums within each group."""
     for places in equal_size_groups(starts):
         values[places] = np.cumsum(values[places], axis=1)
     for i in large_groups(starts):

@@ -1,4 +1,4 @@
-"""Bootstrap replicates, as counts that are scanned like groups."""
+"""Draw bootstrap replicates as counts of rows, which are scanned like groups."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Result, Scan
 
 
-MULTINOMIAL_RATIO = 32  # rows of a kind from which numbers of rows are drawn faster than the rows
+MULTINOMIAL_RATIO = (
+    32  # mean rows of a kind above which a multinomial draw is faster than drawing rows
+)
 
-REUSED_BYTES = 1 << 24  # bytes of memory that a thread may keep for its next batch
+REUSED_BYTES = 1 << 24  # bytes that the allocator keeps for the next batch of a thread
 
-MAX_STORED_NUMBERS = 1 << 19  # numbers of replicates that are held at a time, of all groups
+MAX_STORED_NUMBERS = 1 << 19  # values of replicates in memory at a time, of all groups
 
 Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateScan:
-    """Replicates of one group as a walk: its groups are the replicates."""
+    """A scan of the replicates of one group: each replicate takes the place of a group."""
 
     group: int
     totals: GroupTotals
@@ -41,13 +43,16 @@ class ReplicateScan:
     block: Block
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Run `function` on the block of all replicates, if the group has any score."""
+        """Call `function` on the block of all replicates, if the group has any score."""
         return [function(self.block)] if self.ranges else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateCounts:
-    """How often each kind of row is in each of some replicates."""
+    """How often each replicate contains each kind of row, by class.
+
+    `redrawn` counts the replicates that were drawn again.
+    """
 
     population: GroupRows
     pos: Counts
@@ -56,7 +61,7 @@ class ReplicateCounts:
 
     @classmethod
     def observed(cls, population: GroupRows) -> ReplicateCounts:
-        """Return the group itself, as its only replicate."""
+        """Return the observed data as the only replicate."""
         return cls(
             population=population,
             pos=population.pos.rows[None, :],
@@ -64,7 +69,7 @@ class ReplicateCounts:
         )
 
     def scan(self, *, corners: bool) -> ReplicateScan:
-        """Return the replicates at all steps, or only where their ROC curves can turn."""
+        """Return the counts at all scores, or only where a ROC curve can have a corner."""
         population = self.population
         steps = population.corners if corners else None
         tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps)
@@ -96,19 +101,19 @@ class ReplicateCounts:
 def _cumulative_counts(
     side: ClassRows, counts: Counts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the mass of a class before and after each step of each replicate, and all of it."""
+    """Return the mass of a class before and after each step of each replicate, and in all."""
     mass = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(mass), mass.shape[1] + 1), mass.dtype)
     sums[:, 0] = 0
     np.cumsum(mass, axis=1, out=sums[:, 1:])
     upto = np.append(0, side.upto if steps is None else side.upto[steps])
-    walked = np.take(sums, upto, axis=1)
-    return walked[:, :-1], walked[:, 1:], sums[:, -1]
+    sampled = np.take(sums, upto, axis=1)
+    return sampled[:, :-1], sampled[:, 1:], sums[:, -1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSampler:
-    """Draws with replacement from kinds of which there are so many rows each."""
+    """Draw rows with replacement, where `rows` is the number of identical rows of each kind."""
 
     rows: NDArray[np.int64]
     total: int
@@ -117,7 +122,7 @@ class RowSampler:
 
     @classmethod
     def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
-        """Choose the quicker way: by row, or for each kind its number of rows."""
+        """Choose the faster method: single rows, or a multinomial draw of numbers of rows."""
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
             return cls(rows=rows, total=total, kind=None, chances=rows / total)
@@ -126,11 +131,11 @@ class RowSampler:
 
     @property
     def size(self) -> int:
-        """How much work it is to draw as many rows as there are."""
+        """The number of values that one replicate takes to draw."""
         return len(self.rows) if self.chances is not None else self.total
 
     def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> Counts:
-        """Draw so many rows for each replicate; how many of each kind."""
+        """Draw `sizes[i]` rows for replicate i; return the number of rows of each kind."""
         if self.chances is not None:
             return stream.multinomial(sizes, self.chances)
         kinds, drawn = len(self.rows), int(sizes.sum())
@@ -156,7 +161,7 @@ class RowSampler:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupSampler:
-    """What the replicates of one group are drawn from."""
+    """Draw replicates of one group."""
 
     population: GroupRows
     pos: RowSampler
@@ -164,13 +169,13 @@ class GroupSampler:
 
     @classmethod
     def from_group(cls, population: GroupRows) -> GroupSampler:
-        """Fill the urns of both classes."""
+        """Prepare both classes of a group."""
         pos, neg = (RowSampler.from_counts(side.rows) for side in (population.pos, population.neg))
         return cls(population=population, pos=pos, neg=neg)
 
     @property
     def batch(self) -> int:
-        """How many replicates make a batch: as many as fit into a block."""
+        """The number of replicates in a batch: as many as fit into a block."""
         population = self.population
         size = max(self.pos.size + self.neg.size, len(population.codes))
         if population.clusters is not None:
@@ -180,8 +185,8 @@ class GroupSampler:
     def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        The classes keep their sizes, unless rows are drawn whatever their class (`mixed`) or come
-        in clusters. A replicate without one of the classes is drawn again.
+        Each class is drawn by itself and keeps its size, unless rows are drawn from both classes
+        together (`mixed`) or in clusters. A replicate that lacks a class is drawn again.
         """
         if self.population.clusters is not None:
             return self._clusters(stream, size, self.population.clusters)
@@ -197,7 +202,7 @@ class GroupSampler:
         )
 
     def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> ReplicateCounts:
-        """Draw whole clusters, as many as there are."""
+        """Draw clusters with replacement, as many as there are."""
         sides = self.population.pos, self.population.neg
         members = [side.cluster for side in sides if side.cluster is not None]
         times, redrawn = draw_clusters(stream, size, clusters, members)
@@ -211,10 +216,10 @@ def draw_clusters(
     clusters: int,
     sides: Sequence[NDArray[np.int64]],
 ) -> tuple[Counts, int]:
-    """Draw as many clusters as there are for each replicate; again where a class is lost.
+    """Draw as many clusters as there are for each replicate; again if a class is missing.
 
-    `sides` are the clusters of the rows of each class. Returns how often each cluster is drawn, and
-    how many replicates were drawn again.
+    `sides` are the clusters of the rows of each class. Returns how often each cluster was drawn,
+    and how many replicates were drawn again.
     """
     urn = RowSampler.from_counts(np.ones(clusters, np.int64))
     return draw_valid(
@@ -252,10 +257,10 @@ def draw_valid(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateStatistic:
-    """A statistic: an array that has a row for each group of a walk, or replicate of a sample.
+    """A statistic: an array with a row for each group of a scan, or for each replicate.
 
-    `mixed` says whether it depends on how many positives there are per negative, `corners` whether
-    it needs no more than the points where a ROC curve turns, `width` how many numbers a row has.
+    `mixed` is True if it depends on the ratio of the classes, `corners` if it needs only the points
+    where a ROC curve can have a corner. `width` is the number of values in a row.
     """
 
     function: Callable[[Any], NDArray[Any]]
@@ -266,7 +271,7 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BootstrapDraws:
-    """How many replicates, from which seed; the keys of all groups, and the clusters of rows."""
+    """The number of replicates, their seed, the stream keys of all groups, and the clusters."""
 
     n_boot: int
     seed: Seed
@@ -278,7 +283,7 @@ class BootstrapDraws:
 class GroupReplicates:
     """Statistics of the replicates of one group, and how many replicates were drawn again.
 
-    There is one array, and one number, for each statistic asked for.
+    There is one array, and one number, for each statistic.
     """
 
     population: GroupRows
@@ -287,32 +292,32 @@ class GroupReplicates:
 
 
 def resample_groups(
-    walk: Scan,
+    scan: Scan,
     asked: Sequence[ReplicateStatistic],
     draws: BootstrapDraws,
     wanted: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
-    """Yield the replicates of each group that is wanted and has both classes."""
-    # The C library gives freed memory back to the system at once, until something large was freed:
-    # then it keeps it, and a quarter of the time is saved. This block is never touched.
+    """Yield the statistics of the replicates of each requested group that has both classes."""
+    # The C library returns freed memory to the system until a large block was freed; from then on
+    # it keeps memory, which saves a quarter of the time. This block is never written.
     np.empty(REUSED_BYTES, np.uint8)
-    both = (walk.totals.pos_rows > 0) & (walk.totals.neg_rows > 0)
+    both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
     groups = np.flatnonzero(both if wanted is None else both & wanted)
     held = draws.n_boot * sum(one.width for one in asked)
-    for chunk in _split_groups(walk, groups, held):
-        # By itself, so that nothing of one share is left when the next is drawn.
-        yield from _resample_chunk(walk, asked, draws, chunk)
+    for chunk in _split_groups(scan, groups, held):
+        # A function of its own, so that the memory of a chunk is freed before the next one.
+        yield from _resample_chunk(scan, asked, draws, chunk)
 
 
 def _resample_chunk(
-    walk: Scan,
+    scan: Scan,
     asked: Sequence[ReplicateStatistic],
     draws: BootstrapDraws,
     groups: NDArray[np.int64],
 ) -> Iterator[GroupReplicates]:
-    """Yield the replicates of groups that are held at a time."""
+    """Yield the statistics of the groups of one chunk."""
     urns = run_parallel(
-        lambda group: GroupSampler.from_group(GroupRows.from_scan(walk, group, draws.cluster)),
+        lambda group: GroupSampler.from_group(GroupRows.from_scan(scan, group, draws.cluster)),
         groups.tolist(),
     )
     tasks = [
@@ -330,12 +335,12 @@ def _resample_chunk(
         )
 
 
-def _split_groups(walk: Scan, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
-    """Cut groups into shares that are held at a time; of each, so many numbers are held."""
+def _split_groups(scan: Scan, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
+    """Divide groups into chunks; the replicates of one group have so many (`held`) values."""
     most = max(
         count_workers(), MAX_STORED_NUMBERS // max(held, 1)
-    )  # a group for each thread, however many numbers
-    rows = np.cumsum(np.diff(walk.rows.starts)[groups]) // (4 * BLOCK_ROWS)
+    )  # at least one group for each thread
+    rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
     fresh = np.flatnonzero(np.diff(rows, prepend=-1))
     for share in np.split(groups, fresh[1:]):
         for first in range(0, len(share), most):
@@ -349,27 +354,27 @@ def _resample_batch(
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
-    """Work out all statistics of one batch, drawn from the batch's own stream."""
+    """Compute all statistics of one batch, which has its own random stream."""
     key = draws.keys[urns.population.group]
     drawn: dict[bool, ReplicateCounts] = {}
-    walks: dict[tuple[bool, bool], ReplicateScan] = {}
+    scans: dict[tuple[bool, bool], ReplicateScan] = {}
     for one in asked:
         mixed = one.mixed and draws.cluster is None
         if mixed not in drawn:
             drawn[mixed] = urns.draw(draws.seed.stream(key, batch), size, mixed=mixed)
-        if (mixed, one.corners) not in walks:
-            walks[mixed, one.corners] = drawn[mixed].scan(corners=one.corners)
+        if (mixed, one.corners) not in scans:
+            scans[mixed, one.corners] = drawn[mixed].scan(corners=one.corners)
     found = [(one.mixed and draws.cluster is None, one) for one in asked]
-    values = [one.function(walks[mixed, one.corners]) for mixed, one in found]
+    values = [one.function(scans[mixed, one.corners]) for mixed, one in found]
     return values, [drawn[mixed].redrawn for mixed, _ in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassRows:
-    """The kinds of rows of one class, by falling score; unscored ones stand last.
+    """The kinds of rows of one class, by falling score; unscored rows are last.
 
-    `rows` says how many rows a kind has, `weight` what each weighs unless that is 1, `cluster`
-    which cluster they are in. `upto` counts, for each step, the kinds at or above it.
+    `rows` is the number of identical rows of a kind. `weight` is their weight, None if it is 1, and
+    `cluster` their cluster. `upto` is, for each step, the number of kinds at or above its score.
     """
 
     rows: NDArray[np.int64]
@@ -379,7 +384,7 @@ class ClassRows:
 
     @property
     def total(self) -> int:
-        """Rows of the class."""
+        """The number of rows of the class."""
         return int(self.rows.sum())
 
 
@@ -387,8 +392,8 @@ class ClassRows:
 class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
-    `corners` are the steps at which the ROC curve can turn: a step is none if it and the next are
-    of the same one class. `clusters` counts the clusters, where rows are in some.
+    `corners` are the steps at which the ROC curve can have a corner: all but those that have, like
+    the next one, rows of the same class only. `clusters` is the number of clusters, or None.
     """
 
     group: int
@@ -399,9 +404,9 @@ class GroupRows:
     clusters: int | None
 
     @classmethod
-    def from_scan(cls, walk: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
-        """Read one group of a walk; `cluster` numbers the clusters for the rows of the frame."""
-        rows = walk.rows
+    def from_scan(cls, scan: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
+        """Read one group of a scan; `cluster` is the cluster of each row of the frame."""
+        rows = scan.rows
         a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
         unscored = rows.codes[end:b] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
         places = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
@@ -450,7 +455,7 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Put rows of a class that are alike together."""
+    """Merge the rows of a class that are equal in score, weight and cluster."""
     told: list[NDArray[Any]] = [values for values in (weight, cluster) if values is not None]
     order = np.lexsort([*told, step]) if told else np.arange(len(step))
     fresh = np.zeros(len(order), bool)
@@ -478,13 +483,13 @@ def _roc_turns(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
-    """What all streams of one call start from."""
+    """The seed of all random streams of one call."""
 
     entropy: int
 
     @classmethod
     def parse(cls, seed: object) -> Seed:
-        """Read the option `seed`; None draws anew each time."""
+        """Read the option `seed`; None chooses a new seed in each call."""
         if seed is None:
             return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
@@ -497,15 +502,15 @@ class Seed:
         return cls(entropy=int(seed))
 
     def stream(self, key: tuple[int, ...], batch: int) -> np.random.Generator:
-        """Return the random numbers of one batch of a group's replicates."""
+        """Return the random generator of one batch of replicates of a group."""
         sequence = np.random.SeedSequence(self.entropy, spawn_key=(*key, batch))
         return np.random.Generator(np.random.PCG64DXSM(sequence))
 
 
 def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
-    """Return, for each group, the numbers that tell its streams from those of the others.
+    """Return, for each group, the integers that identify its random streams.
 
-    A model that has a column of its own counts like a last key.
+    A `model` counts like an additional, last key column.
     """
     columns = [column.to_list() for column in keys]
     if model is not None:
@@ -514,6 +519,6 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
 
 def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
-    # Python's own hash of text differs from run to run.
+    # Python's hash of text differs between processes.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -1,4 +1,4 @@
-"""One pass over the sorted rows: counts at each distinct score of each group."""
+"""Scan the sorted rows once: counts at each distinct score of each group, block by block."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
     from rocframe.kernel.groups import SortedRows
 
 
-BLOCK_ROWS = 1 << 17  # rows of a block: its arrays stay in the cache
+BLOCK_ROWS = 1 << 17  # rows of a block: its arrays fit into the cache
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """Steps of the walk: each takes all cases of one score.
+    """Steps of a scan: a step lowers the threshold to the next distinct score of a group.
 
-    The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. Before a step
-    `tp0` and `fp0` cases were predicted positive; after it `tp` and `fp`. They are whole
-    numbers, or sums of weights. `codes` are the scores, for the codec to decode.
-    `pos_squares` and `neg_squares` add up count times squared weight, where that is asked for.
-    `places` are the places of the sorted rows, and `sizes` the rows of each step, where rows are
-    followed.
+    The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
+    the counts before a step, and `tp` and `fp` those after it: integers, or sums of weights.
+    `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are sums of count
+    times squared weight, if requested. `places` are the positions of the block's sorted rows, and
+    `sizes` the number of rows of each step, if the sorted rows have positions in the frame.
     """
 
     groups: NDArray[np.int64]
@@ -49,26 +48,26 @@ class Block:
 
     @property
     def pos(self) -> NDArray[Any]:
-        """Positives of each step."""
+        """The positives at the score of each step."""
         pos: NDArray[Any] = self.tp - self.tp0
         return pos
 
     @property
     def neg(self) -> NDArray[Any]:
-        """Negatives of each step."""
+        """The negatives at the score of each step."""
         neg: NDArray[Any] = self.fp - self.fp0
         return neg
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Repeat a value of each group (given for all groups) at each step."""
+        """Repeat the value of its group (`values` has one for each group) at each step."""
         return np.repeat(values[self.groups], np.diff(self.starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """Rows `a` to `b` of the sorted cases: the groups from `first`, or a part of one.
+    """The sorted rows `a` to `b`, which make one block: whole groups, or a part of one group.
 
-    `tp` and `fp` cases of that one group came before row `a`.
+    `tp` and `fp` are the counts of that one group before row `a`.
     """
 
     groups: NDArray[np.int64]
@@ -80,9 +79,9 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Positives and negatives of each group, with the unscored: as rows, and as mass.
+    """Totals of both classes of each group, with unscored rows: number of rows, and mass.
 
-    `unscored_pos` and `unscored_neg` are the mass of the unscored among them.
+    `unscored_pos` and `unscored_neg` are the mass of unscored rows alone.
     """
 
     pos_rows: NDArray[np.int64]
@@ -94,23 +93,23 @@ class GroupTotals:
 
 
 class Scannable(Protocol):
-    """What statistics ask of a walk: of the data, or of resamples of one group of it."""
+    """What statistics need: a scan of the data, or of the replicates of one group."""
 
     @property
     def ranges(self) -> Sequence[BlockRange]:
-        """Which groups each block is of."""
+        """The groups of each block."""
 
     @property
     def totals(self) -> GroupTotals:
-        """What all steps of a group add up to."""
+        """The totals of each group."""
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Run `function` on every block; results in the order of the pieces."""
+        """Call `function` on every block; return its results in the order of `ranges`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scan:
-    """The walk of all groups: their rows, how they are cut, and what they add up to."""
+    """A scan of all groups: the sorted rows, their division into blocks, and their totals."""
 
     rows: SortedRows
     ranges: list[BlockRange]
@@ -118,7 +117,7 @@ class Scan:
 
     @classmethod
     def from_rows(cls, rows: SortedRows) -> Scan:
-        """Cut the sorted rows into pieces, and count each group."""
+        """Divide the sorted rows into blocks, and count the classes of each group."""
         pieces = _split_rows(rows)
         counted = run_parallel(lambda piece: _count_range(rows, piece), pieces)
         pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
@@ -152,18 +151,18 @@ class Scan:
         return cls(rows=rows, ranges=placed, totals=totals)
 
     def map(self, function: Callable[[Block], Result], /, *, squares: bool = False) -> list[Result]:
-        """Run `function` on every block; results in the order of the walk."""
+        """Call `function` on every block; return its results in the order of `ranges`."""
         return run_parallel(
             lambda piece: function(_scan_range(self.rows, piece, squares)), self.ranges
         )
 
 
 def _split_rows(rows: SortedRows) -> list[BlockRange]:
-    """Cut the rows into pieces of about one block, at the ends of groups or of ties."""
+    """Divide the rows into blocks of about equal size that end with a group or a tie."""
     pieces: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
-    # Small groups fill a block together; a large one is cut into blocks of its own.
+    # Small groups share a block; a large one is divided into blocks of its own.
     fresh = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
     fresh |= large
     fresh[1:] |= large[:-1]
@@ -193,7 +192,7 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
 
 
 def _range_rows(rows: SortedRows, piece: BlockRange) -> tuple[Any, NDArray[np.int64]]:
-    """Return the places of a piece's rows that have a threshold, and where its groups end."""
+    """Return the positions of scored rows in a range, and where its groups end among them."""
     if len(piece.groups) == 1:
         return slice(piece.a, piece.b), np.array([piece.b - piece.a])
     ends = np.cumsum(rows.ends[piece.groups] - rows.starts[piece.groups])
@@ -206,7 +205,7 @@ def _range_rows(rows: SortedRows, piece: BlockRange) -> tuple[Any, NDArray[np.in
 def _count_range(
     rows: SortedRows, piece: BlockRange
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count positive and negative rows of each group of a piece."""
+    """Count the positive and negative rows of each group in a range."""
     places, ends = _range_rows(rows, piece)
     negative = (rows.codes[places] & 1).astype(np.int64)
     starts = np.append(0, ends[:-1])
@@ -219,7 +218,7 @@ def _count_range(
 
 
 def _scan_range(rows: SortedRows, piece: BlockRange, squares: bool) -> Block:
-    """Work out the steps of a piece."""
+    """Compute the steps of a range."""
     places, ends = _range_rows(rows, piece)
     codes = rows.codes[places]
     scores = codes >> 1
@@ -269,7 +268,7 @@ def _scan_range(rows: SortedRows, piece: BlockRange, squares: bool) -> Block:
 
 
 def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
-    """Return each step's value before it: the step above's, or `first` in a new group."""
+    """Return the value before each step: that of the step above, or `first` in a new group."""
     before = np.empty_like(values)
     before[1:] = values[:-1]
     before[starts[:-1]] = first

@@ -1,4 +1,4 @@
-"""Sort the codes of each group, in place or as an order of rows, on all threads."""
+"""Sort the codes of each group on all threads, in place or as an order of rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rocframe.kernel.codec import Codes
 
 
-PARALLEL_SORT_ROWS = 1 << 18  # rows from which one group is worth cutting among threads
+PARALLEL_SORT_ROWS = 1 << 18  # groups of at least so many rows are divided among threads
 
-MATRIX_SORT_ROWS = 64  # rows up to which groups of one size are sorted as the rows of a matrix
+MATRIX_SORT_ROWS = 64  # groups of at most so many rows are sorted as rows of a matrix, by size
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
-    """Sort each group; small ones together, by size, and large ones cut among the threads."""
+    """Sort each group in place: small ones together, by size, and large ones on all threads."""
     sizes = np.diff(starts)
     for places in equal_size_groups(starts):
         codes[places] = np.sort(codes[places], axis=1)
@@ -61,19 +61,19 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the places of small groups, those of one size as the rows of a matrix."""
+    """Yield the positions of small groups, those of one size as the rows of a matrix."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
 
 
 def large_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups that are in none of the matrices."""
+    """Return the groups that `equal_size_groups` leaves out."""
     return np.flatnonzero(np.diff(starts) > MATRIX_SORT_ROWS)
 
 
 def split_evenly(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Deal groups out in a few shares per thread."""
+    """Divide groups into a few shares per thread."""
     return np.array_split(groups, max(1, min(len(groups), 4 * count_workers())))
 
 
@@ -91,7 +91,7 @@ def _sort_large(codes: Codes) -> None:
 
 
 def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
-    """Fill in the order that sorts one large group, on all threads."""
+    """Write the order that sorts one large group, on all threads."""
 
     def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
         rows = np.flatnonzero(part[0])
@@ -101,7 +101,7 @@ def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
 
 
 def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
-    """Cut codes into about equal parts, each below the next: which rows, and their places."""
+    """Divide codes into ranges of values of about equal size: their rows and sorted positions."""
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
     edges = [sample[len(sample) * i // count_workers()] for i in range(1, count_workers())]
     if len(edges) == 1:

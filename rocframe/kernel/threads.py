@@ -1,4 +1,4 @@
-"""A pool of threads for numpy sorts and passes."""
+"""Run numpy functions on a pool of threads."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ R = TypeVar("R")
 
 @cache
 def count_workers() -> int:
-    """Return how many threads polars uses, which is how many we use.
+    """Return the number of threads that polars uses; this package uses as many.
 
-    On a thread that runs a plan polars says 1, so another one asks.
+    Polars reports 1 on a thread that runs a plan, so the number is read on another thread.
     """
-    with ThreadPoolExecutor(1) as asking:
-        return max(1, asking.submit(thread_pool_size).result())
+    with ThreadPoolExecutor(1) as reader:
+        return max(1, reader.submit(thread_pool_size).result())
 
 
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork leaves the threads behind
+def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive a fork
     return ThreadPoolExecutor(count_workers(), thread_name_prefix="rocframe")
 
 
 def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
-    """Run `function` on every task, several at a time; results in the order of the tasks."""
+    """Call `function` on every task in parallel; return its results in the order of tasks."""
     every = list(tasks)
     if len(every) < 2 or count_workers() == 1:
         return [function(task) for task in every]
@@ -43,7 +43,7 @@ def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
 
 
 def split_rows(length: int, most: int) -> list[slice]:
-    """Cut `length` rows into even pieces of at most `most`, one per thread at least if long."""
+    """Divide `length` rows into slices of about equal size, of at most `most` rows each."""
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
