@@ -29,9 +29,10 @@ class Block:
 
     The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
     the counts before a step, and `tp` and `fp` those after it: integers, or sums of weights.
-    `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are sums of count
-    times squared weight, if requested. `places` are the positions of the block's sorted rows, and
-    `sizes` the number of rows of each step, if the sorted rows have positions in the frame.
+    `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are
+    sums of count times squared weight, if requested. `places` are the positions of the block's
+    sorted rows, and `sizes` the number of rows of each step, if the sorted rows have positions in
+    the frame.
     """
 
     groups: NDArray[np.int64]
