@@ -259,3 +259,21 @@ def test_functions_import_only_what_is_heavy_or_optional():
         if source.split(".")[0] not in heavy and source != "rocframe"
     ]
     assert wrong == []
+
+
+def test_no_short_file_has_a_single_importer_in_its_folder():
+    """A file of one concept with one user belongs into the file of this user."""
+    importers = {module(path): set() for path in FILES}
+    for path in FILES:
+        for source, name in imports(parsed(path)):
+            for target in (source, f"{source}.{name}"):
+                if target in importers:
+                    importers[target].add(path)
+    short = [
+        name_of(path)
+        for path in FILES
+        if len(path.read_text(encoding="utf-8").splitlines()) < 60
+        and {other.parent for other in importers[module(path)]} == {path.parent}
+        and len(importers[module(path)]) == 1
+    ]
+    assert short == []

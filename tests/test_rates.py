@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from fractions import Fraction
 from functools import cache
 
@@ -248,3 +249,8 @@ def test_the_better_direction_is_where_a_perfect_classifier_lies(name):
         assert name in {"lr_pos", "lr_neg", "odds_ratio", "chi2", "mutual_information"}
         return
     assert (perfect > wrong) == (rate.better == "higher")
+
+
+def test_the_docstring_of_curve_lists_every_metric_and_alias():
+    notes = (rf.curve.__doc__ or "").split("Notes\n")[1].split("References\n")[0]
+    assert set(re.findall(r"`(\w+)`", notes)) - {"metrics"} == set(NAMES)

@@ -136,6 +136,15 @@ def curve(
     at : Operating points of a curve table.
     simplify : Fewer rows of a curve table, and what that costs.
 
+    Notes
+    -----
+    Names for `metrics` are `tpr`, `fpr`, `tnr`, `fnr`, `precision`, `npv`, `fdr`,
+    `false_omission_rate`, `accuracy`, `error_rate`, `balanced_accuracy`, `f1`, `f_beta`, `jaccard`,
+    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `rnp`, `lift`, `prevalence`, `lr_pos`,
+    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `expected_cost` and `net_benefit`.
+    Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
+    for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
+
     References
     ----------
     T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
