@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.text import counted, listed, shown
+from rocframe.text import format_list, format_rows, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-MANY = 10  # more distinct fractions than this are no labels
+MAX_CLASSES = 10  # more distinct fractions than this are no labels
 
 
 # Errors take one message: polars rebuilds those raised while it resolves a plan from
@@ -75,7 +75,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         guess = get_close_matches(column, names, n=1)
         return cls(
             f"{argument}={column!r}: the frame has no such column.\n"
-            f"It has: {listed(names, most=30) or 'no columns'}."
+            f"It has: {format_list(names, most=30) or 'no columns'}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
 
@@ -88,7 +88,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """Name the argument, the name, and all that were given."""
         return cls(
             f"{argument}={name!r}: the name stands there more than once.\n"
-            f"Given: {listed(given)}.\nName each once, or use .alias() to tell them apart."
+            f"Given: {format_list(given)}.\nName each once, or use .alias() to tell them apart."
         )
 
     @classmethod
@@ -96,7 +96,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """Say that the table has a column of that name anyway."""
         return cls(
             f"{argument}={name!r}: the table has a column of that name anyway.\n"
-            f"Its columns are: {listed(table, most=30)}.\n"
+            f"Its columns are: {format_list(table, most=30)}.\n"
             "Leave it out, or use .alias() to give yours another name."
         )
 
@@ -105,7 +105,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """Say that a column cannot ride along under that name."""
         return cls(
             f"{argument}={name!r}: the table being made has a column of that name.\n"
-            f"Its columns are: {listed(table, most=30)}.\n"
+            f"Its columns are: {format_list(table, most=30)}.\n"
             f"Rename yours first, say .rename({{{name!r}: {name + '_given'!r}}})"
             + (", or say with keep=[…] what else to keep." if argument == "keep" else ".")
         )
@@ -124,7 +124,7 @@ class ReservedColumnError(RocframeError, ValueError):
             )
         return cls(
             f"{argument}={column!r}: the table being made has a column of that name.\n"
-            f"Its columns are: {listed(table, most=30)}.\n"
+            f"Its columns are: {format_list(table, most=30)}.\n"
             f"Rename the group column first, say .rename({{{column!r}: {column + '_group'!r}}})."
         )
 
@@ -139,8 +139,8 @@ class UnknownOptionError(RocframeError, ValueError):
         words = [choice for choice in choices if isinstance(choice, str)]
         guess = get_close_matches(value, words, n=1) if isinstance(value, str) else []
         return cls(
-            f"{argument}={shown(value)}: there is no such choice.\n"
-            f"Choose one of: {listed(choices, most=60)}."
+            f"{argument}={format_value(value)}: there is no such choice.\n"
+            f"Choose one of: {format_list(choices, most=60)}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
 
@@ -151,7 +151,7 @@ class OptionValueError(RocframeError, ValueError):
     @classmethod
     def of(cls, argument: str, value: object, wrong: str, todo: str) -> OptionValueError:
         """Name the option, what is wrong with its value, and what to give."""
-        return cls(f"{argument}={shown(value)}: {wrong}.\n{todo}")
+        return cls(f"{argument}={format_value(value)}: {wrong}.\n{todo}")
 
 
 class ColumnTypeError(RocframeError, TypeError):
@@ -186,10 +186,11 @@ class LabelError(RocframeError, ValueError):
         found = list(values)
         return cls(
             f"label={column!r}: which value is positive? The labels are {dtype}, and only "
-            f"Boolean and 0/1 labels say so themselves.\nFound: {listed(found) or 'no labels'}.\n"
+            "Boolean and 0/1 labels say so themselves.\n"
+            f"Found: {format_list(found) or 'no labels'}.\n"
             + (
                 "These look like scores: are label and score the right way round?"
-                if isinstance(example, float) and len(found) > MANY
+                if isinstance(example, float) and len(found) > MAX_CLASSES
                 else f"Name the positive class, such as positive={example!r}."
             )
         )
@@ -199,7 +200,7 @@ class LabelError(RocframeError, ValueError):
         """List the labels found, where the positive one is none of them."""
         return cls(
             f"positive={positive!r}: label column {column!r} has no such value.\n"
-            f"Found: {listed(values) or 'no labels'}.\nName one of these as positive."
+            f"Found: {format_list(values) or 'no labels'}.\nName one of these as positive."
         )
 
     @classmethod
@@ -208,8 +209,8 @@ class LabelError(RocframeError, ValueError):
     ) -> LabelError:
         """List the labels that are none of the classes."""
         return cls(
-            f"label={column!r}: these labels have no score: {listed(labels)}.\n"
-            f"Classes with a score: {listed(classes)}.\n"
+            f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
+            f"Classes with a score: {format_list(classes)}.\n"
             f"Add them to {argument}=, or leave such rows out with .filter()."
         )
 
@@ -219,8 +220,9 @@ class LabelError(RocframeError, ValueError):
     ) -> LabelError:
         """List the labels that are none of three classes, the names of which are in `argument`."""
         return cls(
-            f"label={column!r}: these labels are none of the three classes: {listed(labels)}.\n"
-            f"Classes in {argument}=: {listed(classes)}.\n"
+            f"label={column!r}: these labels are none of the three classes: "
+            f"{format_list(labels)}.\n"
+            f"Classes in {argument}=: {format_list(classes)}.\n"
             "Leave such rows out with .filter(), or make one class of several with .replace()."
         )
 
@@ -230,8 +232,8 @@ class LabelError(RocframeError, ValueError):
     ) -> LabelError:
         """List the labels of which there is no row with a score."""
         return cls(
-            f"label={column!r}: no row has a score of these labels: {listed(labels)}.\n"
-            f"Classes with a score: {listed(classes) or 'none'}.\n"
+            f"label={column!r}: no row has a score of these labels: {format_list(labels)}.\n"
+            f"Classes with a score: {format_list(classes) or 'none'}.\n"
             "Add rows with their scores, or leave out the instances that have such labels with "
             ".filter()."
         )
@@ -249,8 +251,8 @@ class LabelError(RocframeError, ValueError):
         """Say that the positive value and the labels cannot be compared."""
         several = isinstance(positive, list | tuple | set | frozenset)
         return cls(
-            f"positive={shown(positive)}: a value of type {type(positive).__name__} is never equal "
-            f"to a label of {column!r}, which has type {dtype}.\n"
+            f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
+            f"never equal to a label of {column!r}, which has type {dtype}.\n"
             + (
                 f"Give one value; for several say label=pl.col({column!r}).is_in([…])."
                 if several
@@ -287,7 +289,7 @@ class MassError(RocframeError, ValueError):
     def of(cls, argument: str, column: str, wrong: str, rows: int) -> MassError:
         """Name the argument, what is wrong, and in how many rows."""
         return cls(
-            f"{argument}={column!r}: the {argument} is {wrong} in {counted(rows)}.\n"
+            f"{argument}={column!r}: the {argument} is {wrong} in {format_rows(rows)}.\n"
             f"A {argument} is finite and at least 0; leave out rows with .filter(), "
             "or mend them where they come from."
         )
@@ -322,7 +324,7 @@ class MissingValuesError(RocframeError, ValueError):
             )
         )
         return cls(
-            f"missing={given!r}: {argument} column {column!r} is null or NaN in {counted(rows)}"
+            f"missing={given!r}: {argument} column {column!r} is null or NaN in {format_rows(rows)}"
             f"{where}.\n{todo}"
         )
 
@@ -333,7 +335,7 @@ class PairingError(RocframeError, ValueError):
     @classmethod
     def of(cls, argument: str, value: object, wrong: str, todo: str) -> PairingError:
         """Name the argument that pairs rows, what is wrong with them, and what to do."""
-        return cls(f"{argument}={shown(value)}: {wrong}.\n{todo}")
+        return cls(f"{argument}={format_value(value)}: {wrong}.\n{todo}")
 
 
 class BrokenCurveError(RocframeError, ValueError):

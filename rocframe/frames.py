@@ -23,7 +23,7 @@ def column(name: str) -> pl.Expr:
     return cs.by_name(name).as_expr()
 
 
-def planned(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
     """Return the plan of either kind of frame, and refuse what is neither."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise OptionValueError(
@@ -33,7 +33,7 @@ def planned(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
     return frame.lazy()
 
 
-def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
+def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
     """Return `result` in the kind of frame that `source` is."""
     if isinstance(source, pl.LazyFrame):
         return cast("FrameT", result)
@@ -45,7 +45,7 @@ def like(source: FrameT, result: pl.LazyFrame) -> FrameT:
         raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
-def collected(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Return the rows of either kind of frame."""
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.inputs.cases import positives
+from rocframe.inputs.cases import is_positive
 
 # Two groups; a is missing one score of each class, b a label and a score.
 COLUMNS = {
@@ -310,4 +310,4 @@ def test_messages_count_rows_in_grammar(frame, rows):
     ids=range(9),
 )
 def test_positives_are_true_negatives_false_and_missing_labels_null(label, positive, expected):
-    assert positives(label, positive, "label").to_list() == expected
+    assert is_positive(label, positive, "label").to_list() == expected

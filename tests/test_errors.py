@@ -12,7 +12,7 @@ import pytest
 
 import rocframe as rf
 from rocframe import errors
-from rocframe.text import counted, listed, shown
+from rocframe.text import format_list, format_rows, format_value
 
 BASES = {
     rf.MissingColumnError: pl.exceptions.ColumnNotFoundError,
@@ -265,16 +265,16 @@ def test_every_error_has_a_text_here():
 
 
 def test_values_in_messages_stay_on_one_line_and_short():
-    assert shown("a") == "'a'"
-    assert shown(pl.col("a") + 1) == '[(col("a")) + (dyn int: 1)]'
-    assert shown("two\nlines") == r"'two\nlines'"
-    assert shown(pl.Series("s", [1])) == "shape: (1,) Series: 's' [i64] [ 1 ]"
-    assert len(shown(list(range(1000)))) == 101
+    assert format_value("a") == "'a'"
+    assert format_value(pl.col("a") + 1) == '[(col("a")) + (dyn int: 1)]'
+    assert format_value("two\nlines") == r"'two\nlines'"
+    assert format_value(pl.Series("s", [1])) == "shape: (1,) Series: 's' [i64] [ 1 ]"
+    assert len(format_value(list(range(1000)))) == 101
 
 
 def test_lists_in_messages_end_with_how_many_are_left():
-    assert listed("ab") == "'a', 'b'"
-    assert listed(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
-    assert listed(range(12), most=2) == "0, 1 and 10 more"
-    assert listed([]) == ""
-    assert (counted(0), counted(1), counted(2)) == ("0 rows", "1 row", "2 rows")
+    assert format_list("ab") == "'a', 'b'"
+    assert format_list(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
+    assert format_list(range(12), most=2) == "0, 1 and 10 more"
+    assert format_list([]) == ""
+    assert (format_rows(0), format_rows(1), format_rows(2)) == ("0 rows", "1 row", "2 rows")

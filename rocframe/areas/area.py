@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.areas.pairs import Pairs
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.errors import OptionValueError
-from rocframe.frames import column, like, planned, through_node
+from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import hyperbola, kind_of
 from rocframe.options import check_group_columns, group_dtypes
@@ -137,7 +137,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         )
         return areas.drop(anchor)
 
-    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 def _check_unused(**options: object) -> None:

@@ -23,7 +23,7 @@ from rocframe.areas.variance import (
     obuchowski_variance,
 )
 from rocframe.errors import OptionValueError
-from rocframe.frames import build_table, like
+from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
     WHOLE_AREA_METHODS,
@@ -35,7 +35,7 @@ from rocframe.inference.confidence import (
     notes,
     wald,
 )
-from rocframe.inputs.node import tabulated
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
@@ -236,7 +236,9 @@ def auc(
         return auc_table(cases, part, confidence)
 
     columns = auc_columns(AUC_NAMES if part is None else PARTIAL_AUC_NAMES)
-    return like(predictions, tabulated(predictions, roles, make, columns=columns, anchor="n_pos"))
+    return as_input_frame(
+        predictions, plan_table(predictions, roles, make, columns=columns, anchor="n_pos")
+    )
 
 
 def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:

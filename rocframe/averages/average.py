@@ -15,19 +15,13 @@ from rocframe.averages.pooled import pooled_curves
 from rocframe.curves.locate import CurveAxis, interleave, lack_rows, ranges
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
-from rocframe.frames import like, planned, through_node
+from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.kernel.resample import stream_keys
 from rocframe.kinds import kind_of
 from rocframe.options import check_group_columns
 from rocframe.rates import Settings
-from rocframe.schemas import (
-    CURVE_COLUMNS,
-    POOLED_CURVE,
-    SIMPLIFICATION,
-    THRESHOLD,
-    spread_columns,
-)
-from rocframe.text import listed
+from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, spread_columns
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -319,7 +313,7 @@ def average(
             anchor=THRESHOLD if plan is None else "n_curves",
         )
 
-    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 def _check_key(name: str, table: CurveLayout) -> None:
@@ -328,7 +322,7 @@ def _check_key(name: str, table: CurveLayout) -> None:
         return
     if name not in table.row:
         raise MissingColumnError.of("over", name, [*table.by, *table.row])
-    keys = f"Its keys are: {listed(table.by)}." if table.by else "It has no keys."
+    keys = f"Its keys are: {format_list(table.by)}." if table.by else "It has no keys."
     raise OptionValueError.of("over", name, "it is no key of the table", keys)
 
 

@@ -11,9 +11,9 @@ import polars as pl
 from rocframe.curves.locate import ranges
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import build_table, column, planned
+from rocframe.frames import build_table, column, lazy_plan
 from rocframe.options import to_float
-from rocframe.text import words
+from rocframe.text import format_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def left_out(
 
 def spelled(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
     """Spell out the key of each curve."""
-    columns = [words(keys.get_column(name)) for name in over]
+    columns = [format_values(keys.get_column(name)) for name in over]
     told = np.empty(keys.height, object)
     told[:] = [" ".join(key) for key in zip(*columns, strict=True)]
     return told
@@ -315,4 +315,4 @@ def having(predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]) -> pl.
                 raise MissingColumnError.of("over", name, list(schema))
         return plan
 
-    return planned("predictions", predictions).pipe_with_schema(check)
+    return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -21,9 +21,9 @@ from rocframe.averages.options import parse_average_options, parse_over
 from rocframe.curves.curve import full_curves
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError
-from rocframe.frames import build_table, collected, like
+from rocframe.frames import as_input_frame, build_table, collect_frame
 from rocframe.inference.confidence import logit, normal_quantile, notes, parse_level, wald
-from rocframe.inputs.node import tabulated
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
@@ -183,7 +183,7 @@ def fold_auc(
     def make(cases: Cases) -> pl.DataFrame:
         return fold_areas(cases, len(names), ci, level)
 
-    table = tabulated(
+    table = plan_table(
         having(predictions, names),
         roles,
         make,
@@ -191,7 +191,7 @@ def fold_auc(
         anchor="n_pos",
         over=len(names),
     )
-    return like(predictions, table)
+    return as_input_frame(predictions, table)
 
 
 Interval = Literal["logit_delong", "delong", "ledell"]
@@ -368,5 +368,5 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)
     assert shape is not None
-    areas = collected(area_of_mean(mean.lazy(), mean.schema, shape)).to_series(-1)
+    areas = collect_frame(area_of_mean(mean.lazy(), mean.schema, shape)).to_series(-1)
     return areas.fill_null(np.nan).to_numpy()

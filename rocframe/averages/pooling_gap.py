@@ -10,8 +10,8 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.averages.curve_groups import having
 from rocframe.averages.fold_auc import Folds, normalized, nothing_of, without
 from rocframe.averages.options import parse_over
-from rocframe.frames import build_table, like
-from rocframe.inputs.node import tabulated
+from rocframe.frames import as_input_frame, build_table
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.groups import RowGroups, sort_rows
@@ -157,7 +157,7 @@ def pooling_gap(
     def make(cases: Cases) -> pl.DataFrame:
         return gaps(cases, len(names))
 
-    table = tabulated(
+    table = plan_table(
         having(predictions, names),
         roles,
         make,
@@ -165,7 +165,7 @@ def pooling_gap(
         anchor="n_pos",
         over=len(names),
     )
-    return like(predictions, table)
+    return as_input_frame(predictions, table)
 
 
 class Table(NamedTuple):

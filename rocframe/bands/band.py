@@ -20,16 +20,16 @@ from rocframe.bands.grid import (
 from rocframe.bands.resampled import bootstrap, envelope, fixed_width
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
-from rocframe.frames import build_table, like
+from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
-from rocframe.inputs.node import tabulated
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import BAND
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,8 +200,8 @@ def band(
         count=count,
         missing=missing,
     )
-    table = tabulated(predictions, roles, compute, columns=BAND.columns(), anchor="band")
-    return like(predictions, table)
+    table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
+    return as_input_frame(predictions, table)
 
 
 def _band_table(
@@ -322,6 +322,7 @@ def _parse_method(name: str, weight: Column | None) -> BandMethod:
             "weight",
             weight,
             f"the band {name!r} does not support weights",
-            f"Choose one of: {listed(resampled)}; or use count= if a row represents several rows.",
+            f"Choose one of: {format_list(resampled)}; or use count= if a row represents several "
+            "rows.",
         )
     return method

@@ -26,7 +26,7 @@ from rocframe.charts.curve_layers import (
 from rocframe.charts.groups import area_captions, read_groups, total_area
 from rocframe.charts.labels import json_numbers, legible, sentences, tooltip
 from rocframe.curves.thinning import corner_points
-from rocframe.frames import collected, column
+from rocframe.frames import collect_frame, column
 from rocframe.kinds import Kind, scale_of
 from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.rates import NAMES
@@ -264,7 +264,7 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
     """Return the area under each mean ROC curve, NaN if it is undefined; None if all are."""
     if mean.kind.name not in ROC_AREAS:
         return None
-    areas = collected(area_of_mean(table.lazy(), table.schema, mean)).to_series(-1)
+    areas = collect_frame(area_of_mean(table.lazy(), table.schema, mean)).to_series(-1)
     result = [nan if area is None else float(area) for area in areas.to_list()]
     return result if any(map(isfinite, result)) else None
 

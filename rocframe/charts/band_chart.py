@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from rocframe.charts.average_chart import limit_layers, limited_chart, limited_picture
 from rocframe.charts.axes import Plane, PlotAxis, axis_title
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
-from rocframe.charts.labels import (
-    MAX_IN_SUBTITLE,
-    RATE_FORMAT,
-    not_drawn,
-    sentences,
-    tooltip,
-)
+from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
 from rocframe.frames import column
 from rocframe.kinds import KINDS
 from rocframe.text import format_count

@@ -22,7 +22,7 @@ from rocframe.errors import (
 )
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.schemas import MODEL
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -272,7 +272,7 @@ def choose_channels(
             continue
         if name not in columns:
             raise MissingColumnError.of(argument, name, by or columns)
-        hint = f"Its group columns are: {listed(by)}." if by else "It has no group columns."
+        hint = f"Its group columns are: {format_list(by)}." if by else "It has no group columns."
         raise OptionValueError.of(argument, name, "it is no group column of the table", hint)
     names = [name for _, name in used]
     for name in details:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from rocframe.text import visible, words
+from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 def legible(name: str) -> str:
     """Return a name with its invisible characters escaped, shortened if it is long."""
-    return shortened(visible(name), MAX_NAME_LENGTH)
+    return shortened(format_name(name), MAX_NAME_LENGTH)
 
 
 def shortened(text: str, length: int) -> str:
@@ -34,7 +34,7 @@ def shortened(text: str, length: int) -> str:
 
 def spelled(values: pl.Series) -> list[str]:
     """Return distinct values of any dtype as distinct texts."""
-    return distinct_texts([shortened(text, MAX_NAME_LENGTH) for text in words(values)])
+    return distinct_texts([shortened(text, MAX_NAME_LENGTH) for text in format_values(values)])
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:

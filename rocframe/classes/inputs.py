@@ -11,12 +11,19 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.errors import ColumnTypeError, LabelError, OptionValueError, RepeatedNameError
-from rocframe.frames import build_table, column, like, planned, private_names, through_node
-from rocframe.inputs.cases import State, read
-from rocframe.inputs.roles import TYPE_CHECKS, Column, bind, columns_made, resolved
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    private_names,
+    through_node,
+)
+from rocframe.inputs.cases import RowState, read_cases
+from rocframe.inputs.roles import TYPE_CHECKS, Column, bind, output_columns, resolve_column
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import RowGroups
-from rocframe.text import listed, shown
+from rocframe.text import format_list, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
-    from rocframe.inputs.roles import Bound, Roles
+    from rocframe.inputs.roles import BoundRoles, Roles
 
 
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
@@ -91,7 +98,7 @@ def read_scores(
     single = isinstance(scores, str) or (isinstance(scores, pl.Expr) and not _is_several(scores))
     if not single:
         return _side_by_side(plan, schema, scores, classes)
-    name, expr, dtype = resolved(plan, schema, "scores", scores)  # type: ignore[arg-type]
+    name, expr, dtype = resolve_column(plan, schema, "scores", scores)  # type: ignore[arg-type]
     roots = root_columns([scores])  # type: ignore[list-item]
     if isinstance(dtype, pl.List | pl.Array):
         return _in_lists(name, expr, dtype, roots, classes)
@@ -143,7 +150,7 @@ def _side_by_side(
                 raise RepeatedNameError.of("scores", name, values)
     if not columns:
         raise OptionValueError.of("scores", scores, "it names no column", SCORES_HINT)
-    sources = [resolved(plan, schema, "scores", one) for one in columns]
+    sources = [resolve_column(plan, schema, "scores", one) for one in columns]
     for name, _, dtype in sources:
         _check_numeric(name, dtype)
     return ScoreColumns(
@@ -157,11 +164,11 @@ def _side_by_side(
 def _expanded(plan: pl.LazyFrame, schema: pl.Schema, one: Any) -> tuple[list[str], list[Column]]:
     """Return names and columns of one entry of `scores`, which may be a selector."""
     if not isinstance(one, pl.Expr) or not _is_several(one):
-        return [resolved(plan, schema, "scores", one)[0]], [one]
+        return [resolve_column(plan, schema, "scores", one)[0]], [one]
     if not cs.is_selector(one):
         problem = "the expression returns several columns"
         raise OptionValueError.of("scores", one, problem, "Pass a selector, or one per class.")
-    names = columns_made(plan, schema, "scores", one).names()
+    names = output_columns(plan, schema, "scores", one).names()
     return names, list(names)
 
 
@@ -214,7 +221,7 @@ def _with_length_check(
                 "scores",
                 name,
                 f"each row needs {size} scores, one for each class",
-                f"{f'The row where {place}' if place else 'One row'} has {shown(value)}.\n"
+                f"{f'The row where {place}' if place else 'One row'} has {format_value(value)}.\n"
                 "Correct such rows, or remove them with .filter().",
             )
         return values
@@ -261,7 +268,7 @@ def typed_classes(
     if dtype is None:
         problem = "the classes must all be text, all be numbers or all be Booleans"
         raise OptionValueError.of(argument, plain, problem, "Pass classes of one type.")
-    categories = f": {listed(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
+    categories = f": {format_list(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
     raise OptionValueError.of(
         argument,
         plain,
@@ -405,7 +412,9 @@ def measure_classes(
         schema_out = {**bound.keys, **columns}
         return through_node(plan, run, schema=schema_out, by=bound.by, anchor=anchor)
 
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
 
 
 def _encode(
@@ -416,9 +425,9 @@ def _encode(
     *,
     table: Sequence[str],
     unknown_label: Callable[..., LabelError],
-) -> tuple[pl.LazyFrame, Bound, str]:
+) -> tuple[pl.LazyFrame, BoundRoles, str]:
     """Return a plan of the columns to read, their roles, and the column with class numbers."""
-    name, label, dtype = resolved(plan, schema, "label", roles.label)
+    name, label, dtype = resolve_column(plan, schema, "label", roles.label)
     TYPE_CHECKS["label"](name, dtype)
     classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
     plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
@@ -459,19 +468,23 @@ def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl
     return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
 
 
-def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) -> MulticlassGroups:
+def _group_rows(
+    frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
+) -> MulticlassGroups:
     """Read the rows of a collected frame that are used for all classes."""
-    cases = list(read(frame, bound))
+    cases = list(read_cases(frame, bound))
     first, n = cases[0], frame.height
     states = [one.state for one in cases if one.state is not None]
 
-    def any_state(state: State) -> NDArray[np.bool_]:
+    def any_state(state: RowState) -> NDArray[np.bool_]:
         mask = np.zeros(n, bool)
         for one in states:
             mask |= one == state
         return mask
 
-    absent, left_out, unscored = map(any_state, (State.ABSENT, State.LEFT_OUT, State.UNSCORED))
+    absent, left_out, unscored = map(
+        any_state, (RowState.ABSENT, RowState.LEFT_OUT, RowState.UNSCORED)
+    )
     used = ~(left_out | absent)
     count = np.ones(n, np.int64) if first.count is None else first.count
     groups = RowGroups.from_keys(first.keys, n)
@@ -483,7 +496,7 @@ def _group_rows(frame: pl.DataFrame, bound: Bound, code: str, names: list[str]) 
     rows = MulticlassRows(
         code=frame.get_column(code).to_numpy(),
         scores=[one.score for one in cases],
-        scored=[None if one.state is None else one.state != State.UNSCORED for one in cases],
+        scored=[None if one.state is None else one.state != RowState.UNSCORED for one in cases],
         count=count,
         weight=None if first.weight is None else scale_to_unit(first.weight)[0],
         cluster=first.cluster,

@@ -28,9 +28,9 @@ from rocframe.errors import (
     RepeatedNameError,
 )
 from rocframe.frames import column, private_names
-from rocframe.inputs.cases import as_floats
-from rocframe.inputs.roles import TYPE_CHECKS, Column, columns_made, resolved
-from rocframe.text import counted, listed
+from rocframe.inputs.cases import scores_as_floats
+from rocframe.inputs.roles import TYPE_CHECKS, Column, output_columns, resolve_column
+from rocframe.text import format_list, format_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +98,7 @@ class Layout:
                 raise PairingError.of(
                     "id",
                     self.id_names,
-                    f"{counted(int(repeated.sum()))} have the same id and class as another row",
+                    f"{format_rows(int(repeated.sum()))} have the same id and class as another row",
                     'Pass all columns that identify an instance, such as id=["model", "id"].',
                 )
 
@@ -146,7 +146,7 @@ def lay_out(
     is_multilabel = isinstance(label, Mapping)
     row_class: list[pl.Expr] = []
     if class_column is not None:
-        _, expr, dtype = resolved(plan, schema, "classes", class_column)
+        _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
     else:
         name, _, dtype = labels[0]
@@ -208,7 +208,7 @@ def _exact_floats(
         if own.is_float() or own == pl.Boolean:
             return score.cast(dtype)
         return score.map_batches(
-            lambda values: as_floats(values, name).cast(dtype),
+            lambda values: scores_as_floats(values, name).cast(dtype),
             return_dtype=dtype,
             is_elementwise=True,
         )
@@ -221,10 +221,10 @@ def _read_labels(
 ) -> list[ResolvedColumn]:
     """Resolve the label column, or those of each class."""
     if not isinstance(label, Mapping):
-        name, expr, dtype = resolved(plan, schema, "label", label)
+        name, expr, dtype = resolve_column(plan, schema, "label", label)
         TYPE_CHECKS["label"](name, dtype)
         if scores.class_column is not None:
-            _, _, own = resolved(plan, schema, "classes", scores.class_column)
+            _, _, own = resolve_column(plan, schema, "classes", scores.class_column)
             TYPE_CHECKS["label"](scores.class_column, own)
             if not is_comparable(own, dtype):
                 hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
@@ -243,11 +243,11 @@ def _read_labels(
         raise OptionValueError.of(
             "label",
             list(label),
-            f"labels and scores name different classes: {listed(missing or extra)} has no "
+            f"labels and scores name different classes: {format_list(missing or extra)} has no "
             f"{'label' if missing else 'score'}",
             "Pass a label column and a score for each class.",
         )
-    labels = [resolved(plan, schema, "label", label[value]) for value in scores.classes]
+    labels = [resolve_column(plan, schema, "label", label[value]) for value in scores.classes]
     for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = "The label of one class is Boolean, or 0 and 1: derive it first."
@@ -344,7 +344,7 @@ def _column_names(
         if not cs.is_selector(columns):
             problem = "columns cannot be computed here"
             raise OptionValueError.of(argument, columns, problem, "Pass names, or a selector.")
-        return columns_made(plan, schema, argument, columns).names()
+        return output_columns(plan, schema, argument, columns).names()
     is_single = isinstance(columns, str) or not hasattr(columns, "__iter__")
     names: list[Any] = [columns] if is_single else list(columns)
     for name in names:

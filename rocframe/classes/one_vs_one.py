@@ -8,7 +8,7 @@ import polars as pl
 
 from rocframe.classes.layout import lay_out, score_difference
 from rocframe.errors import OptionValueError
-from rocframe.frames import column, like, planned, private_names
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import check_choice, parse_integer
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def one_vs_one(
             parts = _long(layout, relative, limit)
         return pl.concat(parts, how="vertical_relaxed")
 
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
 
 
 def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:

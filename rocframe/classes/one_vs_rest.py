@@ -8,7 +8,7 @@ import polars as pl
 
 from rocframe.classes.layout import lay_out, score_difference
 from rocframe.errors import OptionValueError
-from rocframe.frames import column, like, planned, private_names
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import parse_integer
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ def one_vs_rest(
         )
         return (_wide if layout.row_class is None else _long)(layout, margin)
 
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
 
 
 def _parse_margin(margin: bool | int, n_classes: int | None) -> int:

@@ -30,7 +30,7 @@ from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer
 from rocframe.schemas import MODEL, comparison_columns
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -494,7 +494,7 @@ def _baseline_number(baseline: object, models: pl.Series) -> int | None:
         return None
     if baseline not in names:
         raise OptionValueError.of(
-            "baseline", baseline, "there is no such model", f"Models: {listed(names)}."
+            "baseline", baseline, "there is no such model", f"Models: {format_list(names)}."
         )
     return names.index(baseline)
 

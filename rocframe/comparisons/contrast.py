@@ -23,7 +23,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, to_float
 from rocframe.schemas import CONTRAST, MODEL
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -304,7 +304,10 @@ def _contrast_matrix(
         for model, value in coefficients.items():
             if model not in names:
                 raise OptionValueError.of(
-                    "coefficients", model, "there is no such model", f"Models: {listed(names)}."
+                    "coefficients",
+                    model,
+                    "there is no such model",
+                    f"Models: {format_list(names)}.",
                 )
             row[names.index(model)] = value
     return matrix

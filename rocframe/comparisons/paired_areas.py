@@ -22,7 +22,7 @@ from rocframe.areas.pairs import doubled_placements, doubled_ranks
 from rocframe.areas.partial import partial_areas, partial_placements
 from rocframe.areas.variance import ZERO_VARIANCE, Clusters, obuchowski_variance, placement_variance
 from rocframe.inference.confidence import notes
-from rocframe.inputs.cases import Cases, State
+from rocframe.inputs.cases import Cases, RowState
 from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums, scale_to_unit
 from rocframe.kernel.groups import RowGroups, sort_grouped_rows
 from rocframe.kernel.scan import Scan
@@ -213,7 +213,7 @@ def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
             keys=groups.keys,
             negative=instances.negative[rows],
             score=instances.score[model][rows],
-            state=state if (state != State.USED).any() else None,
+            state=state if (state != RowState.USED).any() else None,
             count=None if instances.count is None else instances.count[rows],
             weight=weight,
         )

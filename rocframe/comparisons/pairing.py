@@ -15,12 +15,19 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, PairingError
-from rocframe.frames import column, like, planned, private_names, take_rows, through_node
-from rocframe.inputs.cases import State, read
-from rocframe.inputs.roles import bind, resolved
+from rocframe.frames import (
+    as_input_frame,
+    column,
+    lazy_plan,
+    private_names,
+    take_rows,
+    through_node,
+)
+from rocframe.inputs.cases import RowState, read_cases
+from rocframe.inputs.roles import bind, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MODEL
-from rocframe.text import counted
+from rocframe.text import format_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import Bound, Column, Roles
+    from rocframe.inputs.roles import BoundRoles, Column, Roles
     from rocframe.kernel.groups import RowGroups
 
 
@@ -93,7 +100,7 @@ class PairingOptions:
 class PairingColumns:
     """The columns that the options name; `between` is None if models stand side by side."""
 
-    bound: Bound
+    bound: BoundRoles
     options: PairingOptions
     model: pl.DataType
     between: str | None
@@ -128,7 +135,9 @@ def plan_comparison(
             anchor=anchor,
         )
 
-    return like(predictions, planned("predictions", predictions).pipe_with_schema(resolve))
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
 
 
 def bind_pairing(
@@ -175,7 +184,7 @@ def bind_pairing(
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
-    sources += [("id", *resolved(plan, schema, "id", one)) for one in id_columns]
+    sources += [("id", *resolve_column(plan, schema, "id", one)) for one in id_columns]
     for argument, name, _, dtype in sources:
         if dtype == pl.Object:
             todo = "Rows are sorted by this column: cast it to a dtype that can be sorted."
@@ -227,17 +236,17 @@ class Instances:
     @property
     def used(self) -> NDArray[np.bool_]:
         """True where a model has a row for an instance, and this row was not left out."""
-        return self.present & (self.state <= State.UNSCORED)
+        return self.present & (self.state <= RowState.UNSCORED)
 
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     """Read the models of a collected frame, and match their rows by instance."""
-    models = list(read(frame, pairing.bound))
+    models = list(read_cases(frame, pairing.bound))
     if pairing.between is not None:
         return _read_long(frame, models[0], pairing)
     models.sort(key=lambda cases: str(cases.model))
     first = models[0]
-    used = np.full(len(first.score), State.USED, np.uint8)
+    used = np.full(len(first.score), RowState.USED, np.uint8)
     return Instances(
         models=pl.Series("model", [cases.model for cases in models], pl.String),
         keys=first.keys,
@@ -253,7 +262,7 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
 
 def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series, list[Cases]]:
     """Read each model of a collected frame by itself, without pairing; models are sorted."""
-    models = list(read(frame, pairing.bound))
+    models = list(read_cases(frame, pairing.bound))
     if pairing.between is None:
         models.sort(key=lambda cases: str(cases.model))
         return pl.Series("model", [cases.model for cases in models], pl.String), models
@@ -286,10 +295,10 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
     named = pl.DataFrame([*cases.keys, *ids])
     instances, row_of = _match_rows(named, models, rows, pairing.options)
     present, row_of = row_of >= 0, np.maximum(row_of, 0)
-    used = np.full(len(cases.score), State.USED, np.uint8)
+    used = np.full(len(cases.score), RowState.USED, np.uint8)
     state = (used if cases.state is None else cases.state)[row_of]
-    scored = present & (state <= State.UNSCORED)
-    weighted = present & (state != State.LEFT_OUT)  # includes rows of weight 0
+    scored = present & (state <= RowState.UNSCORED)
+    weighted = present & (state != RowState.LEFT_OUT)  # includes rows of weight 0
 
     def common(
         argument: str, values: NDArray[Any] | None, known: NDArray[np.bool_]
@@ -306,7 +315,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
                     "id",
                     pairing.options.id,
                     f"models {model!r} and {models[int(first[different[0]])]!r} have different "
-                    f"values of {argument} in {counted(len(different))} with the same id",
+                    f"values of {argument} in {format_rows(len(different))} with the same id",
                     f"An id identifies one instance with one {argument}. Use an id that is "
                     "different for different instances.",
                 )
@@ -354,7 +363,7 @@ def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
             raise PairingError.of(
                 "id",
                 source,
-                f"it is null in {counted(values.null_count())}, which cannot be paired",
+                f"it is null in {format_rows(values.null_count())}, which cannot be paired",
                 "Remove these rows with .filter() first.",
             )
 
@@ -377,7 +386,7 @@ def _match_rows(
             raise PairingError.of(
                 "id",
                 options.id,
-                f"model {model!r} has {counted(int(repeated.sum()))} with a repeated id in one "
+                f"model {model!r} has {format_rows(int(repeated.sum()))} with a repeated id in one "
                 f"group, such as {', '.join(map(repr, example))}",
                 "An id occurs once per model and group. Add the column that distinguishes these "
                 "rows to id= or by=.",
@@ -494,7 +503,7 @@ def _check_unmatched(
     raise PairingError.of(
         "id",
         options.id,
-        f"model {instances.models[model]!r} lacks {counted(int(n_absent[model]))} that other "
+        f"model {instances.models[model]!r} lacks {format_rows(int(n_absent[model]))} that other "
         "models have in the same groups",
         'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.',
     )

@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.curves.locate import CurveAxis, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
-from rocframe.frames import like, planned, take_rows, through_node
+from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.options import parse_numbers
 from rocframe.rates import CONFUSION, NAMES
 from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
@@ -157,7 +157,7 @@ def at(
             anchor="value",
         )
 
-    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[float]]:

@@ -15,9 +15,9 @@ from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.simplify import parse_max_error
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
-from rocframe.frames import build_table, like, take_rows
-from rocframe.inputs.cases import State
-from rocframe.inputs.node import tabulated
+from rocframe.frames import as_input_frame, build_table, take_rows
+from rocframe.inputs.cases import RowState
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import Scan
@@ -210,7 +210,7 @@ def curve(
             return full_curves(cases)
         return counts_at_thresholds(cases, edges)
 
-    walked = tabulated(
+    walked = plan_table(
         predictions,
         roles,
         make,
@@ -225,7 +225,7 @@ def curve(
         rated = rated.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
     if told:
         rated = rated.select(~cs.by_name(*told), cs.by_name(*told))
-    return like(predictions, rated)
+    return as_input_frame(predictions, rated)
 
 
 def _check_no_thresholds(thresholds: object) -> None:
@@ -414,8 +414,8 @@ def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
         if cases.state is not None:
             state = cases.state[part]
             # An unscored positive reaches none; unscored negatives are added below.
-            cell[part][state == State.UNSCORED] = 0
-            aside = (state > State.UNSCORED) | ((state == State.UNSCORED) & negative)
+            cell[part][state == RowState.UNSCORED] = 0
+            aside = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
             cell[part][aside] = 2 * cells
 
     run_parallel(find, split_rows(len(cell), COUNTED_ROWS))
@@ -427,7 +427,7 @@ def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     keys, sums = _sum_cells(cases.keys, cell, mass, 2 * cells + 1)
     unscored = np.zeros(len(sums), sums.dtype)
     if cases.state is not None:
-        lost = (cases.state == State.UNSCORED) & cases.negative
+        lost = (cases.state == RowState.UNSCORED) & cases.negative
         where = np.where(lost, 0, 1).astype(np.uint32)
         unscored = _sum_cells(cases.keys, where, mass, 2)[1][:, 0]
     # From the top down: scores that reach the highest threshold first.

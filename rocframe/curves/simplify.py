@@ -13,7 +13,7 @@ from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
-from rocframe.frames import column, like, planned, through_node
+from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, to_floats
 from rocframe.schemas import SIMPLIFICATION, THRESHOLD
@@ -174,7 +174,7 @@ def simplify(
             anchor=THRESHOLD,
         )
 
-    return like(curves, planned("curves", curves).pipe_with_schema(resolve))
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 def parse_max_error(max_error: float) -> float:

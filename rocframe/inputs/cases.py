@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.inputs.roles import Bound
+    from rocframe.inputs.roles import BoundRoles
 
 
-EXACT_INTEGERS = 2**53
+MAX_EXACT_INTEGER = 2**53
 
 LARGEST = 1e150  # sum of weights whose square Float64 still holds
 
 LARGEST_COUNT = 2.0**62  # sum of counts whose double Int64 still holds
 
 
-class State(IntEnum):
+class RowState(IntEnum):
     """What becomes of a row."""
 
     USED = 0
@@ -54,13 +54,13 @@ class Cases:
     cluster: NDArray[np.uint32] | None = None
 
 
-def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
+def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     """Read the cases of each model from a collected frame."""
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
-    positive = positives(columns["label"], bound.positive, bound.names["label"])
-    count = _masses(columns, "count", bound)
-    weight = _masses(columns, "weight", bound)
+    positive = is_positive(columns["label"], bound.positive, bound.names["label"])
+    count = _weights(columns, "count", bound)
+    weight = _weights(columns, "weight", bound)
     if weight is not None and count is not None and not (weight * count).sum() <= LARGEST:
         raise MassError.overflow("weight", bound.names["weight"], f"{LARGEST:g} with their counts")
     worst = bound.roles.missing == "worst"
@@ -82,7 +82,7 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
 
     scores = [role for role in columns if role.startswith("score")]
     for model, role in zip(bound.models or [None], scores, strict=True):
-        score = as_floats(columns[role], bound.names[role])
+        score = scores_as_floats(columns[role], bound.names[role])
         state = None
         if score.null_count() and bound.roles.missing == "raise":
             raise _missing("score", role, score.is_null(), frame, bound)
@@ -90,12 +90,12 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             state = (
                 pl.select(
                     pl.when(absent)
-                    .then(State.ABSENT.value)
+                    .then(RowState.ABSENT.value)
                     .when(lost)
-                    .then(State.LEFT_OUT.value)
+                    .then(RowState.LEFT_OUT.value)
                     .when(score.is_null())
-                    .then(State.UNSCORED.value if worst else State.LEFT_OUT.value)
-                    .otherwise(State.USED.value)
+                    .then(RowState.UNSCORED.value if worst else RowState.LEFT_OUT.value)
+                    .otherwise(RowState.USED.value)
                     .cast(pl.UInt8)
                 )
                 .to_series()
@@ -110,7 +110,7 @@ def read(frame: pl.DataFrame, bound: Bound) -> Iterator[Cases]:
             # A row that does not say how many it stands for is left out as one.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
-            cluster=None if cluster is None else numbered(cluster.to_frame()),
+            cluster=None if cluster is None else number_distinct_rows(cluster.to_frame()),
         )
 
 
@@ -122,7 +122,7 @@ def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
     return cluster
 
 
-def numbered(rows: pl.DataFrame) -> NDArray[np.uint32]:
+def number_distinct_rows(rows: pl.DataFrame) -> NDArray[np.uint32]:
     """Return the place of each row among the distinct ones; null is a value like others."""
     rows.columns = [str(i) for i in range(rows.width)]
     known = rows.unique().sort(rows.columns).with_row_index("number")
@@ -130,7 +130,7 @@ def numbered(rows: pl.DataFrame) -> NDArray[np.uint32]:
     return found.get_column("number").to_numpy()
 
 
-def positives(label: pl.Series, positive: object, name: str) -> pl.Series:
+def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     """Say of each label whether it is the positive class; null where it is missing."""
     if label.dtype.is_float():
         label = label.fill_nan(None)
@@ -170,7 +170,7 @@ def _rarest(label: pl.Series) -> object:
     return counted.sort("rows", "label", descending=[False, True]).item(0, "label")
 
 
-def as_floats(score: pl.Series, name: str) -> pl.Series:
+def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
     """Return the scores as floats that equal them, null where they are missing."""
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:
@@ -195,10 +195,10 @@ def as_floats(score: pl.Series, name: str) -> pl.Series:
 
 def _fits(score: pl.Series) -> bool:
     ends = (cast("int | None", score.min()), cast("int | None", score.max()))
-    return all(end is None or abs(int(end)) <= EXACT_INTEGERS for end in ends)
+    return all(end is None or abs(int(end)) <= MAX_EXACT_INTEGER for end in ends)
 
 
-def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series | None:
+def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
     """Return weights as Float64 or counts as Int64, null where they are missing."""
     if role not in columns:
         return None
@@ -224,7 +224,7 @@ def _masses(columns: dict[str, pl.Series], role: str, bound: Bound) -> pl.Series
 
 
 def _missing(
-    argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: Bound
+    argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: BoundRoles
 ) -> MissingValuesError:
     """Name the first group concerned."""
     first = rows.arg_max()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.frames import planned, through_node
-from rocframe.inputs.cases import read
+from rocframe.frames import lazy_plan, through_node
+from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import bind
 from rocframe.schemas import MODEL
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import Bound, Roles
+    from rocframe.inputs.roles import BoundRoles, Roles
 
 
-def tabulated(
+def plan_table(
     predictions: pl.DataFrame | pl.LazyFrame,
     roles: Roles,
     make: Callable[[Cases], pl.DataFrame],
@@ -38,7 +38,7 @@ def tabulated(
     their groups together.
     """
 
-    def run(frame: pl.DataFrame, bound: Bound) -> pl.DataFrame:
+    def run(frame: pl.DataFrame, bound: BoundRoles) -> pl.DataFrame:
         table = _all_models(frame, bound, make, over)
         return table if finish is None else finish(table)
 
@@ -55,17 +55,17 @@ def tabulated(
             anchor=anchor,
         )
 
-    return planned("predictions", predictions).pipe_with_schema(resolve)
+    return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
 
 
 def _all_models(
-    frame: pl.DataFrame, bound: Bound, make: Callable[[Cases], pl.DataFrame], over: int
+    frame: pl.DataFrame, bound: BoundRoles, make: Callable[[Cases], pl.DataFrame], over: int
 ) -> pl.DataFrame:
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
     if bound.models is None:
-        (cases,) = read(frame, bound)
+        (cases,) = read_cases(frame, bound)
         return make(cases).rename(names)
-    made = dict(zip(bound.models, map(make, read(frame, bound)), strict=True))
+    made = dict(zip(bound.models, map(make, read_cases(frame, bound)), strict=True))
     tables = [
         table.insert_column(len(names), pl.lit(model).alias(MODEL))
         for model, table in sorted(made.items())

@@ -23,15 +23,15 @@ from rocframe.errors import (
 from rocframe.frames import column, private_names
 from rocframe.options import NOT_GIVEN, NotGiven, check_group_columns, group_dtypes, parse_names
 from rocframe.schemas import MODEL
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-SCORE = "Give a column name, an expression, or several: a list, a selector, {name: column}."
+SCORE_HINT = "Give a column name, an expression, or several: a list, a selector, {name: column}."
 
-SINGLE = "Say count=None with a table that has a row for each prediction."
+COUNT_HINT = "Say count=None with a table that has a row for each prediction."
 
 Missing = Literal["raise", "drop", "worst"]
 
@@ -65,7 +65,7 @@ class Roles:
                 "count",
                 self.count,
                 "cluster= needs to know each row, and these are many in one",
-                SINGLE,
+                COUNT_HINT,
             )
 
     @property
@@ -75,7 +75,7 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bound:
+class BoundRoles:
     """The same, once the columns are known: what the node reads under which name."""
 
     roles: Roles
@@ -101,7 +101,7 @@ def bind(
     *,
     keyed: bool = True,
     over: int = 0,
-) -> Bound:
+) -> BoundRoles:
     """Find each role's column in a plan, and check names and types.
 
     `table` names the columns that the verb will make: no group may be called so. `keyed` says
@@ -134,12 +134,12 @@ def bind(
     private = private_names(given, by)
     inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in given.items():
-        names[role], expr, dtype = resolved(plan, schema, argument, source)
+        names[role], expr, dtype = resolve_column(plan, schema, argument, source)
         TYPE_CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
             positive = as_positive(roles.positive, names[role], dtype)
-    return Bound(
+    return BoundRoles(
         roles=roles,
         by=by,
         keys=group_dtypes(by, schema),
@@ -165,13 +165,13 @@ def _scores(
     several = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
     given: list[Column] = list(score) if several else []
     if not given:
-        raise OptionValueError.of("score", score, "it names no column", SCORE)
+        raise OptionValueError.of("score", score, "it names no column", SCORE_HINT)
     every: list[Column] = []
     names: list[str] = []
     for one in given:
         part, models = _scores(plan, roles, one, schema)
         every += part
-        names += models or [resolved(plan, schema, "score", one)[0]]
+        names += models or [resolve_column(plan, schema, "score", one)[0]]
     return every, _distinct(names)
 
 
@@ -179,10 +179,13 @@ def _expanded(
     plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...]]:
     """Return one expression for each column that a selector or an expression makes."""
-    names = columns_made(plan, schema, "score", score).names()
+    names = output_columns(plan, schema, "score", score).names()
     if not names:
         raise OptionValueError.of(
-            "score", score, "it selects no column", f"The frame has: {listed(schema, most=30)}."
+            "score",
+            score,
+            "it selects no column",
+            f"The frame has: {format_list(schema, most=30)}.",
         )
     others = (roles.label, roles.weight, roles.count)
     taken = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
@@ -205,7 +208,7 @@ def _expanded(
 def _check_models(scores: Mapping[str, Column]) -> None:
     """Check that a mapping has something in it, under the names of models."""
     if not scores:
-        raise OptionValueError.of("score", scores, "it names no column", SCORE)
+        raise OptionValueError.of("score", scores, "it names no column", SCORE_HINT)
     for name in scores:
         if not isinstance(name, str):
             raise OptionValueError.of(
@@ -225,7 +228,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return models
 
 
-def resolved(
+def resolve_column(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
     """Return name, expression and type of a column given by name or as an expression."""
@@ -237,7 +240,7 @@ def resolved(
         raise OptionValueError.of(
             argument, source, "it is neither a column name nor an expression", "Give one of these."
         )
-    found = columns_made(plan, schema, argument, source)
+    found = output_columns(plan, schema, argument, source)
     if len(found) != 1:
         raise OptionValueError.of(
             argument, source, f"it makes {len(found)} columns", "Give one that makes one."
@@ -246,7 +249,7 @@ def resolved(
     return name, source, dtype
 
 
-def columns_made(
+def output_columns(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
 ) -> pl.Schema:
     """Return names and types of the columns that an expression makes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from rocframe.errors import LogError
-from rocframe.frames import collected, column
+from rocframe.frames import collect_frame, column
 from rocframe.io.files import (
     EMPTY_FILE,
     FILE_FORMATS,
@@ -21,7 +21,7 @@ from rocframe.io.files import (
     error_reason,
     file_problem,
 )
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,9 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
             if Path(file).resolve() not in excluded:
                 files.setdefault(Path(file).resolve(), file)
     if not files:
-        raise LogError.of(listed(sources), "there are no logs to read", "Pass files or folders.")
+        raise LogError.of(
+            format_list(sources), "there are no logs to read", "Pass files or folders."
+        )
     return sorted(files.values())
 
 
@@ -57,7 +59,7 @@ def _expand(source: str) -> Iterator[str]:
     if Path(path).is_dir():
         files = list(_logs_in_folder(path))
         if not files:
-            hint = f"Logs have one of these suffixes: {listed(LOG_FORMATS)}."
+            hint = f"Logs have one of these suffixes: {format_list(LOG_FORMATS)}."
             raise LogError.of(source, "the folder contains no logs", hint)
         yield from files
     elif Path(path).exists():
@@ -119,7 +121,7 @@ def _open_file(file: str) -> LogPart:
         raise LogError.of(
             file,
             f"unknown suffix {Path(file).suffix!r}",
-            f"Supported: {listed(LOG_FORMATS)}.",
+            f"Supported: {format_list(LOG_FORMATS)}.",
         )
     try:
         if log_format == "CSV":
@@ -216,14 +218,14 @@ class Logs:
         Some damage shows only when a file is read to its end. Such files are then searched.
         """
         try:
-            return collected(self.scan(columns)), self
+            return collect_frame(self.scan(columns)), self
         except LogError:
             raise
         except READ_ERRORS as error:
             damaged = self._damaged_files(columns)
             if not damaged:
                 hint = "Run it again, or pass the files one by one to find the one that fails."
-                raise LogError.of(listed(self.files), _read_problem(error), hint) from error
+                raise LogError.of(format_list(self.files), _read_problem(error), hint) from error
             if not skip_unreadable:
                 raise _unreadable_log(*next(iter(damaged.items()))) from error
         parts = [
@@ -240,7 +242,7 @@ class Logs:
             for file in part.files:
                 plan = replace(part, files=(file,)).scan(columns)
                 try:
-                    collected(plan.select(column(name) for name in columns))
+                    collect_frame(plan.select(column(name) for name in columns))
                 except READ_ERRORS as error:
                     damaged[file] = _read_problem(error)
         return damaged
@@ -258,7 +260,7 @@ def _unreadable_log(file: str, problem: str) -> LogError:
 def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
     available = list(schema)
     guess = get_close_matches(name, available, n=1)
-    hint = f"Columns: {listed(available, most=30) or 'none'}."
+    hint = f"Columns: {format_list(available, most=30) or 'none'}."
     hint += f"\nDid you mean {option} {guess[0]}?" if guess else ""
     return LogError.of(file, f"there is no column {name!r} for {option}", hint)
 

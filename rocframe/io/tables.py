@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rocframe.errors import OptionValueError, RepeatedNameError, StorageError
-from rocframe.frames import collected
+from rocframe.frames import collect_frame
 from rocframe.io.files import (
     FILE_FORMATS,
     READ_ERRORS,
@@ -22,7 +22,7 @@ from rocframe.io.files import (
     replaced,
 )
 from rocframe.schemas import table_of
-from rocframe.text import listed
+from rocframe.text import format_list
 
 METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
@@ -81,7 +81,7 @@ def write(
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
     try:
-        frame = collected(table)
+        frame = collect_frame(table)
     except pl.exceptions.PanicException as error:
         problem = "the table cannot be computed: a file that it reads has changed since the scan"
         raise StorageError.of(os.fspath(path), problem, "Scan the file again.") from error
@@ -294,7 +294,7 @@ def _ipc_metadata(path: Path) -> str | None:
 def _file_format(path: str | os.PathLike[str]) -> FileFormat:
     suffix = Path(path).suffix.lower()
     if suffix not in FILE_FORMATS:
-        hint = f"Supported: {listed(FILE_FORMATS)}."
+        hint = f"Supported: {format_list(FILE_FORMATS)}."
         raise StorageError.of(os.fspath(path), f"unknown suffix {suffix!r}", hint)
     return FILE_FORMATS[suffix]
 

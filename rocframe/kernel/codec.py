@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rocframe.inputs.cases import State
+from rocframe.inputs.cases import RowState
 from rocframe.kernel.threads import run_parallel, split_rows
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
     def fill(part: slice) -> None:
         codes[part] = codec.encode(scores[part], cases.negative[part])
         if cases.state is not None:
-            for state in (State.UNSCORED, State.ABSENT, State.LEFT_OUT):
+            for state in (RowState.UNSCORED, RowState.ABSENT, RowState.LEFT_OUT):
                 where = cases.state[part] == state
                 tail = codec.codes.type(codec.reserved(ReservedCode[state.name]) << 1)
                 codes[part][where] = tail | cases.negative[part][where]

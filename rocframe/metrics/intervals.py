@@ -11,7 +11,7 @@ import numpy as np
 
 from rocframe.areas.variance import Clusters
 from rocframe.curves.at import parse_point
-from rocframe.frames import build_table, like
+from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
 from rocframe.inference.confidence import (
     Confidence,
@@ -21,7 +21,7 @@ from rocframe.inference.confidence import (
     notes,
     wilson,
 )
-from rocframe.inputs.node import tabulated
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
@@ -246,8 +246,10 @@ def intervals(
     def make(cases: Cases) -> pl.DataFrame:
         return interval_table(cases, options)
 
-    table = tabulated(predictions, roles, make, columns=METRIC_INTERVALS.columns(), anchor="metric")
-    return like(predictions, table)
+    table = plan_table(
+        predictions, roles, make, columns=METRIC_INTERVALS.columns(), anchor="metric"
+    )
+    return as_input_frame(predictions, table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ import altair as alt
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, replaced
 from rocframe.reports.offline_script import chart_bundle, load_vl_convert
-from rocframe.text import listed
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def save_chart(
     suffix = Path(path).suffix.lower()
     if suffix not in CHART_FORMATS:
         problem = f"unknown chart format {suffix!r}"
-        raise StorageError.of(os.fspath(path), problem, f"Supported: {listed(CHART_FORMATS)}.")
+        raise StorageError.of(os.fspath(path), problem, f"Supported: {format_list(CHART_FORMATS)}.")
     options = {name: value for name, value in (("scale", scale), ("ppi", ppi)) if value is not None}
     for name, value in options.items():
         _check_image_option(name, value, suffix)
@@ -111,7 +111,7 @@ def save_chart(
 def _check_image_option(name: str, value: object, suffix: str) -> None:
     if name not in CHART_FORMATS[suffix]:
         formats = [one for one, options in CHART_FORMATS.items() if name in options]
-        hint = f"It applies to {listed(formats)}. Leave it out."
+        hint = f"It applies to {format_list(formats)}. Leave it out."
         raise OptionValueError.of(name, value, f"{suffix} files have no such option", hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
         hint = f"Pass one, such as {name}=2, or leave it out."

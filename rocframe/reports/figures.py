@@ -16,7 +16,7 @@ from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
 from rocframe.reports.report_tables import group_columns
 from rocframe.schemas import MODEL, curve_average_of, table_of
-from rocframe.text import format_count, join_names, visible
+from rocframe.text import format_count, format_name, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | Non
         return CAPTIONS[kind]
     level = averages.get_column("ci_level").drop_nulls()
     shading = f"Shading: {100 * level[0]:g} % interval (charts of one mean). " if len(level) else ""
-    return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {visible(str(over))}."
+    return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {format_name(str(over))}."
 
 
 def curve_figures(
@@ -299,7 +299,9 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
     spec = _package_spec(dashboard(shown, color=selection.color, threshold=threshold))
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows it as text
-    pooled = [] if selection.averaged is None else [f"Pooled over {visible(selection.averaged)}."]
+    pooled = (
+        [] if selection.averaged is None else [f"Pooled over {format_name(selection.averaged)}."]
+    )
     text = [*pooled, note, *(f"{line}." for line in subtitle)]
     return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))
 

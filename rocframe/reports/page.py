@@ -21,7 +21,7 @@ from rocframe.reports.figures import (
 )
 from rocframe.reports.offline_script import embed_script
 from rocframe.reports.report_tables import areas_text, comparison_text, folds_text, group_columns
-from rocframe.text import format_count, join_names, visible, words
+from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,8 +106,9 @@ def _summary(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
     groups = f", {format_count(areas.height, 'group')} by {join_names(keys)}" if keys else ""
     return (
         f"{format_count(provenance['rows'], 'prediction')}{groups}. "
-        f"{'Score' if len(scores) == 1 else 'Scores'}: {join_names([*map(visible, scores)])}. "
-        f"Positive class: {visible(provenance['label'])} = {_value_text(provenance['positive'])}."
+        f"{'Score' if len(scores) == 1 else 'Scores'}: {join_names([*map(format_name, scores)])}. "
+        f"Positive class: {format_name(provenance['label'])} = "
+        f"{_value_text(provenance['positive'])}."
     )
 
 
@@ -145,7 +146,10 @@ def _group_names(groups: pl.DataFrame) -> str:
     if not keys:
         return ""
     top = groups.head(MAX_NAMED_GROUPS)
-    parts = [[f"{visible(key)} = {value}" for value in words(top.get_column(key))] for key in keys]
+    parts = [
+        [f"{format_name(key)} = {value}" for value in format_values(top.get_column(key))]
+        for key in keys
+    ]
     names = "; ".join(map(", ".join, zip(*parts, strict=True)))
     n_others = groups.height - top.height
     return f": {names}" + (f"; and {n_others:,} more" if n_others else "")
@@ -177,20 +181,20 @@ def _settings_list(
     }
     about: Mapping[str, object] = provenance.get("about", {})
     return [
-        ("Label", visible(provenance["label"])),
+        ("Label", format_name(provenance["label"])),
         ("Positive class", _value_text(provenance["positive"])),
-        ("Score" if len(scores) == 1 else "Scores", ", ".join(map(visible, scores))),
-        ("Groups", ", ".join(map(visible, group_columns(areas))) or "none"),
-        *((name, visible(value)) for name, value in optional.items() if value is not None),
+        ("Score" if len(scores) == 1 else "Scores", ", ".join(map(format_name, scores))),
+        ("Groups", ", ".join(map(format_name, group_columns(areas))) or "none"),
+        *((name, format_name(value)) for name, value in optional.items() if value is not None),
         ("Decision rule", "positive if score ≥ threshold"),
         ("Tied scores", "one segment of the curve; one half in the AUC"),
         ("Missing values", MISSING_POLICIES[provenance["missing"]]),
         ("Intervals", (", ".join(methods) + percent) if len(methods) else "none"),
         ("Rows", f"{provenance['rows']:,}"),
-        *((visible(name), visible(str(value))) for name, value in about.items()),
+        *((format_name(name), format_name(str(value))) for name, value in about.items()),
         ("Software", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]
 
 
 def _value_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else visible(str(value))
+    return str(value).lower() if isinstance(value, bool) else format_name(str(value))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from rocframe.errors import MissingColumnError, OptionValueError
-from rocframe.frames import collected, column, planned
+from rocframe.frames import collect_frame, column, lazy_plan
 from rocframe.io.files import check_target, write_text
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
@@ -224,7 +224,7 @@ class ReportOptions:
 
     def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         """Collect the columns that are needed; all columns if a role is an expression."""
-        plan = planned("predictions", predictions)
+        plan = lazy_plan("predictions", predictions)
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
         roles = [role for role in roles if role is not None]
@@ -234,9 +234,9 @@ class ReportOptions:
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collected(plan.head(0))  # the first table raises the error
+                return collect_frame(plan.head(0))  # the first table raises the error
             plan = plan.select(column(name) for name in required | optional if name in available)
-        return collected(plan)
+        return collect_frame(plan)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
         """Return which columns and settings are evaluated, and the number of rows."""

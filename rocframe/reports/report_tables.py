@@ -20,10 +20,10 @@ from rocframe.schemas import MODEL
 from rocframe.text import (
     format_count,
     format_interval,
+    format_name,
     format_number,
     format_p_value,
-    visible,
-    words,
+    format_values,
 )
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def _text_table(
 def name_columns(top: pl.DataFrame, names: Sequence[str]) -> list[TextColumn]:
     """Return group columns as text."""
     return [
-        TextColumn(title=visible(name), cells=words(top.get_column(name)), kind="name")
+        TextColumn(title=format_name(name), cells=format_values(top.get_column(name)), kind="name")
         for name in names
     ]
 

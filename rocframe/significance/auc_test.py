@@ -11,7 +11,7 @@ import polars as pl
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, auc_variance
 from rocframe.errors import OptionValueError
-from rocframe.frames import build_table, like
+from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes
 from rocframe.inference.p_values import (
     adjust_p_values,
@@ -19,7 +19,7 @@ from rocframe.inference.p_values import (
     check_alternative,
     normal_p_value,
 )
-from rocframe.inputs.node import tabulated
+from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import sort_rows
@@ -201,7 +201,7 @@ def auc_test(
         missing=missing,
         cluster=cluster,
     )
-    table = tabulated(
+    table = plan_table(
         predictions,
         roles,
         lambda cases: auc_test_table(cases, options),
@@ -209,7 +209,7 @@ def auc_test(
         anchor="n_pos",
         finish=lambda tests: adjust_table(tests, options.adjust),
     )
-    return like(predictions, table)
+    return as_input_frame(predictions, table)
 
 
 Method = Literal["delong", "permutation", "mann_whitney"]

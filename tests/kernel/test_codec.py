@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocframe.inputs.cases import Cases, State
+from rocframe.inputs.cases import Cases, RowState
 from rocframe.kernel import codec as codec_module
 from rocframe.kernel.codec import ReservedCode, encode_rows, fit_codec
 from tests.strategies import EDGES, INFINITE
@@ -87,7 +87,7 @@ def test_codes_rise_as_scores_fall_and_tie_exactly_where_they_do(dtype, scores, 
 
 @given(
     values=st.lists(floats64, max_size=12),
-    marks=st.lists(st.sampled_from(list(State)), min_size=12, max_size=12),
+    marks=st.lists(st.sampled_from(list(RowState)), min_size=12, max_size=12),
     dtype=st.sampled_from([np.float64, np.float32]),
 )
 def test_rows_without_a_threshold_stand_behind_all_scores(values, marks, dtype):
@@ -97,9 +97,9 @@ def test_rows_without_a_threshold_stand_behind_all_scores(values, marks, dtype):
     negative = np.arange(len(scores)) % 2 == 0
     codec, codes = encode_rows(cases(scores, negative, state))
     for i, mark in enumerate(state):
-        assert (int(codes[i]) >= int(codec.first_reserved)) == (mark != State.USED)
-        if mark != State.USED:
-            assert int(codes[i]) >> 1 == codec.reserved(ReservedCode[State(mark).name])
+        assert (int(codes[i]) >= int(codec.first_reserved)) == (mark != RowState.USED)
+        if mark != RowState.USED:
+            assert int(codes[i]) >> 1 == codec.reserved(ReservedCode[RowState(mark).name])
         assert int(codes[i]) & 1 == negative[i]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rocframe.inputs.cases import read
+from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import Roles, bind
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
     """Read the columns `label` and `score`, and what else is named."""
     bound = bind(table.lazy(), table.schema, Roles(label="label", score="score", **roles), ())
-    (cases,) = read(table.select(bound.inputs), bound)
+    (cases,) = read_cases(table.select(bound.inputs), bound)
     return cases
 
 

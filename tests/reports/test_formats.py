@@ -8,10 +8,10 @@ import pytest
 from rocframe.text import (
     format_count,
     format_interval,
+    format_name,
     format_number,
+    format_values,
     join_names,
-    visible,
-    words,
 )
 
 
@@ -20,7 +20,7 @@ from rocframe.text import (
     [("a b", "a b"), ("", "''"), (" a", "' a'"), ("a\n", "'a\\n'"), ("\u202e", "'\\u202e'")],
 )
 def test_invisible_text_is_quoted(text, shown):
-    assert visible(text) == shown
+    assert format_name(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_invisible_text_is_quoted(text, shown):
     ],
 )
 def test_group_values_become_text(values, shown):
-    assert words(pl.Series(values)) == shown
+    assert format_values(pl.Series(values)) == shown
 
 
 def test_missing_numbers_have_no_text():

@@ -19,7 +19,7 @@ from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
 from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
-from rocframe.text import words
+from rocframe.text import format_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def _points(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, An
 
 def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return bins with their edges as text, and the names and totals of their curves."""
-    lefts, rights = (words(bins.get_column(name)) for name in ("left", "right"))
+    lefts, rights = (format_values(bins.get_column(name)) for name in ("left", "right"))
     by_curve = {
         record["curve"]: {
             name: value for name, value in record.items() if name not in {"threshold", "tp", "fp"}
