@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.axes import curve_plane
-from rocframe.charts.curve_data import POINTS, drawn_on, path_of, records_of
+from rocframe.charts.curve_data import POINTS, path_of, records_of, simplified_lines
 from rocframe.charts.curve_layers import (
     ROW_FIELDS,
     Picture,
@@ -59,7 +59,7 @@ def curve_chart(
     areas = areas_of(curves, kind)
     path = path_of(curves, kind, areas)
     plane = curve_plane(kind, path, options.scale)
-    records = records_of(drawn_on(plane, path), curves, kind)
+    records = records_of(simplified_lines(plane, path), curves, kind)
     _add_chance_levels(records, plane)
     overlays = overlay_records(Scene(plane=plane, curves=curves, path=path), options)
     groups.name(records)

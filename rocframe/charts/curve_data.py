@@ -1,4 +1,4 @@
-"""Data of a curve chart: the points of each curve, thinned."""
+"""Data of a curve chart: the simplified points of each curve."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-STEP = 1 / 4000  # of an axis, that rows are left unseen for
+LEVEL_STEP = 1 / 4000  # of an axis: rows between two such levels are skipped
 
-LOW = 1e-6  # the least rate that axes without 0 tell apart
+MIN_RATE = 1e-6  # the smallest rate on axes without 0
 
-# The scales that a kind may be drawn on; those of precision and lift need the same rows.
-SCALES: dict[str, tuple[Scale, ...]] = {
+# The scales for which rows are chosen; other scales of precision and lift need the same rows.
+SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
     "lift": ("linear",),
@@ -46,7 +46,7 @@ SCALES: dict[str, tuple[Scale, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Path:
-    """Points of all lines, line after line: rows of the table, and points between two rows.
+    """Points of all lines, line by line: rows of the table, and points between two rows.
 
     `row` is the row of the table, or -1 between rows. `pos` and `neg` are totals of each curve.
     """
@@ -60,7 +60,7 @@ class Path:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where each curve starts, and where the last one ends."""
+        """The start of each curve, and the end of the last one."""
         starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
         return starts
 
@@ -81,19 +81,19 @@ class Path:
 
 
 def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
-    """Return the rows that matter, of the curves that can be drawn."""
+    """Return the rows that any scale needs, of the curves whose area is defined."""
     whole = _at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, whole)
     drawn = np.isfinite(x) & np.isfinite(y)
     if areas is not None:
         drawn &= np.isfinite(areas)
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    low = np.full(len(drawn), LOW)
+    low = np.full(len(drawn), MIN_RATE)
     shown = [
         DisplayAxes(
             kind=kind, scale=scale, pos=whole.pos, neg=whole.neg, low=low, top=np.ones(len(low))
         )
-        for scale in SCALES.get(kind.name, ("linear", "log"))
+        for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
     ]
 
     def rows(curve: int) -> NDArray[np.int64]:
@@ -103,7 +103,7 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
         here = tp[start:end], fp[start:end]
         found = rows_at_levels(
             int(end - start),
-            lambda: [one for way in shown for one in way.levels(curve, *here, STEP)],
+            lambda: [one for way in shown for one in way.levels(curve, *here, LEVEL_STEP)],
         )
         return np.asarray(start + found, np.int64)
 
@@ -163,8 +163,8 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
 BETWEEN = -1  # no row of the table
 
 
-def inside(plane: Plane, path: Path) -> Path:
-    """Return the part of each curve where the rates are on the axes of a plane.
+def clip_to_axes(plane: Plane, path: Path) -> Path:
+    """Clip each curve to the axes of a plane.
 
     A line enters and leaves where its counts, which are linear between two rows, reach the ends.
     """
@@ -193,7 +193,7 @@ def inside(plane: Plane, path: Path) -> Path:
 
 
 def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return between which two points a rising rate reaches a level first, or leaves it."""
+    """Return the fractional index at which a rising rate first reaches, or leaves, a level."""
     after = int(np.searchsorted(rate, level, side))
     if after == 0:
         return 0.0
@@ -203,50 +203,54 @@ def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "righ
     return float(after - 1 + (level - before) / (behind - before))
 
 
-# As shares of an axis. Together with STEP, 1/4000, they add up to less than 1/500.
-BEND = 1 / 5000
+# As shares of an axis. Together with LEVEL_STEP, 1/4000, they add up to less than 1/500.
+BEND_TOLERANCE = 1 / 5000
 
-COLUMN = 1 / 3000
+COLUMN_WIDTH = 1 / 3000
 
-CORNER = 1 / 1000
+CORNER_TOLERANCE = 1 / 1000
 
-COARSER = 9 / 8  # where a line would have too many corners
+TOLERANCE_FACTOR = 9 / 8  # if a line has too many corners
 
-ROWS = 4800  # of all lines together, as far as each may have LEAST beside its corners
+MAX_POINTS = 4800  # of all lines together, if each has MIN_EXTRA_POINTS
 
-LEAST, MOST = 20, 480  # of one line: beside its corners, and in all
+MIN_EXTRA_POINTS, MAX_LINE_POINTS = 20, 480  # of one line: in addition to its corners, and in total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lines:
-    """The few points whose straight lines draw a path, and their rates."""
+    """The points of a simplified path, and their rates."""
 
     path: Path
     x: NDArray[np.float64]
     y: NDArray[np.float64]
 
 
-def drawn_on(plane: Plane, path: Path) -> Lines:
-    """Choose the few points whose straight lines draw a path on a plane."""
+def simplified_lines(plane: Plane, path: Path) -> Lines:
+    """Choose points whose connecting lines stay within 1/500 of an axis of a path."""
     if plane.excludes_zero:
-        path = inside(plane, path)
+        path = clip_to_axes(plane, path)
     if plane.bends:
-        path = bent(plane, path)
+        path = add_bend_points(plane, path)
     x, y = axis_rates(plane.kind, path)
-    kept = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN)
+    kept = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN_WIDTH)
     path, x, y = path.only(kept), x[kept], y[kept]
     across, up = plane.x.position(x), plane.y.position(y)
-    needed, tolerance = limit_corners(across, up, path.starts, CORNER, most=MOST, factor=COARSER)
-    # Where a rate has no value, the line starts at that of the next point: it shows no row.
+    needed, tolerance = limit_corners(
+        across, up, path.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
+    )
+    # Where a rate is undefined, the line starts at that of the next point, which is no row.
     rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
-    spare = np.minimum(MOST - count, (ROWS - count.sum()) // max(len(count), 1))
+    spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
     kept = needed | rows & evenly_spaced_points(
-        across, up, path.starts, np.maximum(spare, LEAST), corners=needed
+        across, up, path.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
-    # A line through one more point may pass another one at a greater distance.
+    # A line through an additional point may be farther from other points.
     kept = corner_points(across, up, path.starts, tolerance, required=kept)
-    kept = np.where((_count(kept, path) > MOST + LEAST)[path.curve], needed, kept)
+    kept = np.where(
+        (_count(kept, path) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[path.curve], needed, kept
+    )
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
     return Lines(path=path.only(kept), x=x[kept], y=y[kept])
 
@@ -256,14 +260,14 @@ def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
     return np.bincount(path.curve[marked], minlength=len(path.pos))
 
 
-def bent(plane: Plane, path: Path) -> Path:
+def add_bend_points(plane: Plane, path: Path) -> Path:
     """Add points between rows until straight lines follow the curve.
 
-    Between two rows everything is linear in tp and fp, which rates may not be.
+    Counts are linear between two rows; rates and positions on the axes may not be.
     """
 
     def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return _bend(plane, replace(path, **points), left)
+        return _is_bent(plane, replace(path, **points), left)
 
     def midpoints(
         points: dict[str, NDArray[Any]], left: NDArray[np.int64]
@@ -276,21 +280,23 @@ def bent(plane: Plane, path: Path) -> Path:
     return replace(path, **bisect_segments(columns, left, needs_point, midpoints))
 
 
-def _bend(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which lines to the next point leave the straight one."""
+def _is_bent(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which lines to the next point are not straight."""
     x, y = plane.position(path)
-    bend = (np.abs(x[left + 1] - x[left]) > BEND) & (np.abs(y[left + 1] - y[left]) > BEND)
+    bend = (np.abs(x[left + 1] - x[left]) > BEND_TOLERANCE) & (
+        np.abs(y[left + 1] - y[left]) > BEND_TOLERANCE
+    )
     long = left[bend]
     off = np.zeros(len(long))
     ends = (x[long], y[long]), (x[long + 1], y[long + 1])
     for share in (0.25, 0.5, 0.75):
         off = np.maximum(off, segment_distance(plane.position(_between(path, long, share)), *ends))
-    bend[bend] = off > BEND
+    bend[bend] = off > BEND_TOLERANCE
     return bend
 
 
 def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
-    """Return the points that share the way to the next point."""
+    """Return the points at a share of the way to the next point."""
     tp, fp = (
         counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
     )

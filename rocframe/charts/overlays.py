@@ -14,7 +14,13 @@ import polars as pl
 
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import axis_rates, axis_values
-from rocframe.charts.curve_data import BETWEEN, POINTS, bent, drawn_on, records_of
+from rocframe.charts.curve_data import (
+    BETWEEN,
+    POINTS,
+    add_bend_points,
+    records_of,
+    simplified_lines,
+)
 from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
 from rocframe.charts.labels import RATE_FORMAT, abridged, json_number, json_numbers, tooltip
 from rocframe.charts.style import PAPER, QUIET
@@ -81,7 +87,9 @@ class Scene:
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
-            for record in records_of(drawn_on(self.plane, path), self.curves, self.plane.kind)
+            for record in records_of(
+                simplified_lines(self.plane, path), self.curves, self.plane.kind
+            )
             if record["x"]
         ]
 
@@ -200,7 +208,7 @@ def _ties(scene: Scene) -> list[dict[str, Any]]:
         neg=scene.path.neg[curve[row]],
     )
     if plane.bends:
-        outlines = bent(plane, outlines)
+        outlines = add_bend_points(plane, outlines)
     x, y = axis_rates(plane.kind, outlines)
     x, y = np.maximum(x, plane.x.low), np.clip(y, plane.y.low, plane.y.high)
     if plane.x.deviate:

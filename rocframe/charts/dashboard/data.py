@@ -34,13 +34,13 @@ MAX_FLOAT = 1.7976931348623157e308  # stands for infinity, which JSON and Vega d
 SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # of a name beside numbers
 
-ROWS = 2880  # of all curves together; curves that have no more than their part keep all
-CORNERS = 80  # of each of two lines
-TOLERANCE = 1 / 1000  # of an axis, as far as CORNERS are enough
-BETWEEN = 60  # points of a curve that are no rows
-# Of a class: rows between which no count passes one of them are looked at no closer.
-SHARES = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
-NEAR = 1 / 200  # rows that are this close need no points between them
+ROWS = 2880  # of all curves together; shorter curves keep all their rows
+MAX_CORNERS = 80  # of each of two lines
+TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice
+MAX_BETWEEN = 60  # points of a curve between rows
+# Shares of a class: rows between which no count crosses one of them are skipped.
+LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
+MIN_BEND = 1 / 200  # of an axis: closer rows need no points between them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
 
 def _points(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, Any]:
     """Return the totals of a curve and its points."""
-    rows, places = walked(curves, curve, kept)
+    rows, places = points_along(curves, curve, kept)
     real = places % 1 == 0
     at = np.arange(len(kept))
     counts = {
@@ -182,22 +182,22 @@ def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
 
 
 def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
-    """Return about so many rows of a curve, or all if there are no more.
+    """Return at most about `most` rows of a curve.
 
-    They are the corners of its ROC and precision-recall lines, and others evenly along the way.
+    They are the corners of its ROC and precision-recall lines, and others evenly spaced along it.
     """
     start, end = curves.starts[curve], curves.starts[curve + 1]
     if end - start <= most:
         return np.arange(start, end)
     tp, fp = (curves.columns[name][start:end] for name in ("tp", "fp"))
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    rows = rows_at_levels(len(tp), lambda: [(tp, pos * SHARES), (fp, neg * SHARES)])
+    rows = rows_at_levels(len(tp), lambda: [(tp, pos * LEVELS), (fp, neg * LEVELS)])
     up, across = tp[rows] / pos, fp[rows] / neg
     called = np.maximum(tp[rows] + fp[rows], 1e-300)
     ends = np.array([0, len(rows)])
     precision = tp[rows] / called
     first, second = (
-        limit_corners(x, y, ends, TOLERANCE, most=CORNERS, factor=1.5)[0]
+        limit_corners(x, y, ends, TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
         for x, y in ((across, up), (up, precision))
     )
     kept = first | second
@@ -207,23 +207,23 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     return chosen
 
 
-def walked(
+def points_along(
     curves: Curves, curve: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return places along some rows of a curve, from 0: at each row, and at points between.
+    """Return the fractional indices of points along some rows: the rows, and points between them.
 
-    Between two rows everything is linear in tp and fp, which is no straight line in
-    precision-recall. The first result is the row that comes at or after each place.
+    Counts are linear between two rows, which is not a straight line in precision-recall. The first
+    result is the row at or after each point.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     up = np.diff(curves.columns["tp"][rows]) / pos
     across = np.diff(curves.columns["fp"][rows]) / neg
-    # Straight are also the lines of steps, and those from where nothing is called.
+    # Steps, and lines from the point where nothing is called positive, are straight.
     bend = np.minimum(up, across)
     bend[
-        (bend < NEAR) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
+        (bend < MIN_BEND) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
     ] = 0
-    added = np.floor(bend / max(bend.sum(), NEAR) * BETWEEN).astype(np.int64)
+    added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_BETWEEN).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
     # Closer together near the upper row, where precision bends most.
