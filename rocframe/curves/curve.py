@@ -1,4 +1,4 @@
-"""The verb `curve`: predictions → a confusion matrix per threshold and group."""
+"""Compute the curve of each group: a confusion matrix per distinct score."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def curve(
 ) -> FrameT:
     """Trace the curve of each group: a confusion matrix per distinct score.
 
-    A row says what happens when every score at or above its threshold (`score >= threshold`) is
-    called positive. Tied scores share a row. The first row of a group has threshold `inf` and
-    calls nothing positive; an infinite score has a row of its own after it.
+    In each row, all scores at or above the threshold (`score >= threshold`) are predicted positive.
+    Tied scores share a row. The first row of a group has the threshold `inf`, where nothing is
+    predicted positive. An infinite score has a row of its own after it.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def curve(
     │ 0.4       ┆ 2   ┆ 1   ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
     └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
 
-    A metric of ours and one of one's own:
+    A metric of the package and an expression:
 
     >>> wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
     >>> predictions.roc.curve("label", "score", metrics=["f1", wrong]).select("f1", "wrong")
@@ -241,7 +241,7 @@ def _check_no_thresholds(thresholds: object) -> None:
 def _check_metric_columns(
     named: Mapping[str, pl.Expr], known: Sequence[str], made: Sequence[str], score: Scores
 ) -> None:
-    """Check that metrics read columns that are there, and make columns that are not."""
+    """Check that metrics read columns that exist, and have names that no column has."""
     several = [] if isinstance(score, str) else [MODEL]
     for name, expr in named.items():
         for root in expr.meta.root_names():
@@ -252,7 +252,7 @@ def _check_metric_columns(
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
-    """Read given thresholds: rising, each once, without the `inf` that is always there."""
+    """Return the distinct thresholds in rising order, without `inf`, which every curve has."""
     values = parse_numbers("thresholds", thresholds, single=False, example="[0.1, 0.5]")
     return sorted({value + 0.0 for value in values} - {inf})
 
@@ -278,7 +278,7 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 
 
 def trace_curves(walk: Scan) -> CurveArrays:
-    """Return the same without the groups' columns."""
+    """Return the rows of all curves as arrays."""
     rows = walk.rows
     kind = walk.totals.pos.dtype
 
@@ -318,10 +318,10 @@ def trace_curves(walk: Scan) -> CurveArrays:
 def row_positions(
     blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Scan
 ) -> tuple[NDArray[np.int64], list[Callable[[], Any]]]:
-    """Return where each group's rows start, and for each block what finds its rows.
+    """Return where the rows of each group start, and functions that find the rows of each block.
 
-    A block is given by its groups and where their steps start in it. A group has a row above all
-    its steps.
+    A block consists of its groups and where their steps start in it. Each group has one more row,
+    above all its steps.
     """
     lengths = np.ones(walk.rows.keys.height, np.int64)
     done = []
@@ -348,7 +348,7 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
 
 
 def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
-    """Return the rows of each group's curve that keep it within the error, and what that costs.
+    """Return the simplified curve of each group, with its error and change of area.
 
     The groups' columns come first, under the names they have in `cases`.
     """
@@ -407,7 +407,7 @@ def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
     cell = np.empty(len(cases.score), np.uint32)
 
     def find(part: slice) -> None:
-        # Of the rising thresholds, so many does a score reach.
+        # The number of thresholds that a score reaches.
         negative = cases.negative[part]
         reached = np.searchsorted(rising, cases.score[part].astype(np.float64), "right")
         cell[part] = reached + cells * negative
@@ -450,7 +450,7 @@ def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
 def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, mass: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Add up the mass of each group and cell; groups sorted, a row each."""
+    """Add up the mass in each cell of each group; return the sorted groups and one row for each."""
     kind = np.int64 if mass is None else mass.dtype
     if not keys.width:
         if kind == np.int64 and mass is not None:  # bincount would add whole numbers as floats

@@ -42,11 +42,11 @@ def simplify(
     by: By = None,
     kind: KindName | None = None,
 ) -> FrameT:
-    """Leave out rows of each curve that its line hardly needs, and say what that costs.
+    """Remove rows of each curve within an error bound, and report the error.
 
-    The rows that stay are rows of the table, unchanged: each curve's first and last, all vertices
-    of its convex hull, the operating points to `keep`, and what it takes to stay within
-    `max_error`. Between two of them the curve is joined as its kind says.
+    The remaining rows are unchanged. They are the first and the last row of each curve, all
+    vertices of its convex hull, the operating points in `keep`, and as many rows as `max_error`
+    requires. Between two remaining rows, the curve is interpolated as usual for its kind.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def parse_max_error(max_error: float) -> float:
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
-    """Read what to keep: thresholds, or a table of operating points."""
+    """Read the option `keep`: thresholds, or a table of operating points."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
     values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
@@ -210,7 +210,7 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
 def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
 ) -> NDArray[np.bool_] | None:
-    """Mark the rows of the operating points; None where nobody named any."""
+    """Mark the rows of the operating points to keep; None if there are none."""
     wanted = np.zeros(curves.starts[-1], bool)
     wanted[rows_at(curves, "threshold", thresholds)[0]] = True
     if points is not None:
