@@ -1,4 +1,4 @@
-"""Statistics of whole curves, and their influence functions."""
+"""Statistics of whole curves (Gini, KS, EER, precision-recall) and their influence values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.area import step_sum
-from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs
+from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.kinds import hyperbola
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def gini(walk: Scannable) -> NDArray[np.float64]:
-    """Return twice the area, less one: what the curve has over chance, as a share of the best."""
+    """Return the Gini coefficient, 2·AUC - 1; NaN where a class is absent."""
     return 2 * count_pairs(walk).areas[0] - 1
 
 
@@ -65,12 +65,12 @@ def eer(walk: Scannable) -> NDArray[np.float64]:
 
 
 def average_precision(walk: Scannable) -> NDArray[np.float64]:
-    """Return precision added up over the steps of recall; NaN without positives."""
+    """Return the average precision of each group; NaN without positives."""
     return _over_positives(walk, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
 def pr_auc(walk: Scannable) -> NDArray[np.float64]:
-    """Return the integral of precision between the points, too; NaN without positives."""
+    """Return the area under the interpolated precision-recall curve; NaN without positives."""
 
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
         return hyperbola(*(count.astype(float) for count in counts))
@@ -96,16 +96,15 @@ def _with_both(walk: Scannable, values: NDArray[np.float64]) -> NDArray[np.float
 def _over_positives(
     walk: Scannable, steps: Callable[..., NDArray[np.float64]]
 ) -> NDArray[np.float64]:
+    """Add up steps of all blocks, divided by the positives of each group."""
     totals = walk.totals
-    area = np.zeros(len(totals.pos))
 
-    def one(block: Block) -> NDArray[np.float64]:
-        more = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
-        found = steps(block.tp, block.fp + more, block.tp0, block.fp0 + more)
-        return np.add.reduceat(found, block.starts[:-1])
+    def add(block: Block) -> list[NDArray[np.float64]]:
+        unscored = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
+        areas = steps(block.tp, block.fp + unscored, block.tp0, block.fp0 + unscored)
+        return [np.add.reduceat(areas, block.starts[:-1])]
 
-    for piece, found in zip(walk.ranges, walk.map(one), strict=True):
-        area[piece.groups] += found
+    (area,) = group_sums(walk, walk.map(add), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: NDArray[np.float64] = np.clip(area / totals.pos, 0, 1)
     return shares
@@ -121,7 +120,7 @@ def ks_influence(sample: ReplicateScan) -> Influences:
     if height[best] <= 0:
         return np.zeros(len(called)), np.zeros(len(called))
     pos, neg = called.astype(float), called.astype(float)
-    neg[-1] = 1  # an unscored negative is called positive at every threshold
+    neg[-1] = 1  # an unscored negative is a false positive at every threshold
     return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
 
 
@@ -139,14 +138,14 @@ def eer_influence(sample: ReplicateScan) -> Influences:
     mix = (1 - x0[at] - y0[at]) / (wide + high)
     pos[:at] = neg[:at] = neg[-1] = 1
     pos[at] = neg[at] = mix
-    # Where the line moves by dx and dy, the crossing moves along it until both rates agree again.
+    # If the segment moves by (dx, dy), its intersection with FPR = 1 - TPR moves along that line.
     share = wide / (wide + high)
     tpr, fpr = y0[at] + mix * high, x0[at] + mix * wide
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
 def average_precision_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on the step sum: through a step's precision, and that of all below."""
+    """Return the influence on the average precision, through the precision at and below a step."""
     steps = _Steps.of(sample)
     called = steps.tp + steps.fp
     more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
@@ -158,7 +157,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
 
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on the integral: within a step, and on where those below start."""
+    """Return the influence on the PR area, within a step and through the start of later steps."""
     steps = _Steps.of(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     more, neg = steps.tp - tp0, steps.fp - steps.fp0
@@ -202,7 +201,7 @@ CURVE_STATISTICS = {
 
 
 class _Steps(NamedTuple):
-    """The steps of the only replicate, as floats; `fp0` and `fp` with the unscored."""
+    """Steps of the data as floats; `fp0` and `fp` include unscored negatives."""
 
     tp0: NDArray[np.float64]
     fp0: NDArray[np.float64]
@@ -226,6 +225,6 @@ class _Steps(NamedTuple):
 
 
 def _from_below(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, at each step, the sum of it and all below it."""
+    """Return the sum over each step and all later steps."""
     sums: NDArray[np.float64] = np.cumsum(values[::-1])[::-1]
     return sums
