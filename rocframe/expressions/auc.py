@@ -40,11 +40,12 @@ def auc(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Measure the area under the ROC curve of the group.
+    """Compute the area under the ROC curve of the group.
 
-    The chance that a positive has a higher score than a negative, a tie counting half:
-    (2·wins + ties) / (2·positives·negatives), in whole numbers unless rows are weighted. It is the
-    `auc`, or with `fpr` or `tpr` the `partial_auc`, of `rocframe.auc`.
+    The AUC is the probability that a random positive has a higher score than a random negative; a
+    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives), in integers unless
+    rows are weighted. The result is the `auc` of `rocframe.auc`, or its `partial_auc` with `fpr` or
+    `tpr`.
 
     Parameters
     ----------
@@ -112,9 +113,9 @@ def gini(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Scale the AUC of the group so that chance is 0: 2·AUC - 1.
+    """Compute the Gini coefficient of the group: 2·AUC - 1, which is 0 for chance.
 
-    Also known as Somers' D of the score given the label, or the accuracy ratio.
+    Also known as the accuracy ratio, or Somers' D of the score given the label.
 
     Parameters
     ----------
@@ -193,10 +194,11 @@ def auc_se(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Estimate the standard error of the group's AUC, by DeLong.
+    """Compute DeLong's standard error of the group's AUC.
 
-    The square root of s²(V10)/m + s²(V01)/n over the placements of m positives and n negatives.
-    A weight is importance, not repetition; `count` is repetition.
+    It is the square root of s²(V10)/m + s²(V01)/n, where s² is the sample variance of the placement
+    values of the m positives (V10) and n negatives (V01). `weight` is importance and does not
+    change m and n; `count` is repetition and does.
 
     Parameters
     ----------
@@ -215,8 +217,8 @@ def auc_se(
     Returns
     -------
     Expr
-        Float64, named like the score; null where a class has fewer than two rows, and where it
-        would be 0: the classes are apart, or all scores equal.
+        Float64, named like the score; null if a class has fewer than two rows, or if it would be 0
+        because all pairs of the two classes have the same order, or all scores are equal.
 
     References
     ----------
@@ -252,8 +254,8 @@ def _auc_se(rows: Rows) -> pl.Expr:
         m, n = field("m").last().cast(pl.Float64), field("n").last().cast(pl.Float64)
         squares, others = field("pp") / POS / POS, field("nn") / NEG / NEG
     variance = m / (m - 1) * (squares * v10**2).sum() + n / (n - 1) * (others * v01**2).sum()
-    # Placements are constant in both classes only if these are apart, one way or the other, or all
-    # scores are equal. Said with counts this is exact; the variance would only be near 0.
+    # The variance is 0 only if one class has all scores above the other, or all scores are equal.
+    # Counts decide this exactly; the rounded variance would only be near 0.
     below, above = ((FP > 0) & (TP0 < POS)).sum(), ((TP > 0) & (FP0 < NEG)).sum()
     spread = (below > 0) & (above > 0) & (TP.len() > 1)
     error = pl.when((m > 1) & (n > 1) & spread).then(variance.sqrt())
@@ -265,7 +267,7 @@ def partial_auc(rows: Rows, part: Part) -> pl.Expr:
     a, b = part.ends
     x0, x1, y0, y1 = (field(name) for name in ("x0", "x1", "y0", "y1"))
     left, right = x0.clip(a, b), x1.clip(a, b)
-    # A step's line at the middle of what the range leaves of it.
+    # Height of each segment at the middle of its part inside the range.
     along = ((left + right) / 2 - x0) / (x1 - x0)
     height = y0 + along.clip(0, 1) * (y1 - y0)
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()

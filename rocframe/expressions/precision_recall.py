@@ -21,10 +21,10 @@ def average_precision(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Add up the group's precision over the steps of recall.
+    """Compute the average precision of the group.
 
-    The sum over distinct scores, the highest first, of the rise in recall times the precision
-    of predicting `score >= threshold`. Nothing is interpolated; see `pr_auc` for that.
+    The sum over all distinct scores, from the highest, of the rise in recall times the precision
+    of predicting `score >= threshold`. The curve is not interpolated; see `pr_auc`.
 
     Parameters
     ----------
@@ -76,10 +76,11 @@ def pr_auc(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Measure the area under the interpolated precision-recall curve of the group.
+    """Compute the area under the interpolated precision-recall curve of the group.
 
-    The integral of precision over recall, where between two scores true and false positives
-    grow in proportion: a hyperbola, not a straight line. The step sum is `average_precision`.
+    The integral of precision over recall. Between two scores, false positives are a linear function
+    of true positives, so precision follows a hyperbola instead of a straight line. For the sum
+    without interpolation see `average_precision`.
 
     Parameters
     ----------

@@ -24,9 +24,9 @@ def brier(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Average the squared difference of a probability and what happened.
+    """Compute the Brier score of the group: the mean of (probability - outcome)².
 
-    What happened is 1 for a positive and 0 for a negative; lower is better.
+    The outcome is 1 for a positive and 0 for a negative. Lower is better.
 
     Parameters
     ----------
@@ -78,10 +78,10 @@ def log_loss(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Average -log of the probability given to what happened.
+    """Compute the logarithmic loss of the group: the mean of -log(probability of the outcome).
 
-    The natural logarithm; lower is better. A probability of 0 for what happened would make the
-    mean infinite: scores are clipped to [ε, 1 - ε], ε = 2⁻⁵², as scikit-learn does.
+    The logarithm is natural. Lower is better. Scores are clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in
+    scikit-learn, because a probability of 0 for an outcome would make the loss infinite.
 
     Parameters
     ----------

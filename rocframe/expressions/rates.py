@@ -34,10 +34,10 @@ def tpr(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Give each row of the group the true positive rate at its score.
+    """Compute the true positive rate at the score of each row.
 
-    The share of positives that predicting `score >= threshold` finds if the row's score is the
-    threshold. Rows without a label, or of weight or count 0, have a rate but add to none.
+    The share of positives in the group whose score is at least the score of the row. Rows without a
+    label, or with weight or count 0, have a rate but do not count.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def fpr(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Give each row of the group the false positive rate at its score.
+    """Compute the false positive rate at the score of each row.
 
-    The share of negatives that predicting `score >= threshold` calls positive if the row's score
-    is the threshold. Rows without a label, or of weight or count 0, have a rate but add to none.
+    The share of negatives in the group whose score is at least the score of the row. Rows without a
+    label, or with weight or count 0, have a rate but do not count.
 
     Parameters
     ----------
@@ -166,10 +166,10 @@ def placement(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Give each row its place among the scores of the other class.
+    """Compute the placement value of each row among the scores of the other class.
 
-    For a positive the share of negatives that it beats, for a negative the share of positives
-    that beat it, a tie counting half. The mean over either class is the AUC.
+    For a positive it is the share of negatives with a lower score, for a negative the share of
+    positives with a higher score; a tie counts 1/2. The mean over either class is the AUC.
 
     Parameters
     ----------
@@ -264,10 +264,10 @@ def ks(
     weight: Column | None = None,
     count: Column | None = None,
 ) -> pl.Expr:
-    """Find the largest TPR - FPR of the group, its Kolmogorov-Smirnov distance.
+    """Compute the Kolmogorov-Smirnov statistic of the group: the maximum of TPR - FPR.
 
-    The largest over all thresholds of predicting `score >= threshold`, the one above all scores
-    included, so it is at least 0.
+    The maximum over all thresholds of predicting `score >= threshold`. One threshold is above all
+    scores, so the maximum is at least 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The rows of a group that an expression reads, and the steps of their curve."""
+"""Read the columns of an expression, and accumulate the steps of the curve of a group."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """The rows of whatever group the expression is used in.
+    """The columns of the group that the expression is evaluated in.
 
-    `score` and `positive` are null where they are missing, `count` and `weight` None where they
-    were not given. `wrong` are values of a group, any of which true makes its result null.
+    `score` and `positive` are null where missing; `count` and `weight` are None if not given.
+    `wrong` are conditions of a group; if one is true, the result of the group is null.
     """
 
     score: pl.Expr
@@ -187,11 +187,11 @@ def packed(rows: Rows) -> pl.Expr:
 
 
 def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
-    """Cumulate true and false positives from the highest score down: a row per distinct score.
+    """Accumulate true and false positives from the highest score: a row per distinct score.
 
-    `tp, fp` are after the step and `tp0, fp0` before it, whole numbers unless weighted. With
-    `squares`, weighted rows bring `m, n`, the rows of each class so far, and `pp, nn`, their
-    squared weights within the step.
+    `tp, fp` are the counts after the step and `tp0, fp0` before it, integers unless weighted. With
+    `squares`, weighted rows add `m, n`, the accumulated rows of each class, and `pp, nn`, the sums
+    of squared weights within the step.
     """
     positive, score = field("positive"), field("score")
     if rows.mass is None:
