@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import Column
 
 
-EPS = 2.0**-52  # of Float64
+EPSILON = 2.0**-52  # machine epsilon of Float64
 
 
 def brier(
@@ -45,8 +45,7 @@ def brier(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without rows, and where a score is outside
-        [0, 1].
+        Float64 in [0, 1], named like the score; null without rows, or if a score is outside [0, 1].
 
     References
     ----------
@@ -100,7 +99,7 @@ def log_loss(
     Returns
     -------
     Expr
-        Float64, named like the score; null without rows, and where a score is outside [0, 1].
+        Float64, named like the score; null without rows, or if a score is outside [0, 1].
 
     References
     ----------
@@ -125,21 +124,21 @@ def log_loss(
 
 
 def _brier(rows: Rows) -> pl.Expr:
-    return _mean(rows, (_probability(rows) - rows.positive.cast(pl.Float64)) ** 2)
+    return _mean_loss(rows, (_probability(rows) - rows.positive.cast(pl.Float64)) ** 2)
 
 
 def _log_loss(rows: Rows) -> pl.Expr:
-    probability = _probability(rows).clip(EPS, 1 - EPS)
-    happened = pl.when(rows.positive).then(probability).otherwise(1 - probability)
-    return _mean(rows, -happened.log())
+    probability = _probability(rows).clip(EPSILON, 1 - EPSILON)
+    outcome = pl.when(rows.positive).then(probability).otherwise(1 - probability)
+    return _mean_loss(rows, -outcome.log())
 
 
 def _probability(rows: Rows) -> pl.Expr:
     return rows.score.cast(pl.Float64)
 
 
-def _mean(rows: Rows, loss: pl.Expr) -> pl.Expr:
-    """Average over the rows that count; null if there are none, or a score is no probability."""
+def _mean_loss(rows: Rows, loss: pl.Expr) -> pl.Expr:
+    """Return the mean loss of the rows; null without rows, or if a score is not a probability."""
     within = _probability(rows).is_between(0, 1).filter(rows.used).all()
     if rows.mass is None:
         return pl.when(within).then(loss.filter(rows.used).mean())

@@ -1,4 +1,4 @@
-"""Row-wise expressions for rates and placements, and the Kolmogorov-Smirnov distance."""
+"""Row-wise expressions for rates and placement values, and the Kolmogorov-Smirnov statistic."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _placement(rows: Rows) -> pl.Expr:
 
 
 def _twice_above(name: str) -> pl.Expr:
-    """Return twice what is above each row, ties one half."""
+    """Return twice the mass with a higher score than each row; a tie counts 1/2."""
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))
 

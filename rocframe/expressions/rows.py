@@ -26,37 +26,37 @@ class Rows:
     """The columns of the group that the expression is evaluated in.
 
     `score` and `positive` are null where missing; `count` and `weight` are None if not given.
-    `wrong` are conditions of a group; if one is true, the result of the group is null.
+    `invalid` are conditions of a group; if one is true, the result of the group is null.
     """
 
     score: pl.Expr
     positive: pl.Expr
     count: pl.Expr | None
     weight: pl.Expr | None
-    wrong: tuple[pl.Expr, ...]
+    invalid: tuple[pl.Expr, ...]
 
     @property
     def mass(self) -> pl.Expr | None:
-        """Count times weight; None where each row is one."""
+        """Count times weight; None if neither is given."""
         if self.weight is None or self.count is None:
             return self.count if self.weight is None else self.weight
         return self.count * self.weight
 
     @property
     def exact(self) -> type[pl.DataType]:
-        """Type that holds products of two sums of masses: without rounding, unless weighted."""
+        """Type of products of two sums of masses, exact unless rows are weighted."""
         if self.weight is not None:
             return pl.Float64
         return pl.Int64 if self.count is None else pl.Int128
 
     @property
     def used(self) -> pl.Expr:
-        """Whether a row counts; null is no."""
+        """Whether a row counts, where null means no."""
         known = self.positive.is_not_null() & self.score.is_not_null()
         return known if self.mass is None else known & (self.mass > 0)
 
     def mass_of(self, of: pl.Expr) -> pl.Expr:
-        """Return what each row adds to one class: nothing if it does not count."""
+        """Return the mass that each row adds to one class; 0 if it does not count."""
         one = pl.lit(1, pl.Int64) if self.mass is None else self.mass
         return pl.when(self.used & of).then(one).otherwise(0)
 
@@ -80,8 +80,8 @@ def of_rows(
         roles = dict(zip(given, typed, strict=True))
         rows = _rows(roles, positive)
         result = formula(rows)
-        if rows.wrong:
-            result = pl.when(~pl.any_horizontal(rows.wrong)).then(result)
+        if rows.invalid:
+            result = pl.when(~pl.any_horizontal(rows.invalid)).then(result)
         return result.alias(roles["score"][0].meta.output_name())
 
     return pl.pipe_with_dtype(list(given.values()), resolve)
@@ -103,29 +103,29 @@ def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
         if role != "label" and dtype != pl.Null:
             CHECKS[role](expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
-    is_positive, wrong = _positive(*roles["label"], positive)
+    is_positive, invalid = _positive(*roles["label"], positive)
     count, weight = None, None
     if "count" in roles:
         count = roles["count"][0].cast(pl.Int64, strict=False)
         total = roles["count"][0].cast(pl.Float64).sum()
-        wrong = (*wrong, (count < 0).any(), total >= LARGEST_COUNT)
+        invalid = (*invalid, (count < 0).any(), total >= LARGEST_COUNT)
     if "weight" in roles:
         weight = roles["weight"][0].cast(pl.Float64).fill_nan(None)
         total = weight.sum() if count is None else (count * weight).sum()
-        wrong = (*wrong, ((weight < 0) | weight.is_infinite()).any(), total > LARGEST)
+        invalid = (*invalid, ((weight < 0) | weight.is_infinite()).any(), total > LARGEST)
     return Rows(
         score=score.fill_nan(None) if dtype.is_float() else score,
         positive=is_positive,
         count=count,
         weight=weight,
-        wrong=wrong,
+        invalid=invalid,
     )
 
 
 def _positive(
     label: pl.Expr, dtype: pl.DataType, positive: object
 ) -> tuple[pl.Expr, tuple[pl.Expr, ...]]:
-    """Say of each label whether it is the positive class, and of a group what is wrong with it."""
+    """Return whether each label is positive, and the conditions that make a group invalid."""
     if dtype == pl.Null:
         return label.cast(pl.Boolean), ()
     if dtype.is_float():
@@ -141,7 +141,7 @@ def _positive(
         return label, ()
     if dtype.is_numeric():
         return label == 1, (((label != 0) & (label != 1)).any(),)
-    # Labels that do not say which class is positive are all missing.
+    # Other labels without `positive=` do not determine the positive class: all are missing.
     return pl.when(False).then(label.is_null()), ()
 
 
@@ -151,10 +151,10 @@ def field(name: str) -> pl.Expr:
 
 
 def record(**columns: pl.Expr) -> pl.Expr:
-    """Put expressions side by side as the fields of one struct; a single value becomes a column.
+    """Return a struct of expressions, which turns single values into columns.
 
-    polars divides a column by a single value as it multiplies by the reciprocal, which may be off
-    by one place; columns divide exactly.
+    polars divides a column by a single value through its reciprocal, which may differ in the last
+    digit from the correctly rounded quotient of two columns.
     """
     return pl.struct([expr.alias(name) for name, expr in columns.items()])
 
@@ -171,7 +171,7 @@ def both_classes(value: pl.Expr) -> pl.Expr:
 
 
 def quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Divide whole numbers as floats; correctly rounded below 2^53."""
+    """Divide integers as floats, correctly rounded below 2^53."""
     return part.cast(pl.Float64) / whole.cast(pl.Float64)
 
 
@@ -216,17 +216,17 @@ def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
 
 
 def place(of_ties: Literal["min", "max"]) -> pl.Expr:
-    """Return where in falling order the first (min) or last (max) row of a row's score is."""
+    """Return the position, by falling score, of the first (min) or last (max) tied row."""
     return field("score").rank(of_ties, descending=True) - 1
 
 
 def falling(name: str) -> pl.Expr:
-    """Cumulate a field from the highest score down; rows without score come last."""
+    """Accumulate a field from the highest score; rows without score come last."""
     return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 
 def _by_class(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
-    """Cumulate a field over each class."""
+    """Accumulate a field over each class."""
     positive, value = field("positive"), field(name)
     return {
         positives: pl.when(positive).then(value).otherwise(0).cum_sum(),
