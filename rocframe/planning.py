@@ -39,7 +39,7 @@ def power(
     n_neg: WholeNumbers,
     alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
-    variance: Variance = "hanley_mcneil_exponential",
+    variance: VarianceFormula = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Compute the power of tests of one AUC against a given area, or of two AUCs.
@@ -133,7 +133,7 @@ def power(
     │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
     └───────┴───────┴──────────┴─────┴──────┘
     """
-    options = parse_options(
+    options = parse_planning_options(
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -145,7 +145,7 @@ def power(
         variance=variance,
         se_at=se_at,
     )
-    return _plan_table(_plan_row({}, PlannedTest(**one)) for one in options)
+    return _planned_tests_table(_planned_test_row({}, PlannedTest(**one)) for one in options)
 
 
 def sample_size(
@@ -158,7 +158,7 @@ def sample_size(
     power: Numbers = 0.8,
     alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
-    variance: Variance = "hanley_mcneil_exponential",
+    variance: VarianceFormula = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Compute the number of rows that a test of one or two AUCs needs for the required power.
@@ -255,7 +255,7 @@ def sample_size(
     │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
     └───────┴───────┴──────────┴─────┴──────┴────────┘
     """
-    options = parse_options(
+    options = parse_planning_options(
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -267,14 +267,14 @@ def sample_size(
         variance=variance,
         se_at=se_at,
     )
-    return _plan_table(_plan_row(one, _smallest_sample(**one)) for one in options)
+    return _planned_tests_table(_planned_test_row(one, _smallest_sample(**one)) for one in options)
 
 
 MAX_CLASS_ROWS = 10**12
 
 MIN_CLASS_ROWS = 10  # below, the normal approximation is poor
 
-RELATIVE_ROUNDING = 1e-12
+RATIO_ROUNDING = 1e-12
 
 
 def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
@@ -282,12 +282,12 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
 
     def with_n_pos(n_pos: int) -> PlannedTest:
         # The tolerance keeps a whole number of negatives that rounding puts just above itself.
-        n_neg = ceil(ratio * n_pos * (1 - RELATIVE_ROUNDING))
+        n_neg = ceil(ratio * n_pos * (1 - RATIO_ROUNDING))
         return PlannedTest(n_pos=n_pos, n_neg=n_neg, **options)
 
     if not 1 / MAX_CLASS_ROWS <= ratio <= MAX_CLASS_ROWS:
         return None
-    n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RELATIVE_ROUNDING)) + 1
+    n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
     too_few = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
     enough = too_few + 1
     while (test := with_n_pos(enough)).power < power:
@@ -313,7 +313,7 @@ def detectable_difference(
     power: Numbers = 0.8,
     alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
-    variance: Variance = "hanley_mcneil_exponential",
+    variance: VarianceFormula = "hanley_mcneil_exponential",
     se_at: SeAt = "estimate",
 ) -> pl.DataFrame:
     """Compute the smallest difference of areas that a test detects with the required power.
@@ -410,7 +410,7 @@ def detectable_difference(
     │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
     └────────────┴───────┴───────┴──────────┴──────┴──────┘
     """
-    options = parse_options(
+    options = parse_planning_options(
         null=null,
         auc_b=auc_b,
         correlation=correlation,
@@ -422,7 +422,7 @@ def detectable_difference(
         variance=variance,
         se_at=se_at,
     )
-    return _plan_table(_plan_row(one, _nearest_area(**one)) for one in options)
+    return _planned_tests_table(_planned_test_row(one, _nearest_area(**one)) for one in options)
 
 
 # Fractions of the way to an area of 0 or 1, up to the limit of the formulas.
@@ -456,11 +456,11 @@ def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
     return with_fraction(far)
 
 
-Variance = Literal["hanley_mcneil_exponential", "obuchowski"]
+VarianceFormula = Literal["hanley_mcneil_exponential", "obuchowski"]
 
 SeAt = Literal["estimate", "null"]
 
-NORMAL = NormalDist()
+STANDARD_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,7 +478,7 @@ class PlannedTest:
     n_neg: int
     alpha: float
     alternative: Alternative
-    variance: Variance
+    variance: VarianceFormula
     se_at: SeAt
 
     @property
@@ -514,18 +514,18 @@ class PlannedTest:
         sides = 2 if self.alternative == "two-sided" else 1
         se = self.se
         test_se = se if self.se_at == "estimate" else self.se_null
-        critical = NORMAL.inv_cdf(1 - self.alpha / sides) * test_se
-        above = NORMAL.cdf((self.difference - critical) / se)
-        below = NORMAL.cdf((-self.difference - critical) / se)
+        critical = STANDARD_NORMAL.inv_cdf(1 - self.alpha / sides) * test_se
+        above = STANDARD_NORMAL.cdf((self.difference - critical) / se)
+        below = STANDARD_NORMAL.cdf((-self.difference - critical) / se)
         return {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
 
     def _area_variance(self, area: float) -> float:
         if self.variance == "obuchowski":
-            return obuchowski_binormal_variance(area, self.n_pos, self.n_neg)
-        return hanley_mcneil_exponential_variance(area, self.n_pos, self.n_neg)
+            return planned_binormal_variance(area, self.n_pos, self.n_neg)
+        return planned_exponential_variance(area, self.n_pos, self.n_neg)
 
 
-def hanley_mcneil_exponential_variance(area: float, n_pos: int, n_neg: int) -> float:
+def planned_exponential_variance(area: float, n_pos: int, n_neg: int) -> float:
     """Return the variance of an estimated area for exponential scores in both classes."""
     # Probabilities that a positive outranks two negatives, and that two positives outrank one.
     q2 = 2 * area**2 / (1 + area)
@@ -534,12 +534,12 @@ def hanley_mcneil_exponential_variance(area: float, n_pos: int, n_neg: int) -> f
     return (area * (1 - area) + covariances) / (n_pos * n_neg)
 
 
-def obuchowski_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
+def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
     """Return the variance of an estimated area for ratings of normal scores of equal variance."""
     # The formula omits the covariance of the two parameters of the curve, so that it exceeds the
     # variance of the area over all pairs, except for areas near 1/2 and near 1. The rounded
     # constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of other programs.
-    a = 1.414 * NORMAL.inv_cdf(area)
+    a = 1.414 * STANDARD_NORMAL.inv_cdf(area)
     spread = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
     return 0.0099 * exp(-(a**2) / 2) * spread
 
@@ -549,7 +549,7 @@ Numbers: TypeAlias = "float | Sequence[float]"
 WholeNumbers: TypeAlias = "int | Sequence[int]"
 
 # Open interval of each number, and an example.
-RANGES: dict[str, tuple[float, float, float]] = {
+OPEN_RANGES: dict[str, tuple[float, float, float]] = {
     "auc": (0, 1, 0.8),
     "null": (0, 1, 0.8),
     "auc_b": (0, 1, 0.8),
@@ -560,12 +560,12 @@ RANGES: dict[str, tuple[float, float, float]] = {
 }
 
 
-def parse_options(
+def parse_planning_options(
     *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
     """Check all options, and yield each combination of values; the last option varies fastest."""
     check_alternative(alternative)
-    check_choice("variance", variance, get_args(Variance))
+    check_choice("variance", variance, get_args(VarianceFormula))
     check_choice("se_at", se_at, get_args(SeAt))
     auc_b, correlation = numbers["auc_b"], numbers["correlation"]
     if auc_b is None and correlation is not None:
@@ -583,11 +583,11 @@ def parse_options(
         "alternative": [alternative],
         "variance": [variance],
         "se_at": [se_at],
-        "null": [None] if auc_b is not None else _parse_numbers("null", null),
+        "null": [None] if auc_b is not None else _parse_planning_numbers("null", null),
     }
     for name, given in numbers.items():
         optional = given is None and name in ("auc_b", "correlation")
-        values[name] = [None] if optional else _parse_numbers(name, given)
+        values[name] = [None] if optional else _parse_planning_numbers(name, given)
     for combination in product(*values.values()):
         options = dict(zip(values, combination, strict=True))
         if "power" in options and not options["power"] > options["alpha"]:
@@ -600,7 +600,7 @@ def parse_options(
         yield options
 
 
-def _parse_numbers(argument: str, given: object) -> list[float]:
+def _parse_planning_numbers(argument: str, given: object) -> list[float]:
     """Return one number or several as a list."""
     several = not isinstance(given, str | bytes) and hasattr(given, "__iter__")
     values: list[object] = list(given) if several else [given]  # type: ignore[call-overload]
@@ -608,11 +608,11 @@ def _parse_numbers(argument: str, given: object) -> list[float]:
         raise OptionValueError.of(argument, given, "it is empty", "Give one value or several.")
     if argument in ("n_pos", "n_neg"):
         return [parse_integer(argument, value) for value in values]
-    low, high, example = RANGES[argument]
+    low, high, example = OPEN_RANGES[argument]
     return [parse_number(argument, value, low=low, high=high, example=example) for value in values]
 
 
-def _plan_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
+def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
     """Return a row of the result: the options, then those of the test and its properties."""
     row = {"target" if name == "power" else name: value for name, value in options.items()}
     if test is None:
@@ -621,6 +621,6 @@ def _plan_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, An
     return {**row, **{name: getattr(test, name) for name in properties}}
 
 
-def _plan_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+def _planned_tests_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
     table = pl.DataFrame(list(rows), schema=PLAN.columns())
     return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))

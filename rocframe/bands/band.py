@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from rocframe.bands.binormal import working_hotelling
+from rocframe.bands.binormal import working_hotelling_limits
 from rocframe.bands.grid import (
     BandCurves,
     BandLimits,
@@ -17,7 +17,7 @@ from rocframe.bands.grid import (
     points_at_thresholds,
     shifted_limits,
 )
-from rocframe.bands.resampled import bootstrap, envelope, fixed_width
+from rocframe.bands.resampled import bootstrap_limits, envelope_limits, fixed_width_limits
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import Grid, GridPoints
+    from rocframe.bands.grid import BandGrid, GridPoints
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-MethodName: TypeAlias = Literal[
+BandMethodName: TypeAlias = Literal[
     "kolmogorov_smirnov",
     "fixed_width",
     "envelope",
@@ -61,9 +61,9 @@ def band(
     score: Scores,
     *,
     by: By = None,
-    method: MethodName = "kolmogorov_smirnov",
+    method: BandMethodName = "kolmogorov_smirnov",
     level: float = 0.95,
-    grid: Grid = 101,
+    grid: BandGrid = 101,
     n_boot: int = 2000,
     seed: int | None = None,
     positive: object = None,
@@ -183,7 +183,7 @@ def band(
     │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
     └─────┴──────┴──────────┴──────────┴───────────┘
     """
-    parsed = _parse_method(method, weight)
+    parsed = _parse_band_method(method, weight)
     compute = partial(
         _band_table,
         method=parsed,
@@ -240,7 +240,7 @@ def _band_table(
     return build_table(scan.rows.keys, columns, BAND.columns(), rows=points.group)
 
 
-def _kolmogorov_smirnov(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return the limits of the region that contains both distributions (Campbell 1994)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
@@ -261,7 +261,7 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
     return result
 
 
-def _binomial(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return Wilson's limits of the TPR at each FPR, for a fixed threshold.
 
     They do not account for the error in the threshold of an FPR.
@@ -272,7 +272,7 @@ def _binomial(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     return BandLimits(tpr=tpr, lower=lower, upper=upper)
 
 
-def _threshold(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return Wilson's limits of both rates at each threshold."""
     nan = np.where(grid.point < 0, np.nan, 0.0)
     tpr, fpr = (nan + rate[grid.point] for rate in (curves.tpr, curves.fpr))
@@ -290,34 +290,40 @@ class BandMethod:
     scan and the draws. Only resampled bands support weights.
     """
 
-    name: MethodName
+    name: BandMethodName
     scope: Literal["pointwise", "simultaneous"]
     limits: Callable[..., BandLimits]
     is_resampled: bool = False
 
 
-METHODS: dict[str, BandMethod] = {
+BAND_METHODS: dict[str, BandMethod] = {
     method.name: method
     for method in (
-        BandMethod(name="kolmogorov_smirnov", scope="simultaneous", limits=_kolmogorov_smirnov),
-        BandMethod(name="fixed_width", scope="simultaneous", limits=fixed_width, is_resampled=True),
-        BandMethod(name="envelope", scope="simultaneous", limits=envelope, is_resampled=True),
-        BandMethod(name="working_hotelling", scope="simultaneous", limits=working_hotelling),
-        BandMethod(name="bootstrap", scope="pointwise", limits=bootstrap, is_resampled=True),
-        BandMethod(name="binomial", scope="pointwise", limits=_binomial),
-        BandMethod(name="threshold", scope="pointwise", limits=_threshold),
+        BandMethod(
+            name="kolmogorov_smirnov", scope="simultaneous", limits=_kolmogorov_smirnov_limits
+        ),
+        BandMethod(
+            name="fixed_width", scope="simultaneous", limits=fixed_width_limits, is_resampled=True
+        ),
+        BandMethod(
+            name="envelope", scope="simultaneous", limits=envelope_limits, is_resampled=True
+        ),
+        BandMethod(name="working_hotelling", scope="simultaneous", limits=working_hotelling_limits),
+        BandMethod(name="bootstrap", scope="pointwise", limits=bootstrap_limits, is_resampled=True),
+        BandMethod(name="binomial", scope="pointwise", limits=_binomial_limits),
+        BandMethod(name="threshold", scope="pointwise", limits=_threshold_limits),
     )
 }
 
 
-def _parse_method(name: str, weight: Column | None) -> BandMethod:
+def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
     """Return the method of this name; raise if rows are weighted and it does not support that."""
     if name is None:
-        raise UnknownOptionError.of("method", name, METHODS)
-    check_choice("method", name, METHODS)
-    method = METHODS[name]
+        raise UnknownOptionError.of("method", name, BAND_METHODS)
+    check_choice("method", name, BAND_METHODS)
+    method = BAND_METHODS[name]
     if weight is not None and not method.is_resampled:
-        resampled = [other.name for other in METHODS.values() if other.is_resampled]
+        resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]
         raise OptionValueError.of(
             "weight",
             weight,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rocframe.bands.grid import BandCurves, GridPoints
 
 
-def working_hotelling(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
     """Return the fitted curve and Working and Hotelling's limits of it (Ma and Hall 1993)."""
     from scipy.special import ndtr, ndtri
 
@@ -154,7 +154,7 @@ class NewtonSearch:
         cutoffs = lengths - 1.0
 
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return _sums(values, firsts) / cutoffs
+            return _group_sums(values, firsts) / cutoffs
 
         spread, joint = mean(x * x) - mean(x) ** 2, mean(x * y) - mean(x) * mean(y)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,7 +187,7 @@ class NewtonSearch:
         """Return the log-likelihood of each group; -inf if parameters are impossible."""
         y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
         return sum(  # type: ignore[return-value]
-            _sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
+            _group_sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
             for count, cutoff in ((self.neg, x), (self.pos, y))
         )
 
@@ -202,7 +202,7 @@ class NewtonSearch:
         positives = CutoffDerivatives.of(self.pos, y, self.firsts)
 
         def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return _sums(values, self.firsts)
+            return _group_sums(values, self.firsts)
 
         slope = negatives.slope + b * positives.slope
         by_a, by_b = positives.times(cutoff.astype(np.float64)), positives.times(x)
@@ -257,7 +257,7 @@ class NewtonSearch:
             return np.vstack([self.a, self.b, *variances])
 
 
-def _sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _group_sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
     sums: NDArray[np.float64] = np.add.reduceat(values, firsts) if len(firsts) else np.zeros(0)
     return sums
 
@@ -279,7 +279,7 @@ class CutoffDerivatives:
         count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the log-likelihood of each rating."""
-        share = _between(_lower(upper, firsts), upper)
+        share = _normal_probability(_cutoffs_below(upper, firsts), upper)
         possible = np.maximum(share, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             result: NDArray[np.float64] = np.where(count > 0, count * np.log(possible), 0.0)
@@ -290,8 +290,8 @@ class CutoffDerivatives:
         cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
     ) -> CutoffDerivatives:
         """Return the derivatives, if each rating with a count has a positive share."""
-        lower = _lower(upper, firsts)
-        share = _between(lower, upper)
+        lower = _cutoffs_below(upper, firsts)
+        share = _normal_probability(lower, upper)
         high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
         some = (count > 0) & (share > 0)
         share = np.where(some, share, 1.0)
@@ -318,14 +318,16 @@ class CutoffDerivatives:
         return product
 
 
-def _lower(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cutoffs_below(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
     lower = np.empty_like(upper)
     lower[1:] = upper[:-1]
     lower[firsts] = -np.inf
     return lower
 
 
-def _between(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_probability(
+    lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the probability that a standard normal variable is between two cutoffs."""
     from scipy.special import ndtr
 
@@ -373,8 +375,10 @@ class Ratings:
         pos, neg = sides
         some = (pos > 0) | (neg > 0)
         group = np.repeat(np.arange(len(groups)), lengths)[some]
-        merged = _merged(group, _starts_of_runs(pos[some], neg[some], group), pos[some], neg[some])
-        group, pos, neg = _merged(merged[0], _starts_of_quantiles(*merged), *merged[1:])
+        merged = _merge_ratings(
+            group, _run_starts(pos[some], neg[some], group), pos[some], neg[some]
+        )
+        group, pos, neg = _merge_ratings(merged[0], _quantile_starts(*merged), *merged[1:])
         return cls(
             groups=groups,
             starts=np.searchsorted(group, np.arange(len(groups) + 1)),
@@ -383,7 +387,7 @@ class Ratings:
         )
 
 
-def _starts_of_runs(
+def _run_starts(
     pos: NDArray[np.int64], neg: NDArray[np.int64], group: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return where a run of ratings of one class ends and the next begins."""
@@ -394,7 +398,7 @@ def _starts_of_runs(
     return fresh
 
 
-def _starts_of_quantiles(
+def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return where ratings begin if a group has at most `MAX_RATINGS` of similar size."""
@@ -410,7 +414,7 @@ def _starts_of_quantiles(
     return fresh
 
 
-def _merged(
+def _merge_ratings(
     group: NDArray[np.int64],
     fresh: NDArray[np.bool_],
     pos: NDArray[np.int64],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rocframe.curves.curve import CurveArrays
 
 
-Grid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
+BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 
 
 def parse_band_grid(grid: object) -> tuple[float, ...] | None:
@@ -47,7 +47,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
         is_last[curves.starts[1:] - 1] = True
         return _curve_points(curves, np.flatnonzero(is_last))
-    group, fpr = _grid_of_all(curves, grid)
+    group, fpr = _repeat_grid(curves, grid)
     return GridPoints(group=group, fpr=fpr, point=np.full(len(group), -1))
 
 
@@ -55,12 +55,12 @@ def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> Gr
     """Return the points with the lowest threshold up to each rate; or all points of each curve."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
-    group, fpr = _grid_of_all(curves, grid)
+    group, fpr = _repeat_grid(curves, grid)
     point = curves.first_beyond(group, fpr, "right") - 1
     return _curve_points(curves, np.unique(point[point >= curves.starts[group]]))
 
 
-def _grid_of_all(
+def _repeat_grid(
     curves: BandCurves, grid: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     groups = len(curves.n_pos)

@@ -28,7 +28,7 @@ ENVELOPE_POINTS = 257  # along a curve at which the spread of replicates is comp
 MIN_SPREAD = 0.5  # of the largest spread: the true curve may vary where the replicates do not
 
 
-def bootstrap(
+def bootstrap_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return quantiles of the heights of the replicates at each FPR."""
@@ -49,7 +49,7 @@ def bootstrap(
             return replicates.heights(replicate, np.tile(fpr, size)).reshape(size, -1)
 
         groups, width = varying & (sizes > first), min(largest, block)
-        for group, values in _of_replicates(heights, scan, draws, groups, width=width):
+        for group, values in _map_replicates(heights, scan, draws, groups, width=width):
             limits = np.quantile(values, probabilities, axis=0, method="weibull")
             start = edges[group] + first
             lower[start : start + limits.shape[1]], upper[start : start + limits.shape[1]] = limits
@@ -57,7 +57,7 @@ def bootstrap(
     return BandLimits(tpr=tpr, lower=lower, upper=upper, notes=group_notes)
 
 
-def fixed_width(
+def fixed_width_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return shifted curves that contain the share `level` of the replicates.
@@ -73,14 +73,14 @@ def fixed_width(
         return curve.distances(others, curve.along, np.ones(len(curve.along)))
 
     shift = np.full(len(varying), np.nan)
-    for group, values in _of_replicates(distances, scan, draws, varying):
+    for group, values in _map_replicates(distances, scan, draws, varying):
         shift[group] = _distance_quantile(values, level) / 2
     with np.errstate(divide="ignore"):
         fpr_shift, tpr_shift = shift / np.sqrt(curves.n_neg), shift / np.sqrt(curves.n_pos)
     return shifted_limits(curves, grid, fpr_shift, tpr_shift, group_notes)
 
 
-def envelope(
+def envelope_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return limits that contain the share `level` of the replicates, wider where these vary more.
@@ -99,7 +99,7 @@ def envelope(
         return total[None, :]
 
     spreads: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-    for group, sums in _of_replicates(sums_of_squares, scan, draws, varying):
+    for group, sums in _map_replicates(sums_of_squares, scan, draws, varying):
         spread = np.sqrt(np.sum(sums, axis=0) / draws.n_boot)
         spread = np.maximum(spread, MIN_SPREAD * spread.max())
         places = rotated[group].even_places()
@@ -111,7 +111,7 @@ def envelope(
 
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
-    for group, values in _of_replicates(distances, scan, draws, varying):
+    for group, values in _map_replicates(distances, scan, draws, varying):
         along, spread = spreads.pop(group)
         own = slice(edges[group], edges[group + 1])
         distance = _distance_quantile(values, level) * spread
@@ -155,7 +155,7 @@ def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
     return float(np.quantile(distances, level, method="inverted_cdf"))
 
 
-def _of_replicates(
+def _map_replicates(
     function: Callable[[int, BandCurves], NDArray[np.float64]],
     scan: Scan,
     draws: BootstrapDraws,

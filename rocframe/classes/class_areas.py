@@ -154,7 +154,7 @@ def replicate_averages(
         "weighted": weighted,
         "micro": all_wins,
     }
-    return _averages(averages, sums, used, total, n_classes)
+    return _divide_sums(averages, sums, used, total, n_classes)
 
 
 def _cumulated(mass: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
@@ -185,7 +185,7 @@ def grouped_averages(
                 own = np.zeros(n_groups, np.int64)
                 own[cell_group[is_cell]] = class_mass[is_cell]
                 positive_mass = mass * (positive if scored is None else positive & scored)
-                wins = mass * _doubled_wins(group, score, score, positive_mass, scored)
+                wins = mass * _grouped_doubled_wins(group, score, score, positive_mass, scored)
                 won = np.add.reduceat(wins, starts)
                 won[is_cell] = 0
                 pair_areas = won / (2 * own[cell_group] * class_mass)
@@ -197,7 +197,7 @@ def grouped_averages(
                 weighted += area * (own / total)
             if own_score is not None:
                 own_mass = mass * own_score[1]
-                wins = mass * _doubled_wins(group, own_score[0], score, own_mass, scored)
+                wins = mass * _grouped_doubled_wins(group, own_score[0], score, own_mass, scored)
                 wins[positive] = 0
                 np.add.at(all_wins, group, wins)
     used = np.bincount(cell_group, minlength=n_groups)
@@ -207,10 +207,10 @@ def grouped_averages(
         "weighted": weighted,
         "micro": all_wins,
     }
-    return _averages(averages, sums, used, total, n_classes)
+    return _divide_sums(averages, sums, used, total, n_classes)
 
 
-def _doubled_wins(
+def _grouped_doubled_wins(
     group: NDArray[np.int64],
     positive: NDArray[Any],
     score: NDArray[Any],
@@ -241,7 +241,7 @@ def _doubled_wins(
     return wins if scored is None else np.where(scored, wins, 0)
 
 
-def _averages(
+def _divide_sums(
     averages: Sequence[Average],
     sums: dict[Average, NDArray[Any]],
     used: NDArray[np.int64],

@@ -95,13 +95,15 @@ def read_scores(
     One numeric column is either the score of all classes from lowest to highest (`ordered`), or the
     score of the class that another column names.
     """
-    single = isinstance(scores, str) or (isinstance(scores, pl.Expr) and not _is_several(scores))
+    single = isinstance(scores, str) or (
+        isinstance(scores, pl.Expr) and not _has_several_columns(scores)
+    )
     if not single:
-        return _side_by_side(plan, schema, scores, classes)
+        return _read_score_columns(plan, schema, scores, classes)
     name, expr, dtype = resolve_column(plan, schema, "scores", scores)  # type: ignore[arg-type]
     roots = root_columns([scores])  # type: ignore[list-item]
     if isinstance(dtype, pl.List | pl.Array):
-        return _in_lists(name, expr, dtype, roots, classes)
+        return _read_score_lists(name, expr, dtype, roots, classes)
     _check_numeric(name, dtype)
     if ordered:
         if classes is None or isinstance(classes, str):
@@ -125,7 +127,7 @@ def read_scores(
     return ScoreColumns(classes=None, exprs=[expr], names=[name], roots=roots, class_column=classes)
 
 
-def _side_by_side(
+def _read_score_columns(
     plan: pl.LazyFrame, schema: pl.Schema, scores: ClassScores, classes: Classes
 ) -> ScoreColumns:
     """Read scores that have a column for each class."""
@@ -142,7 +144,7 @@ def _side_by_side(
             several = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
             given = list(scores) if several else []
         for one in given:
-            names, expanded = _expanded(plan, schema, one)
+            names, expanded = _expand_selector(plan, schema, one)
             values += names
             columns += expanded
         for name in values:
@@ -161,9 +163,11 @@ def _side_by_side(
     )
 
 
-def _expanded(plan: pl.LazyFrame, schema: pl.Schema, one: Any) -> tuple[list[str], list[Column]]:
+def _expand_selector(
+    plan: pl.LazyFrame, schema: pl.Schema, one: Any
+) -> tuple[list[str], list[Column]]:
     """Return names and columns of one entry of `scores`, which may be a selector."""
-    if not isinstance(one, pl.Expr) or not _is_several(one):
+    if not isinstance(one, pl.Expr) or not _has_several_columns(one):
         return [resolve_column(plan, schema, "scores", one)[0]], [one]
     if not cs.is_selector(one):
         problem = "the expression returns several columns"
@@ -172,7 +176,7 @@ def _expanded(plan: pl.LazyFrame, schema: pl.Schema, one: Any) -> tuple[list[str
     return names, list(names)
 
 
-def _in_lists(
+def _read_score_lists(
     name: str, expr: pl.Expr, dtype: pl.List | pl.Array, roots: set[str], classes: Classes
 ) -> ScoreColumns:
     """Read scores that are in one column of lists or arrays."""
@@ -238,7 +242,7 @@ def root_columns(columns: Iterable[Column]) -> set[str]:
     return names
 
 
-def _is_several(expr: pl.Expr) -> bool:
+def _has_several_columns(expr: pl.Expr) -> bool:
     return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
 
 
@@ -404,7 +408,7 @@ def measure_classes(
         )
 
         def run(frame: pl.DataFrame) -> pl.DataFrame:
-            grouped = _group_rows(frame, bound, code, scores.names)
+            grouped = _read_groups(frame, bound, code, scores.names)
             group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
             table = build_table(grouped.keys, measure(grouped), columns, rows=group_of_row)
             return table.rename({str(i): name for i, name in enumerate(bound.by)})
@@ -468,7 +472,7 @@ def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl
     return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
 
 
-def _group_rows(
+def _read_groups(
     frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
 ) -> MulticlassGroups:
     """Read the rows of a collected frame that are used for all classes."""

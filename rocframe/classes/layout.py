@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
 
-Keep: TypeAlias = str | Sequence[str] | pl.Expr | None
+KeepColumns: TypeAlias = str | Sequence[str] | pl.Expr | None
 
 ResolvedColumn: TypeAlias = tuple[str, pl.Expr, pl.DataType]
 
@@ -106,7 +106,7 @@ class Layout:
         return ~with_check(repeated, check, pl.Boolean(), is_elementwise=False)
 
 
-def lay_out(
+def read_layout(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     label: ClassLabels,
@@ -114,7 +114,7 @@ def lay_out(
     *,
     classes: Classes,
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
-    keep: Keep,
+    keep: KeepColumns,
     table: Sequence[str],
 ) -> Layout:
     """Resolve the options of `one_vs_rest` and `one_vs_one`; `table` names the columns they add."""
@@ -305,7 +305,7 @@ def _read_kept(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     *,
-    keep: Keep,
+    keep: KeepColumns,
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     used: Iterable[str],
     table: Sequence[str],

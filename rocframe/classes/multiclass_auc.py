@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing
 
 
-Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
+BootstrapMethod = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 
 
 def multiclass_auc(
@@ -56,7 +56,7 @@ def multiclass_auc(
     by: By = None,
     classes: Classes = None,
     average: Average | Sequence[Average] = ("hand_till", "macro", "weighted", "micro"),
-    ci: Method | None = None,
+    ci: BootstrapMethod | None = None,
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -188,7 +188,7 @@ def multiclass_auc(
     └───────────┴──────────┴────────────────┴─────┘
     """
     averages = _parse_averages(average)
-    confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
+    confidence = Confidence.of(ci, level, n_boot, seed, get_args(BootstrapMethod))
     roles = Roles(
         label=label,
         score=PLACEHOLDER_SCORE,
@@ -214,7 +214,7 @@ def multiclass_auc(
         predictions,
         roles,
         read_columns,
-        lambda grouped: _measure(grouped, averages, confidence),
+        lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
         columns=MULTICLASS_AUC.columns(),
         rows_per_group=len(averages),
         anchor="average",
@@ -239,7 +239,7 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
 MIN_ROWS_PER_PASS = 300
 
 
-def _measure(
+def _multiclass_auc_columns(
     grouped: MulticlassGroups, averages: Sequence[Average], confidence: Confidence
 ) -> dict[str, Any]:
     """Return the columns of the result: a row per group and average."""
@@ -275,7 +275,7 @@ def _measure(
         for i in np.flatnonzero(n_used > 1).tolist():
             own = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
             areas = dict(zip(averages, auc[i].tolist(), strict=True))
-            for j, interval in enumerate(_intervals(own, areas, confidence, keys[i])):
+            for j, interval in enumerate(_average_intervals(own, areas, confidence, keys[i])):
                 for name, value in interval.items():
                     columns[name][i * len(averages) + j] = value
     return {
@@ -322,11 +322,11 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
     return merged
 
 
-def _intervals(
+def _average_intervals(
     rows: MulticlassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     """Return standard error, limits and note of each average of one group."""
-    values, n_redrawn = _replicates(rows, list(areas), confidence, key)
+    values, n_redrawn = _resampled_averages(rows, list(areas), confidence, key)
     influence = influences(rows, list(areas)) if confidence.ci == "bootstrap_bca" else {}
     intervals = []
     for (name, area), own_values in zip(areas.items(), values.T, strict=True):
@@ -352,7 +352,7 @@ def _intervals(
     return intervals
 
 
-def _replicates(
+def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
     """Return the averages of resamples, a row each, and how many resamples were drawn again."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from rocframe.classes.layout import lay_out, score_difference
+from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import check_choice, parse_integer
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocframe.classes.inputs import Classes, ClassScores
-    from rocframe.classes.layout import ClassLabels, Keep, Layout
+    from rocframe.classes.layout import ClassLabels, KeepColumns, Layout
     from rocframe.frames import FrameT
 
 
 Relative = Literal["difference", "ratio"]
 
-TABLE = ("class_a", "class_b", "label", "score")
+ONE_VS_ONE_COLUMNS = ("class_a", "class_b", "label", "score")
 
 
 def one_vs_one(
@@ -32,7 +32,7 @@ def one_vs_one(
     *,
     classes: Classes = None,
     id: str | Sequence[str] | None = None,  # noqa: A002 - as the column
-    keep: Keep = None,
+    keep: KeepColumns = None,
     relative: Relative | None = None,
     max_pairs: int | None = 10_000,
 ) -> FrameT:
@@ -128,14 +128,14 @@ def one_vs_one(
             problem = "pairs of classes need one true class per row"
             hint = "Pass one column, or use one_vs_rest."
             raise OptionValueError.of("label", label, problem, hint)
-        layout = lay_out(
-            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TABLE
+        layout = read_layout(
+            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
         )
         if layout.row_class is None:
             _check_pairs(len(layout.scores), limit, "row")
-            parts = _wide(layout, relative)
+            parts = _pairs_from_wide(layout, relative)
         else:
-            parts = _long(layout, relative, limit)
+            parts = _pairs_from_long(layout, relative, limit)
         return pl.concat(parts, how="vertical_relaxed")
 
     return as_input_frame(
@@ -155,7 +155,7 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
         )
 
 
-def _wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
+def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
     """Compare the class of each row with each other class, if the scores are side by side."""
     scores = layout.scores if relative is None else layout.float_scores()
     name = private_names(["own"], layout.plan.collect_schema().names())["own"]
@@ -175,7 +175,9 @@ def _wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
     return parts
 
 
-def _long(layout: Layout, relative: Relative | None, limit: int | None) -> list[pl.LazyFrame]:
+def _pairs_from_long(
+    layout: Layout, relative: Relative | None, limit: int | None
+) -> list[pl.LazyFrame]:
     """Compare the class of each instance with the class of each of its rows."""
     assert layout.row_class is not None
     row_class, ids = layout.row_class, layout.ids

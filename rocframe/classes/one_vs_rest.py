@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.classes.layout import lay_out, score_difference
+from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import parse_integer
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocframe.classes.inputs import Classes, ClassScores
-    from rocframe.classes.layout import ClassLabels, Keep, Layout
+    from rocframe.classes.layout import ClassLabels, KeepColumns, Layout
     from rocframe.frames import FrameT
 
 
-TABLE = ("class", "label", "score")
+ONE_VS_REST_COLUMNS = ("class", "label", "score")
 
 
 def one_vs_rest(
@@ -30,7 +30,7 @@ def one_vs_rest(
     *,
     classes: Classes = None,
     id: str | Sequence[str] | None = None,  # noqa: A002 - as the column
-    keep: Keep = None,
+    keep: KeepColumns = None,
     margin: bool | int = False,
 ) -> FrameT:
     """Reshape a table with many classes into binary predictions of each class against all others.
@@ -117,10 +117,17 @@ def one_vs_rest(
     _parse_margin(margin, None)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        layout = lay_out(
-            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TABLE
+        layout = read_layout(
+            plan,
+            schema,
+            label,
+            scores,
+            classes=classes,
+            id=id,
+            keep=keep,
+            table=ONE_VS_REST_COLUMNS,
         )
-        return (_wide if layout.row_class is None else _long)(layout, margin)
+        return (_rows_from_wide if layout.row_class is None else _rows_from_long)(layout, margin)
 
     return as_input_frame(
         predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
@@ -143,7 +150,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
     return rank
 
 
-def _wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     """Concatenate the rows of each class, if the scores are side by side."""
     plan, scores = layout.plan, layout.scores
     rank = _parse_margin(margin, len(scores))
@@ -171,7 +178,7 @@ def _wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     return pl.concat(parts, how="vertical_relaxed")
 
 
-def _long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
     """Compare the class of each row with the true class, if a row is an instance and a class."""
     assert layout.row_class is not None
     plan, (score,) = layout.plan, layout.scores

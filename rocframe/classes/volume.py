@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing
 
 
-Method = Literal["logit", "wald"]
+VolumeMethod = Literal["logit", "wald"]
 
 
 def volume(
@@ -43,7 +43,7 @@ def volume(
     *,
     by: By = None,
     classes: Classes = None,
-    ci: Method | None = "logit",
+    ci: VolumeMethod | None = "logit",
     level: float = 0.95,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
@@ -158,7 +158,7 @@ def volume(
     │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
     └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
-    confidence = Confidence.of(ci, level, 2, 0, get_args(Method))
+    confidence = Confidence.of(ci, level, 2, 0, get_args(VolumeMethod))
     roles = Roles(label=label, score=PLACEHOLDER_SCORE, by=by, count=count, missing=missing)
 
     def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
@@ -177,14 +177,14 @@ def volume(
         predictions,
         roles,
         read_columns,
-        lambda grouped: _measure(grouped, confidence),
+        lambda grouped: _volume_columns(grouped, confidence),
         columns=VOLUME.columns(),
         anchor="rule",
         unknown_label=LabelError.fourth,
     )
 
 
-def _measure(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
+def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
     """Return the columns of the result: a row per group."""
     rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
     sizes = np.zeros((n_groups, 3), np.int64)
@@ -201,7 +201,7 @@ def _measure(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any
     )
     n = [sizes[:, k] for k in range(3)]
     volume = exact.exact_quotient(triples.total, triples.unit * exact.exact_product(*n))
-    variance = _variance(triples, volume, n)
+    variance = _volume_variance(triples, volume, n)
     notes = np.full(n_groups, None, object)
     columns: dict[str, Any] = {}
     if confidence.ci is not None:
@@ -230,10 +230,10 @@ def _measure(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any
     }
 
 
-ZERO_VARIANCE = 1e-28  # a smaller variance of the volume is a rounding error
+ZERO_VOLUME_VARIANCE = 1e-28  # a smaller variance of the volume is a rounding error
 
 
-def _variance(
+def _volume_variance(
     triples: Triples, volume: NDArray[np.float64], sizes: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
     """Return the variance of each volume; NaN with fewer than two rows of a class."""
@@ -249,7 +249,7 @@ def _variance(
             n_unscored = n - np.bincount(group, mass, len(volume))
             variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan
-    variance[variance < ZERO_VARIANCE] = 0
+    variance[variance < ZERO_VOLUME_VARIANCE] = 0
     return variance
 
 
@@ -452,13 +452,13 @@ def _triples_of_pairs(
     lead = -(x12[:, None] + y21)
     first_cuts = _cuts(
         table.first,
-        Ranks.of(table.first, x13[:, None], tolerance),
-        Ranks.of_sums(table.first, x12, y23, tolerance),
+        BoundRanks.of(table.first, x13[:, None], tolerance),
+        BoundRanks.of_sums(table.first, x12, y23, tolerance),
     )
     second_cuts = _cuts(
         table.second,
-        Ranks.of(table.second, y23[None, :], tolerance),
-        Ranks.of_sums(table.second, x13, y21, tolerance),
+        BoundRanks.of(table.second, y23[None, :], tolerance),
+        BoundRanks.of_sums(table.second, x13, y21, tolerance),
     )
     tied = (abs(lead) <= tolerance).astype(np.int64)
     counts = np.zeros(lead.shape, np.int64)
@@ -479,7 +479,9 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
-def _cuts(rising: NDArray[np.float64], one: Ranks, other: Ranks) -> list[NDArray[np.int64]]:
+def _cuts(
+    rising: NDArray[np.float64], one: BoundRanks, other: BoundRanks
+) -> list[NDArray[np.int64]]:
     """Return the first rank that ties with both bounds, with one, with none, and the last."""
     first = np.maximum(one.below, other.below)
     both = np.maximum(first, np.minimum(one.at_most, other.at_most))
@@ -487,7 +489,7 @@ def _cuts(rising: NDArray[np.float64], one: Ranks, other: Ranks) -> list[NDArray
     return [first, both, either, np.full(first.shape, len(rising))]
 
 
-class Ranks(NamedTuple):
+class BoundRanks(NamedTuple):
     """Numbers of values below given bounds, and of values at most as high, within a tolerance."""
 
     below: NDArray[np.int64]
@@ -496,7 +498,7 @@ class Ranks(NamedTuple):
     @classmethod
     def of(
         cls, rising: NDArray[np.float64], bounds: NDArray[np.float64], tolerance: float
-    ) -> Ranks:
+    ) -> BoundRanks:
         """Rank bounds among rising values."""
         below = np.searchsorted(rising, bounds - tolerance, "left")
         return cls(below, np.searchsorted(rising, bounds + tolerance, "right"))
@@ -508,7 +510,7 @@ class Ranks(NamedTuple):
         one: NDArray[np.float64],
         other: NDArray[np.float64],
         tolerance: float,
-    ) -> Ranks:
+    ) -> BoundRanks:
         """Rank the sum of each pair of values."""
         # searchsorted is several times as fast if its second argument is sorted.
         order = np.argsort(other)

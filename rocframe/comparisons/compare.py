@@ -54,7 +54,7 @@ def compare(
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     baseline: object = None,
-    method: Method = "delong",
+    method: ComparisonMethod = "delong",
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     standardize: Literal["mcclish"] | None = None,
@@ -283,7 +283,7 @@ def compare(
     )
 
 
-Method = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
+ComparisonMethod = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
 
 Family = Literal["group", "all"]
 
@@ -296,7 +296,7 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class CompareOptions:
     """Options of `compare`; `n_draws` is the number of resamples or permutations."""
 
-    method: Method
+    method: ComparisonMethod
     quantity: Quantity
     hypothesis: Hypothesis
     baseline: object
@@ -310,7 +310,7 @@ class CompareOptions:
         cls,
         roles: Roles,
         *,
-        method: Method,
+        method: ComparisonMethod,
         fpr: float | Range | None,
         tpr: float | Range | None,
         standardize: str | None,
@@ -325,7 +325,7 @@ class CompareOptions:
         seed: int | None,
     ) -> CompareOptions:
         """Check the options, and that the method supports them."""
-        check_choice("method", method, get_args(Method))
+        check_choice("method", method, get_args(ComparisonMethod))
         level = parse_level(level)
         quantity = Quantity.parse(fpr, tpr, standardize)
         n_resamples, n_permutations = (
@@ -451,7 +451,7 @@ def _compare_paired(
     draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=stream_keys(groups.keys))
     comparisons: list[dict[str, Any]] = []
     for batch in model_batches(instances, groups, columns.options):
-        pairs = _pairs(batch.models, baseline)
+        pairs = _model_pairs(batch.models, baseline)
         if pairs:
             comparisons += _run_test(instances, batch, pairs, options, draws)
     return instances.models, groups.keys, comparisons
@@ -479,7 +479,7 @@ def _compare_unpaired(
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
     """Return the same for models that scored different rows."""
     models, model_cases = read_models(frame, columns)
-    pairs = _pairs(range(len(models)), _baseline_number(options.baseline, models))
+    pairs = _model_pairs(range(len(models)), _baseline_number(options.baseline, models))
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
     keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
@@ -499,7 +499,7 @@ def _baseline_number(baseline: object, models: pl.Series) -> int | None:
     return names.index(baseline)
 
 
-def _pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:
+def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:
     """Return the pairs of models to compare: every two, or the baseline with each other one."""
     if baseline is None:
         return list(combinations(models, 2))

@@ -129,7 +129,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: Part | None) -> 
         if part is None:
             placements.append(doubled_placements(scan))
             totals.append(_segment_sums(mass, placements[-1], segment)[0::2])
-            area.append(_area(scan, totals[-1]))
+            area.append(_area_from_placements(scan, totals[-1]))
         else:
             # They are NaN where a class is absent, which has no variance in any case.
             placements.append(np.nan_to_num(partial_placements(scan, part)))
@@ -161,7 +161,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: Part | None) -> 
     )
 
 
-def _area(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64]:
+def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64]:
     """Return each group's area from the sum of the doubled placement values of its positives."""
     doubled_pairs = exact_product(scan.totals.pos, scan.totals.neg, np.array([2]))
     area: NDArray[np.float64] = exact_quotient(total.astype(doubled_pairs.dtype), doubled_pairs)

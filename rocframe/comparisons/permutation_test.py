@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import BootstrapDraws
 
 
-Ranks: TypeAlias = "NDArray[np.int64]"  # doubled ranks, positives first; a row per permutation
+DoubledRanks: TypeAlias = (
+    "NDArray[np.int64]"  # doubled ranks, positives first; a row per permutation
+)
 
 
 def permutation_test(
@@ -41,8 +43,8 @@ def permutation_test(
 ) -> Iterator[dict[str, Any]]:
     """Compare the areas of pairs of models by Bandos, Rockette and Gur's (2005) test."""
 
-    def difference(a: Ranks, b: Ranks, n_pos: int) -> NDArray[np.int64]:
-        return doubled_wins(a, n_pos) - doubled_wins(b, n_pos)
+    def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
+        return doubled_wins_of_ranks(a, n_pos) - doubled_wins_of_ranks(b, n_pos)
 
     def extreme(values: NDArray[np.int64], observed: int) -> NDArray[np.bool_]:
         return is_as_extreme(values, observed, alternative)
@@ -60,7 +62,7 @@ def exchange_test(
     draws: BootstrapDraws,
     *,
     name: str,
-    statistic: Callable[[Ranks, Ranks, int], NDArray[Any]],
+    statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
     """Compare pairs of models by exchanging the ranks that they give to a row, or to a cluster.
@@ -86,7 +88,7 @@ def exchange_test(
                 unit = np.unique(cluster[rows], return_inverse=True)[1]
             groups.append(_RankedGroup(ranks[a][rows], ranks[b][rows], int(positives), unit))
         keys = [draws.keys[group] for group in batch.groups]
-        observed, p_value, exact = _p_values(groups, keys, draws, statistic, extreme)
+        observed, p_value, exact = _exchange_p_values(groups, keys, draws, statistic, extreme)
         area_a, area_b = (
             np.array([group.area(getattr(group, side)) for group in groups], float)
             for side in ("a", "b")
@@ -115,8 +117,8 @@ class _RankedGroup(NamedTuple):
     `unit` numbers the units of exchange: rows or clusters.
     """
 
-    a: Ranks
-    b: Ranks
+    a: DoubledRanks
+    b: DoubledRanks
     n_pos: int
     unit: NDArray[np.int64]
 
@@ -130,23 +132,23 @@ class _RankedGroup(NamedTuple):
         """Number of pairs of a positive and a negative."""
         return self.n_pos * (len(self.a) - self.n_pos)
 
-    def area(self, ranks: Ranks) -> float:
+    def area(self, ranks: DoubledRanks) -> float:
         """Return the area of a model; NaN if a class is absent."""
         if not self.n_pairs:
             return np.nan
-        return int(doubled_wins(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
+        return int(doubled_wins_of_ranks(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
 
-    def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[Ranks, Ranks]:
+    def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[DoubledRanks, DoubledRanks]:
         """Return the ranks under both models after the exchange of some units."""
         rows = exchanged[:, self.unit]
         return np.where(rows, self.b, self.a), np.where(rows, self.a, self.b)
 
 
-def _p_values(
+def _exchange_p_values(
     groups: Sequence[_RankedGroup],
     keys: Sequence[tuple[int, ...]],
     draws: BootstrapDraws,
-    statistic: Callable[[Ranks, Ranks, int], NDArray[Any]],
+    statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
@@ -185,7 +187,7 @@ def _p_values(
     return np.array(observed, float) + undefined, p_value + undefined, exact
 
 
-def rank_counts(ranks: Ranks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of positives, and of all rows, at each doubled rank."""
     times, rows = ranks.shape
     width = 2 * rows + 1
@@ -195,7 +197,7 @@ def rank_counts(ranks: Ranks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np
     return pos.reshape(times, width), total.reshape(times, width)
 
 
-def doubled_wins(ranks: Ranks, n_pos: int) -> NDArray[np.int64]:
+def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
     """Return twice the number of pairs in which the positive ranks first; a tie counts half."""
     pos, total = rank_counts(ranks, n_pos)
     cumulative = np.cumsum(pos, axis=1)

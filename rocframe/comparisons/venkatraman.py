@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.pairing import Instances, ModelBatch
-    from rocframe.comparisons.permutation_test import Ranks
+    from rocframe.comparisons.permutation_test import DoubledRanks
     from rocframe.kernel.resample import BootstrapDraws
 
 
-RELATIVE_ROUNDING = 1e-9  # of sums of differences of curves
+STATISTIC_ROUNDING = 1e-9  # of sums of differences of curves
 
 
 def venkatraman_test(
@@ -39,11 +39,11 @@ def venkatraman_test(
         draws,
         name="venkatraman",
         statistic=error_difference,
-        extreme=lambda values, observed: values >= observed * (1 - RELATIVE_ROUNDING),
+        extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
     )
 
 
-def error_difference(a: Ranks, b: Ranks, n_pos: int) -> NDArray[np.float64]:
+def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the absolute differences of the errors of both models, summed over all ranks."""
     # The errors at a rank are the positives after it and the negatives up to it, so they differ by
     # twice as much as the true positives.
@@ -52,7 +52,7 @@ def error_difference(a: Ranks, b: Ranks, n_pos: int) -> NDArray[np.float64]:
     return result
 
 
-def _true_positives(ranks: Ranks, n_pos: int) -> NDArray[np.float64]:
+def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the number of positives among the first 1, 2, 3, ... rows of each permutation."""
     pos, total = rank_counts(ranks, n_pos)
     filled = total > 0

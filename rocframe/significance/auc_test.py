@@ -44,7 +44,7 @@ def auc_test(
     *,
     by: By = None,
     null: float = 0.5,
-    method: Method = "delong",
+    method: AucTestMethod = "delong",
     alternative: Alternative = "two-sided",
     adjust: Adjust | None = "holm",
     n_perm: int = 9_999,
@@ -212,7 +212,7 @@ def auc_test(
     return as_input_frame(predictions, table)
 
 
-Method = Literal["delong", "permutation", "mann_whitney"]
+AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
 
 AREA_ROUNDING = 1e-12  # of areas of weighted rows
 
@@ -222,7 +222,7 @@ class AucTestOptions:
     """Options of `auc_test`."""
 
     null: float
-    method: Method
+    method: AucTestMethod
     alternative: Alternative
     adjust: Adjust | None
     n_perm: int
@@ -233,7 +233,7 @@ class AucTestOptions:
         cls,
         *,
         null: float,
-        method: Method,
+        method: AucTestMethod,
         alternative: Alternative,
         adjust: Adjust | None,
         n_perm: int,
@@ -243,7 +243,7 @@ class AucTestOptions:
         missing: Missing,
     ) -> AucTestOptions:
         """Check the options, and that the method supports the rows."""
-        check_choice("method", method, get_args(Method))
+        check_choice("method", method, get_args(AucTestMethod))
         check_alternative(alternative)
         check_adjust(adjust)
         options = cls(
