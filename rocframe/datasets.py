@@ -1,6 +1,6 @@
-"""Bundled prediction logs: real data, real models, small; for examples and tests.
+"""Two small, real prediction logs for examples and tests.
 
-How they were made, and every model's AUC: ``data/README.md`` in the repository.
+`data/README.md` in the repository describes the data, the models and their AUCs.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from rocframe.errors import UnknownOptionError
 
 __all__ = ["digits", "path", "vote"]
 
-Name = Literal["vote", "digits"]
+LogName = Literal["vote", "digits"]
 
 
 def vote() -> pl.DataFrame:
-    """Load who expected to vote for Dole in 1996, as six models predict it.
+    """Load the predictions of six models for a binary label: expected votes for Dole in 1996.
 
-    A row is one respondent seen by one model that was trained on the nine other folds. The six
-    models differ on purpose: `logistic_regression` is calibrated, `naive_bayes` is too sure of
-    itself, `decision_tree`, `nearest_neighbours` and `random_forest` have few distinct scores and
-    so many ties, and the scores of `linear_svm` are distances, negative and positive.
+    A row is the prediction of one model for one respondent. The model was trained on the other
+    nine folds. `logistic_regression` is calibrated and `naive_bayes` is overconfident.
+    `decision_tree`, `nearest_neighbours` and `random_forest` have few distinct scores and therefore
+    many ties. The scores of `linear_svm` are signed distances, not probabilities.
 
     Returns
     -------
     DataFrame
-        944 respondents times 6 models: `id` (Int32) of the respondent; `model` (String); `fold`
-        (Int8, 1 to 10), the same for all models; `age` (String) of the respondent, "18-34",
-        "35-54" or "55+"; `label` (Boolean), true for Dole; `score` (Float64), higher means more
-        likely Dole: a probability, but for `linear_svm`.
+        One row per respondent and model: 944 respondents, 6 models. The columns are `id` (Int32) of
+        the respondent; `model` (String); `fold` (Int8, 1 to 10), the same for all models; `age`
+        (String) of the respondent, "18-34", "35-54" or "55+"; `label` (Boolean), true for Dole; and
+        `score` (Float64), where higher means more likely Dole. Scores are probabilities, except
+        those of `linear_svm`.
 
     References
     ----------
@@ -49,18 +50,19 @@ def vote() -> pl.DataFrame:
 
 
 def digits() -> pl.DataFrame:
-    """Load which of ten digits was written, as three models predict it.
+    """Load the predictions of three models for ten classes: handwritten digits.
 
-    A row is one image seen by one model that was trained on the four other folds, with one
-    probability per class. `logistic_regression` is hesitant, `naive_bayes` is too sure of itself,
-    `decision_tree` has few distinct scores and so many ties.
+    A row is the prediction of one model for one image, with one probability per class. The model
+    was trained on the other four folds. `logistic_regression` is underconfident, `naive_bayes` is
+    overconfident, and `decision_tree` has few distinct scores and therefore many ties.
 
     Returns
     -------
     DataFrame
-        1797 images times 3 models: `id` (Int32) of the image; `model` (String); `fold` (Int8,
-        1 to 5), the same for all models; `label` (Int8), the digit that was written; `p0` to `p9`
-        (Float32), the probability of each digit, which add up to 1 within rounding.
+        One row per image and model: 1797 images, 3 models. The columns are `id` (Int32) of the
+        image; `model` (String); `fold` (Int8, 1 to 5), the same for all models; `label` (Int8), the
+        digit, 0 to 9; and `p0` to `p9` (Float32), the probability of each digit. The probabilities
+        of a row add up to 1, except for rounding to Float32.
 
     References
     ----------
@@ -76,23 +78,23 @@ def digits() -> pl.DataFrame:
     return pl.read_parquet(path("digits"), glob=False)
 
 
-def path(name: Name) -> Path:
-    """Say where the Parquet file of a log is, to scan it.
+def path(name: LogName) -> Path:
+    """Return the path of the Parquet file of a log.
 
     Parameters
     ----------
-    name
-        "vote" or "digits".
+    name : {"vote", "digits"}
+        Name of the log.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        Path of the file, for `pl.scan_parquet`.
 
     Raises
     ------
     UnknownOptionError
-        If there is no log of that name.
+        If there is no log with this name.
 
     Examples
     --------
@@ -101,9 +103,9 @@ def path(name: Name) -> Path:
     >>> log.select(pl.col("model").n_unique()).collect().item()
     6
     """
-    if name not in get_args(Name):
-        raise UnknownOptionError.of("name", name, get_args(Name))
+    if name not in get_args(LogName):
+        raise UnknownOptionError.of("name", name, get_args(LogName))
     package = Path(__file__).resolve().parent
     installed = package / "data" / f"{name}.parquet"
-    # A checkout keeps the logs beside the package; wheels carry them inside.
+    # The logs are in the package in wheels, and next to the package in the source tree.
     return installed if installed.exists() else package.parent / "data" / installed.name

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 COMMANDS = ("evaluate", "report")
 
-# Arguments in the messages of the package, which are options of the command.
+# Arguments that messages of the package contain and that are also options of the command.
 ARGUMENTS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|path"
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 

@@ -35,8 +35,8 @@ class CommandOptions:
         Group column over which the page averages curves. By default "fold", if that is a group
         column.
     id
-        Column that identifies the instance of a row. With it, the page compares the models that
-        the group column "model" names. Repeat the option for several columns.
+        Column that identifies the instance of a row. With this option, the page compares the models
+        in the group column "model". Repeat the option for several columns.
     positive
         Value of the label that is the positive class.
     weight
@@ -44,13 +44,13 @@ class CommandOptions:
     count
         Column with the number of identical rows that a row represents.
     no_count
-        The column named "count" does not hold repetition counts.
+        Ignore the column named "count"; it does not contain numbers of identical rows.
     missing
-        Rows with a missing label, score or weight: raise an error, leave out and count ("drop"), or
-        count rows without a score as errors of the model ("worst").
+        Handling of rows with a missing label, score or weight. "raise": an error. "drop": leave the
+        rows out and count them. "worst": count rows without a score as errors of the model.
     kind
-        Kind of curve; by default roc and precision_recall. Repeat the option for several kinds.
-        curves.parquet has the axes of the first kind, and those of the others as more columns.
+        Kind of curve; by default roc and precision_recall. Repeat the option for several kinds. In
+        curves.parquet, the axes of the first kind come first, then those of the other kinds.
     ci
         Method of the confidence interval of the AUC.
     level
@@ -60,7 +60,7 @@ class CommandOptions:
     skip_unreadable
         Skip files that are empty, truncated or damaged, and list them.
     quiet
-        Print errors only.
+        Print only errors and warnings.
     """
 
     label: Annotated[str, COLUMN]

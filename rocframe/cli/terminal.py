@@ -1,4 +1,4 @@
-"""Output on the terminal: the table of areas, and progress on stderr."""
+"""Format the table of areas as text, and show progress on stderr."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Progress:
             self._show()
 
     def count(self, text: str, n_done: int, n_total: int) -> None:
-        """Set the current step and its part; a log shows only the start of the step."""
+        """Set the current step and the number of its item. Logs contain only the first item."""
         if self._terminal or n_done == 0:
             self.step(f"{text} {n_done + 1:,} of {n_total:,}" if self._terminal else text)
 

@@ -1,4 +1,4 @@
-"""Files: formats by suffix, checks of both ends, and replacement in one step."""
+"""File formats, checks of files before they are read or written, and writing in one step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return what is wrong with a file, judged by its first and last bytes; None if nothing."""
+    """Return the problem of a file, from its first and last bytes; None if there is none."""
     if not path.exists():
         return "there is no such file"
     if not path.is_file():
@@ -101,12 +101,12 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` at the end of the block.
 
-    If the block fails or the process is killed, the old file is unchanged. At no time does `path`
-    have a part of the content only.
+    If the block fails or the process is killed, the old file is unchanged. `path` never contains
+    only a part of the new content.
     """
     target = check_target(path)
     new = _temporary_path(target)
-    try:  # before the file exists: an interrupt at any time must remove it
+    try:  # the file is created in this block, so that an interrupt at any time removes it
         _create_empty(new)
         yield new
         _flush_to_disk(new)

@@ -31,12 +31,12 @@ LogFormat: TypeAlias = FileFormat | Literal["CSV"]
 
 LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
-# Names of files that are not data in a data set, such as _SUCCESS.
+# First characters of files that are not data, such as _SUCCESS in the output of Spark.
 HIDDEN_PREFIXES = (".", "_")
 
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
-    """Return the files that names, globs and folders refer to, each once.
+    """Return the files that are given by names, globs and folders, without repetition.
 
     `exclude` has files that are not logs, such as the tables of an earlier run in the same folder.
     """
@@ -129,7 +129,7 @@ def _open_file(file: str) -> LogPart:
         else:
             problem = file_problem(Path(file), log_format)
         if problem is None:
-            # Keys of folders named key=value, as polars finds them.
+            # Keys of folders named key=value, by the rule that polars uses.
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
             schema = _read_schema(file, log_format)
             return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
@@ -166,7 +166,7 @@ class LogPart:
     files: tuple[str, ...]
 
     def scan(self, columns: Iterable[str]) -> pl.LazyFrame:
-        """Scan the files; columns that they lack come from folders named key=value."""
+        """Scan the files; folders named key=value provide the columns that the files lack."""
         files = list(self.files)
         if self.format == "CSV":
             return pl.scan_csv(files, glob=False, infer_schema_length=None)
@@ -192,7 +192,7 @@ class Logs:
         return any(name in part.schema for part in self.parts)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Plan one table with the columns: `{column: option that names it}`."""
+        """Return a LazyFrame of the rows of all files. `columns` maps each column to its option."""
         plans = [part.scan(columns) for part in self.parts]
         schemas = []
         for part, plan in zip(self.parts, plans, strict=True):
@@ -215,7 +215,8 @@ class Logs:
     ) -> tuple[pl.DataFrame, Logs]:
         """Read the columns; return them and the logs that they come from.
 
-        Some damage shows only when a file is read to its end. Such files are then searched.
+        Some damage is detected only when a whole file is read. Then each file is read alone to
+        find the damaged ones.
         """
         try:
             return collect_frame(self.scan(columns)), self
@@ -224,7 +225,9 @@ class Logs:
         except READ_ERRORS as error:
             damaged = self._damaged_files(columns)
             if not damaged:
-                hint = "Run it again, or pass the files one by one to find the one that fails."
+                hint = (
+                    "Run the command again, or pass the files one by one to find the damaged one."
+                )
                 raise LogError.of(format_list(self.files), _read_problem(error), hint) from error
             if not skip_unreadable:
                 raise _unreadable_log(*next(iter(damaged.items()))) from error
@@ -289,7 +292,7 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
-    """Return a dtype for the values of both; `small_integers`: all integers are below 2**53."""
+    """Return a dtype for the values of both; with `small_integers`, all are below 2**53."""
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:
         return min(pair, default=a, key=str)

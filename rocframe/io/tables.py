@@ -1,4 +1,4 @@
-"""Tables as Parquet and Arrow files with metadata: `write`, `read`, `scan`, `about`."""
+"""Write and read tables as Parquet and Arrow files with metadata."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(
 ) -> None:
     """Write a table to a Parquet or Arrow file in one step.
 
-    A failure, such as a full disk or the end of the process, leaves the old file unchanged. The
+    If writing fails, for example because the disk is full, the old file is unchanged. The
     metadata of the file describe the table; see `about`.
 
     Parameters
@@ -185,12 +185,12 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `table`, its type ("curve", "average", "auc", "partial_auc", "auc_test", "comparison",
-        "contrast", "auc_covariance", "band", "plan", "fold_auc", "pooling_gap", "multiclass_auc",
-        "volume", "operating_points", "area" or "table");
+        `table`, its type ("curve", "average", "auc", "partial_auc", "intervals", "auc_test",
+        "comparison", "contrast", "auc_covariance", "band", "plan", "fold_auc", "pooling_gap",
+        "multiclass_auc", "volume", "operating_points", "area" or "table");
         `kind`, the kind of curve; `by`, the group columns; `rule`, the decision rule; `ties`, the
-        meaning of tied scores; `version` of rocframe; `schema`, the version of these names; then
-        the names and values of `write`. A name that does not apply is None.
+        meaning of tied scores; `version` of rocframe; `schema`, the version of the metadata;
+        then the names and values that were passed to `write`. Entries that do not apply are None.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
 
 
 def _check_metadata(about: object) -> dict[str, object]:
-    """Check that the names of the user are new and that JSON can represent the values."""
+    """Check that `about` repeats no name of rocframe and that JSON can represent its values."""
     if not isinstance(about, Mapping):
         hint = 'For example about={"what": "fraud"}.'
         raise OptionValueError.of("about", about, "expected a mapping from names to values", hint)
