@@ -270,18 +270,18 @@ def sample_size(
     return _planned_tests_table(_planned_test_row(one, _smallest_sample(**one)) for one in options)
 
 
-MAX_CLASS_ROWS = 10**12
+MAX_CLASS_ROWS = 10**12  # beyond, there is no solution
 
 MIN_CLASS_ROWS = 10  # below, the normal approximation is poor
 
-RATIO_ROUNDING = 1e-12
+RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 
 
 def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
     """Return the test with the smallest number of positives that reaches a power."""
 
     def with_n_pos(n_pos: int) -> PlannedTest:
-        # The tolerance keeps a whole number of negatives that rounding puts just above itself.
+        # The tolerance is for products that rounding puts just above a whole number.
         n_neg = ceil(ratio * n_pos * (1 - RATIO_ROUNDING))
         return PlannedTest(n_pos=n_pos, n_neg=n_neg, **options)
 
@@ -425,10 +425,10 @@ def detectable_difference(
     return _planned_tests_table(_planned_test_row(one, _nearest_area(**one)) for one in options)
 
 
-# Fractions of the way to an area of 0 or 1, up to the limit of the formulas.
+# Fractions of the distance from the null area to 0 or 1, up to the limit of the formulas.
 AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
 
-BISECTIONS = 60  # of a step of the grid: more than Float64 resolves
+BISECTIONS = 60  # of a step of the grid: enough for the precision of Float64
 
 
 def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
@@ -569,25 +569,25 @@ def parse_planning_options(
     check_choice("se_at", se_at, get_args(SeAt))
     auc_b, correlation = numbers["auc_b"], numbers["correlation"]
     if auc_b is None and correlation is not None:
-        wrong = "it requires the area of a second model"
-        todo = "Pass auc_b= too, or omit it."
-        raise OptionValueError.of("correlation", correlation, wrong, todo)
+        problem = "it requires the area of a second model"
+        hint = "Pass auc_b= too, or omit it."
+        raise OptionValueError.of("correlation", correlation, problem, hint)
     if auc_b is not None and correlation is None:
-        wrong = "it requires the correlation of the two estimated areas"
-        todo = "Give, say, correlation=0.5; it is 0 for two models on different rows."
-        raise OptionValueError.of("auc_b", auc_b, wrong, todo)
+        problem = "it requires the correlation of the two estimated areas"
+        hint = "Give, say, correlation=0.5; it is 0 for two models on different rows."
+        raise OptionValueError.of("auc_b", auc_b, problem, hint)
     if auc_b is not None and null != 0.5:
-        wrong = "the null hypothesis for two models is that their areas are equal"
-        raise OptionValueError.of("null", null, wrong, "Omit null= or auc_b=.")
+        problem = "the null hypothesis for two models is that their areas are equal"
+        raise OptionValueError.of("null", null, problem, "Omit null= or auc_b=.")
     values: dict[str, list[Any]] = {
         "alternative": [alternative],
         "variance": [variance],
         "se_at": [se_at],
         "null": [None] if auc_b is not None else _parse_planning_numbers("null", null),
     }
-    for name, given in numbers.items():
-        optional = given is None and name in ("auc_b", "correlation")
-        values[name] = [None] if optional else _parse_planning_numbers(name, given)
+    for name, value in numbers.items():
+        optional = value is None and name in ("auc_b", "correlation")
+        values[name] = [None] if optional else _parse_planning_numbers(name, value)
     for combination in product(*values.values()):
         options = dict(zip(values, combination, strict=True))
         if "power" in options and not options["power"] > options["alpha"]:
@@ -600,20 +600,22 @@ def parse_planning_options(
         yield options
 
 
-def _parse_planning_numbers(argument: str, given: object) -> list[float]:
-    """Return one number or several as a list."""
-    several = not isinstance(given, str | bytes) and hasattr(given, "__iter__")
-    values: list[object] = list(given) if several else [given]  # type: ignore[call-overload]
+def _parse_planning_numbers(argument: str, value: object) -> list[float]:
+    """Return the values of an argument that takes one number or several."""
+    several = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
+    values: list[object] = list(value) if several else [value]  # type: ignore[call-overload]
     if not values:
-        raise OptionValueError.of(argument, given, "it is empty", "Give one value or several.")
+        raise OptionValueError.of(argument, value, "it is empty", "Give one value or several.")
     if argument in ("n_pos", "n_neg"):
-        return [parse_integer(argument, value) for value in values]
+        return [parse_integer(argument, number) for number in values]
     low, high, example = OPEN_RANGES[argument]
-    return [parse_number(argument, value, low=low, high=high, example=example) for value in values]
+    return [
+        parse_number(argument, number, low=low, high=high, example=example) for number in values
+    ]
 
 
 def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
-    """Return a row of the result: the options, then those of the test and its properties."""
+    """Return a row of the result from the options and the planned test; None is no solution."""
     row = {"target" if name == "power" else name: value for name, value in options.items()}
     if test is None:
         return {**row, "note": "no_solution"}

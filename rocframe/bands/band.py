@@ -144,11 +144,10 @@ def band(
     Raises
     ------
     RocframeError
-        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
-        option is not valid. If the positive class is not determined, values are missing with
-        `missing="raise"`, a weight is negative or not finite, or rows are weighted and the method
-        does not support weights. For a LazyFrame, errors about columns and data are raised by
-        `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, the positive class is unknown, values are missing under `"raise"`, a
+        weight is negative or not finite, or the method does not support weights. A LazyFrame raises
+        errors about its data in `collect`.
 
     See Also
     --------
@@ -183,13 +182,13 @@ def band(
     │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
     └─────┴──────┴──────────┴──────────┴───────────┘
     """
-    parsed = _parse_band_method(method, weight)
     compute = partial(
         _band_table,
-        method=parsed,
+        method=_parse_band_method(method, weight),
         level=parse_level(level),
         grid=parse_band_grid(grid),
-        draws=partial(BootstrapDraws, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed)),
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
     )
     roles = Roles(
         label=label,
@@ -210,15 +209,17 @@ def _band_table(
     method: BandMethod,
     level: float,
     grid: tuple[float, ...] | None,
-    draws: Callable[..., BootstrapDraws],
+    n_boot: int,
+    seed: Seed,
 ) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
     scan = Scan.from_rows(sort_rows(cases))
-    curves = BandCurves.of(trace_curves(scan))
+    curves = BandCurves.from_trace(trace_curves(scan))
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
     if method.is_resampled:
         keys = stream_keys(scan.rows.keys, cases.model)
-        limits = method.limits(curves, points, level, scan, draws(keys=keys))
+        draws = BootstrapDraws(n_boot=n_boot, seed=seed, keys=keys)
+        limits = method.limits(curves, points, level, scan, draws)
     else:
         limits = method.limits(curves, points, level)
     group_notes = notes(curves.n_pos, curves.n_neg, None)
@@ -253,11 +254,11 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
     """
     from scipy.stats import kstwo
 
-    sizes, place = np.unique(n, return_inverse=True)
-    some = sizes > 0
+    sizes, position = np.unique(n, return_inverse=True)
+    positive = sizes > 0
     distance = np.full(len(sizes), np.nan)
-    distance[some] = kstwo.isf(1 - np.sqrt(level), sizes[some])
-    result: NDArray[np.float64] = distance[place]
+    distance[positive] = kstwo.isf(1 - np.sqrt(level), sizes[positive])
+    result: NDArray[np.float64] = distance[position]
     return result
 
 
@@ -284,10 +285,11 @@ def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> Ban
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandMethod:
-    """A method, and whether its limits are valid at one point or for the whole curve.
+    """A method of computing a band.
 
-    `limits` computes them from curves, grid points and level; if `is_resampled`, also from the
-    scan and the draws. Only resampled bands support weights.
+    Limits of a pointwise band are valid at one point, those of a simultaneous band for the whole
+    curve. `limits` computes them from curves, grid points and level; if `is_resampled`, also from
+    the scan and the draws. Only resampled bands support weights.
     """
 
     name: BandMethodName
@@ -317,7 +319,7 @@ BAND_METHODS: dict[str, BandMethod] = {
 
 
 def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
-    """Return the method of this name; raise if rows are weighted and it does not support that."""
+    """Return the method of this name; raise an error if it does not support the weights."""
     if name is None:
         raise UnknownOptionError.of("method", name, BAND_METHODS)
     check_choice("method", name, BAND_METHODS)

@@ -20,11 +20,11 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
     """Return the fitted curve and Working and Hotelling's limits of it (Ma and Hall 1993)."""
     from scipy.special import ndtr, ndtri
 
-    ratings = Ratings.of(curves)
+    ratings = Ratings.from_curves(curves)
     places = np.full(len(curves.n_pos), -1)
     places[ratings.groups] = np.arange(len(ratings.groups))
     fit = fit_binormal(ratings)
-    # A last group of NaN stands for groups without one of the classes.
+    # Groups that lack a class have place -1, which is the NaN at the end.
     a, b, var_a, var_b, cov_ab = (np.append(part, np.nan)[places[grid.group]] for part in fit)
     x = ndtri(grid.fpr)
     radius = sqrt(-2 * log(1 - level))  # of the confidence ellipse of both parameters
@@ -39,7 +39,8 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    They are NaN if the likelihood has no maximum: it increases towards a curve of right angles.
+    They are NaN if the likelihood has no maximum, because it increases without end towards a curve
+    of horizontal and vertical steps.
     """
 
     a: NDArray[np.float64]
@@ -52,9 +53,9 @@ class Binormal(NamedTuple):
 def line_limits(
     fit: Binormal, x: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and highest values at `x` of lines with parameters in the ellipse.
+    """Return the lowest and highest values at `x` of the lines with parameters in the ellipse.
 
-    ROC curves do not fall. So the lower limit is constant to the right of its maximum, and the
+    ROC curves never decrease. So the lower limit is constant to the right of its maximum, and the
     upper limit is constant to the left of its minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,12 +106,12 @@ def fit_binormal(ratings: Ratings) -> Binormal:
         if not len(places):
             break
         step = search.step()
-        is_top = step.gain <= MIN_GAIN
-        fit[:, places[is_top]] = search.estimates(step)[:, is_top]
-        failed = ~search.advance(step) & ~is_top
+        is_maximum = step.gain <= MIN_GAIN
+        fit[:, places[is_maximum]] = search.estimates(step)[:, is_maximum]
+        failed = ~search.advance(step) & ~is_maximum
         failed |= (np.abs(search.a) > MAX_PARAMETER) | (search.b >= MAX_PARAMETER)
         failed |= ~(search.b > 1 / MAX_PARAMETER)
-        remaining = ~(is_top | failed)
+        remaining = ~(is_maximum | failed)
         places, search = places[remaining], search.subset(remaining)
     valid = np.all(np.isfinite(fit), axis=0) & np.all(fit[2:4] < MAX_PARAMETER**2, axis=0)
     return Binormal(*np.where(valid, fit, np.nan))
@@ -120,8 +121,8 @@ def fit_binormal(ratings: Ratings) -> Binormal:
 class NewtonSearch:
     """The current parameters of the groups whose likelihood is being maximized.
 
-    Group i has the ratings from `firsts[i]` on. `x` is minus the cutoff below a rating, on the
-    scale on which negatives are standard normal, so that it rises; it is inf after the last rating.
+    Group i has the ratings from `firsts[i]` on. `x` is minus the cutoff below each rating, on the
+    scale on which negatives are standard normal. So it increases; it is inf at the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -143,9 +144,9 @@ class NewtonSearch:
         last = firsts + lengths - 1
 
         def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            running = np.cumsum(values)
-            running -= np.repeat(running[firsts] - values[firsts], lengths)
-            shared: NDArray[np.float64] = running / np.repeat(running[last], lengths)
+            cumulative = np.cumsum(values)
+            cumulative -= np.repeat(cumulative[firsts] - values[firsts], lengths)
+            shared: NDArray[np.float64] = cumulative / np.repeat(cumulative[last], lengths)
             return shared
 
         both = shares(pos + neg)
@@ -198,8 +199,8 @@ class NewtonSearch:
         lengths, cutoff = self.lengths, np.isfinite(self.x)
         x, b = np.where(cutoff, self.x, 0.0), np.repeat(self.b, self.lengths)
         y = np.repeat(self.a, lengths) + b * self.x
-        negatives = CutoffDerivatives.of(self.neg, self.x, self.firsts)
-        positives = CutoffDerivatives.of(self.pos, y, self.firsts)
+        negatives = CutoffDerivatives.compute(self.neg, self.x, self.firsts)
+        positives = CutoffDerivatives.compute(self.pos, y, self.firsts)
 
         def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
             return _group_sums(values, self.firsts)
@@ -220,11 +221,13 @@ class NewtonSearch:
         information[:, 1, 0] = information[:, 0, 1]
         information[:, 1, 1] = total(x * by_b) - total(with_b * qb)
         up_a, up_b = total(positives.slope), total(x * positives.slope)
-        left = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
-        size, axes = np.linalg.eigh(information)
+        gradient = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
+        eigenvalues, axes = np.linalg.eigh(information)
         # Absolute eigenvalues make the step lead uphill where the likelihood is not concave.
-        size = np.maximum(np.abs(size), 1e-8 * np.abs(size).max(axis=1, keepdims=True) + 1e-300)
-        da, db = np.einsum("gij,gj,gkj,gk->ig", axes, 1 / size, axes, left)
+        eigenvalues = np.maximum(
+            np.abs(eigenvalues), 1e-8 * np.abs(eigenvalues).max(axis=1, keepdims=True) + 1e-300
+        )
+        da, db = np.einsum("gij,gj,gkj,gk->ig", axes, 1 / eigenvalues, axes, gradient)
         dx = p - np.repeat(da, lengths) * qa - np.repeat(db, lengths) * qb
         gain = total(slope * dx) + up_a * da + up_b * db
         return NewtonStep(
@@ -286,16 +289,16 @@ class CutoffDerivatives:
         return np.where(np.isnan(result), -np.inf, result)
 
     @classmethod
-    def of(
+    def compute(
         cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
     ) -> CutoffDerivatives:
-        """Return the derivatives, if each rating with a count has a positive share."""
+        """Compute the derivatives; each rating with a count needs a positive share."""
         lower = _cutoffs_below(upper, firsts)
         share = _normal_probability(lower, upper)
         high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
-        some = (count > 0) & (share > 0)
-        share = np.where(some, share, 1.0)
-        high, low = np.where(some, high / share, 0.0), np.where(some, low / share, 0.0)
+        possible = (count > 0) & (share > 0)
+        share = np.where(possible, share, 1.0)
+        high, low = np.where(possible, high / share, 0.0), np.where(possible, low / share, 0.0)
         # The mean of a normal variable between two cutoffs lies between them. Rounding must not
         # change this, or the matrix of second derivatives would not be positive definite.
         mean = np.clip(low - high, lower, upper)
@@ -355,11 +358,11 @@ class Ratings:
     neg: NDArray[np.float64]
 
     @classmethod
-    def of(cls, curves: BandCurves) -> Ratings:
+    def from_curves(cls, curves: BandCurves) -> Ratings:
         """Return ratings of groups with both classes; unscored rows are in the outer ratings."""
         groups = np.flatnonzero(curves.has_both_classes)
-        of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
-        points = np.flatnonzero(curves.has_both_classes[of_point])
+        group_of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
+        points = np.flatnonzero(curves.has_both_classes[group_of_point])
         # Each group gets a rating after its last point, for the rows below all scores.
         lengths = np.diff(curves.starts)[groups] + 1
         starts = np.append(0, np.cumsum(lengths))
@@ -367,18 +370,20 @@ class Ratings:
         inner[starts[1:] - 1] = False
         sides = []
         for name, total in (("tp", curves.n_pos), ("fp", curves.n_neg)):
-            running = np.repeat(total[groups], lengths)
-            running[inner] = curves.counts[name][points]
-            steps = np.diff(running, prepend=0)
-            steps[starts[:-1]] = running[starts[:-1]]
+            cumulative = np.repeat(total[groups], lengths)
+            cumulative[inner] = curves.counts[name][points]
+            steps = np.diff(cumulative, prepend=0)
+            steps[starts[:-1]] = cumulative[starts[:-1]]
             sides.append(steps)
         pos, neg = sides
-        some = (pos > 0) | (neg > 0)
-        group = np.repeat(np.arange(len(groups)), lengths)[some]
-        merged = _merge_ratings(
-            group, _run_starts(pos[some], neg[some], group), pos[some], neg[some]
-        )
-        group, pos, neg = _merge_ratings(merged[0], _quantile_starts(*merged), *merged[1:])
+        filled = (pos > 0) | (neg > 0)
+        group = np.repeat(np.arange(len(groups)), lengths)[filled]
+        pos, neg = pos[filled], neg[filled]
+        for find_starts in (_run_starts, _quantile_starts):
+            firsts = np.flatnonzero(find_starts(group, pos, neg))
+            if len(firsts):
+                group = group[firsts]
+                pos, neg = np.add.reduceat(pos, firsts), np.add.reduceat(neg, firsts)
         return cls(
             groups=groups,
             starts=np.searchsorted(group, np.arange(len(groups) + 1)),
@@ -388,21 +393,21 @@ class Ratings:
 
 
 def _run_starts(
-    pos: NDArray[np.int64], neg: NDArray[np.int64], group: NDArray[np.int64]
+    group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return where a run of ratings of one class ends and the next begins."""
-    fresh = np.ones(len(pos), bool)
+    """Return which ratings start a run of one class; a rating with both classes is a run."""
+    is_start = np.ones(len(pos), bool)
     mixed = (pos > 0) & (neg > 0)
     same = (pos[1:] > 0) == (pos[:-1] > 0)
-    fresh[1:] = mixed[1:] | mixed[:-1] | ~same | (group[1:] != group[:-1])
-    return fresh
+    is_start[1:] = mixed[1:] | mixed[:-1] | ~same | (group[1:] != group[:-1])
+    return is_start
 
 
 def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return where ratings begin if a group has at most `MAX_RATINGS` of similar size."""
-    fresh = np.ones(len(group), bool)
+    """Return which ratings start a merged one, so that a group has at most `MAX_RATINGS`."""
+    is_start = np.ones(len(group), bool)
     sizes = np.bincount(group)
     for large in np.flatnonzero(sizes > MAX_RATINGS):
         a, b = np.searchsorted(group, [large, large + 1])
@@ -410,17 +415,5 @@ def _quantile_starts(
         # Position of the middle of a rating among all rows of the group.
         middle = np.cumsum(size) - size / 2
         piece = np.floor(middle * (MAX_RATINGS / size.sum()))
-        fresh[a + 1 : b] = piece[1:] != piece[:-1]
-    return fresh
-
-
-def _merge_ratings(
-    group: NDArray[np.int64],
-    fresh: NDArray[np.bool_],
-    pos: NDArray[np.int64],
-    neg: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    firsts = np.flatnonzero(fresh)
-    if not len(firsts):
-        return group, pos, neg
-    return group[firsts], np.add.reduceat(pos, firsts), np.add.reduceat(neg, firsts)
+        is_start[a + 1 : b] = piece[1:] != piece[:-1]
+    return is_start

@@ -1,4 +1,4 @@
-"""BandCurves, and the points at which a band has limits."""
+"""The curves of a band, the points at which it has limits, and the limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GridPoints:
 
 
 def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the rates of the grid for every group; or the distinct rates of each curve."""
+    """Return the rates of the grid for every group; if `grid` is None, those of each curve."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
@@ -52,7 +52,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the points with the lowest threshold up to each rate; or all points of each curve."""
+    """Return the last point of each curve up to each rate; if `grid` is None, all points."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)
@@ -68,7 +68,7 @@ def _repeat_grid(
 
 
 def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
-    """Return these points of the curves; a group without a curve has one point, with FPR NaN."""
+    """Return these points of the curves, and one point with FPR NaN for groups without a curve."""
     groups = np.arange(len(curves.n_pos))
     group_of = np.repeat(groups, np.diff(curves.starts))
     points = points[curves.has_both_classes[group_of[points]]]
@@ -85,7 +85,7 @@ class BandCurves:
     """The points of the ROC curves of all groups, by falling threshold from `inf`.
 
     Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class without rows are NaN.
-    Rates that differ by at most `tolerance` are equal: those of weighted rows have rounding errors.
+    Rates that differ by at most `tolerance` are treated as equal.
     """
 
     starts: NDArray[np.int64]
@@ -97,8 +97,8 @@ class BandCurves:
     tolerance: float = 0.0
 
     @classmethod
-    def of(cls, trace: CurveArrays) -> BandCurves:
-        """Return the rates of traced curves."""
+    def from_trace(cls, trace: CurveArrays) -> BandCurves:
+        """Compute the rates of traced curves."""
         tp, fp, fn, tn = trace.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)
@@ -162,7 +162,7 @@ class BandCurves:
 
 
 def rate_tolerance(counts: NDArray[Any]) -> float:
-    """Return the tolerance for equal rates: sums of weights depend on the order of rows."""
+    """Return the tolerance for equal rates: sums of weights have rounding errors."""
     return 1e-12 if counts.dtype.kind == "f" else 0.0
 
 
@@ -182,7 +182,7 @@ class BandLimits:
     notes: NDArray[np.object_] | None = None
 
 
-SHIFT_TOLERANCE = 1e-9  # so that rounding does not decide on which side of a jump a limit is
+SHIFT_TOLERANCE = 1e-9  # keeps limits at a jump independent of rounding
 
 
 def shifted_limits(
@@ -192,9 +192,9 @@ def shifted_limits(
     tpr_shift: NDArray[np.float64],
     notes: NDArray[np.object_] | None = None,
 ) -> BandLimits:
-    """Return the curve moved down and right as lower limit, and moved up and left as upper limit.
+    """Return the curve shifted down and right as lower limit, and up and left as upper limit.
 
-    The shifts are given for each group.
+    Each group has its own shifts.
     """
     group, fpr, shift = grid.group, grid.fpr, fpr_shift[grid.group]
     lower = curves.heights(group, fpr - shift - SHIFT_TOLERANCE, jump="worse") - tpr_shift[group]

@@ -85,8 +85,8 @@ def envelope_limits(
 ) -> BandLimits:
     """Return limits that contain the share `level` of the replicates, wider where these vary more.
 
-    The distance of the limits is proportional to the spread of the replicates at each place, and
-    nowhere less than half of its largest value.
+    The distance of the limits is proportional to the spread of the replicates at each place; a
+    spread below half of the largest is replaced by that half.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
@@ -125,7 +125,7 @@ def envelope_limits(
 
 
 def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
-    """Return the notes of groups whose replicates do not vary, and which groups have none."""
+    """Return the note of each group, and which groups have none because their replicates vary."""
     fpr, tpr = curves.fpr, curves.tpr
     group = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
     # All replicates are equal if all scores are tied or the classes are separated.
@@ -144,7 +144,7 @@ def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, 
     rotated = {}
     for group in np.flatnonzero(groups).tolist():
         own = slice(curves.starts[group], curves.starts[group + 1])
-        rotated[group] = RotatedCurves.of(
+        rotated[group] = RotatedCurves.from_rates(
             curves.fpr[own], curves.tpr[own], n_pos=curves.n_pos[group], n_neg=curves.n_neg[group]
         )
     return rotated
@@ -214,14 +214,14 @@ class RotatedCurves:
     across: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def from_rates(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], *, n_pos: int, n_neg: int
     ) -> RotatedCurves:
         """Rotate curves, extended to the points (0, 0) and (1, 1)."""
-        return cls.scaled(fpr, tpr, float(np.sqrt(n_neg)), float(np.sqrt(n_pos)))
+        return cls.from_scales(fpr, tpr, float(np.sqrt(n_neg)), float(np.sqrt(n_pos)))
 
     @classmethod
-    def scaled(
+    def from_scales(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], x_max: float, y_max: float
     ) -> RotatedCurves:
         """Rotate curves with given scales of the axes."""
@@ -236,7 +236,7 @@ class RotatedCurves:
         """Rotate replicates with the scales of this curve, a row each."""
         size = len(replicates.n_pos)
         fpr, tpr = (rate.reshape(size, -1) for rate in (replicates.fpr, replicates.tpr))
-        return self.scaled(fpr, tpr, self.x_max, self.y_max)
+        return self.from_scales(fpr, tpr, self.x_max, self.y_max)
 
     def even_places(self) -> NDArray[np.float64]:
         """Return evenly spaced places along the curve."""
@@ -278,7 +278,7 @@ class RotatedCurves:
         distance: NDArray[np.float64],
         fpr: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and highest TPR at `fpr` of rising curves within `distance`.
+        """Return the lowest and highest TPR at `fpr` of all rising curves within `distance`.
 
         `distance` is given at the places `along`, and is linear between them.
         """
@@ -296,8 +296,8 @@ def _upper_limit(
 ) -> NDArray[np.float64]:
     """Return the largest y at `x` of a rising curve that is nowhere above `height`.
 
-    At a point (u, v) of the border the curve is at most v high for all x ≤ u. So its height at x is
-    at most the smallest v of the border from x on.
+    A rising curve that is not above the border at a point (u, v) is at most v for all x ≤ u. So
+    its limit at x is the smallest v of the border from x on.
     """
     u, v = (along - height) / 2, (along + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")

@@ -187,7 +187,7 @@ def auc_covariance(
 def covariance_table(
     frame: pl.DataFrame, columns: PairingColumns, quantity: Quantity
 ) -> pl.DataFrame:
-    """Return a row for each ordered pair of models of each group, each with itself included."""
+    """Return a row for each group and ordered pair of its models, including each with itself."""
     instances = read_instances(frame, columns)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     parts: list[dict[str, NDArray[Any]]] = []

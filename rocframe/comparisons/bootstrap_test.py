@@ -72,7 +72,7 @@ def _compare_pair(
     size = len(batch.groups)
     variance = np.full(size, np.nan)
     n_paired, redrawn, n_pos, n_neg = np.zeros((4, size), np.int64)
-    # Each row is a cluster of its own here, so that both models share the numbers of draws.
+    # The scans number rows as clusters, so that both models use the same draws of each row.
     row_numbers = np.arange(len(batch.rows))
     ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
     for group, (start, middle, end) in enumerate(ends):
@@ -89,7 +89,7 @@ def _compare_pair(
         )
         n_paired[group] = sample.count.sum()
         n_pos[group], n_neg[group] = sample.units
-        if min(sample.units) < 2:  # resamples of one row do not vary
+        if min(sample.units) < 2:  # resamples of a single row or cluster do not vary
             continue
         samples, redrawn[group] = sample.draw(quantity, draws, draws.keys[batch.groups[group]])
         difference = bootstrap_interval(
@@ -130,7 +130,7 @@ class _PairedSample:
     def draw(
         self, quantity: Quantity, draws: BootstrapDraws, key: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the quantity of each model (columns) in each resample, and the repeated draws."""
+        """Return a row per resample with the value of each model, and the number of redraws."""
 
         def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
             times, redrawn = self._draw_times(stream, size)
@@ -150,7 +150,7 @@ class _PairedSample:
         )
 
     def _draw_times(self, stream: np.random.Generator, size: int) -> tuple[NDArray[np.int64], int]:
-        """Draw how often each row occurs in each resample; draw again where a class is lost."""
+        """Draw how often each row occurs in each resample; redraw resamples that lack a class."""
         pos, neg = slice(self.n_pos), slice(self.n_pos, None)
         if self.cluster is None:
             parts = [

@@ -328,10 +328,8 @@ class CompareOptions:
         check_choice("method", method, get_args(ComparisonMethod))
         level = parse_level(level)
         quantity = Quantity.parse(fpr, tpr, standardize)
-        n_resamples, n_permutations = (
-            parse_n_boot("n_boot", n_boot),
-            parse_integer("n_perm", n_perm),
-        )
+        n_resamples = parse_n_boot("n_boot", n_boot)
+        n_permutations = parse_integer("n_perm", n_perm)
         hypothesis = Hypothesis.parse(
             margin, alternative, level, lower_is_better=quantity.name == "fpr"
         )
@@ -371,28 +369,28 @@ class CompareOptions:
         fixed, method = self.quantity.fixed, self.method
         if fixed is not None and method != "bootstrap":
             name, rate = fixed
-            todo = 'Use method="bootstrap"'
+            hint = 'Use method="bootstrap"'
             if method not in PERMUTATION_METHODS:
-                todo += (
+                hint += (
                     f", or pass the range of a partial area, such as {name}={EXAMPLE_RANGES[name]}"
                 )
-            wrong = f"method={method!r} compares areas, not rates"
-            raise OptionValueError.of(name, rate, wrong, f"{todo}.")
+            problem = f"method={method!r} compares areas, not rates"
+            raise OptionValueError.of(name, rate, problem, f"{hint}.")
 
     def _check_permutation(self, roles: Roles) -> None:
         """Check that the ranks of single rows can be exchanged."""
         method, part, hypothesis = self.method, self.quantity.part, self.hypothesis
-        todo = 'Use method="delong" or method="bootstrap".'
+        hint = 'Use method="delong" or method="bootstrap".'
         if part is not None:
-            wrong = f"method={method!r} does not support partial areas"
-            raise OptionValueError.of(part.rate, (part.a, part.b), wrong, todo)
+            problem = f"method={method!r} does not support partial areas"
+            raise OptionValueError.of(part.rate, (part.a, part.b), problem, hint)
         for name, value in (("weight", roles.weight), ("count", roles.count)):
             if value is not None and value is not NOT_GIVEN:
-                wrong = f"method={method!r} exchanges single rows of equal weight"
-                raise OptionValueError.of(name, value, wrong, todo)
+                problem = f"method={method!r} exchanges single rows of equal weight"
+                raise OptionValueError.of(name, value, problem, hint)
         if hypothesis.non_inferiority:
-            wrong = f"method={method!r} tests the null hypothesis of no difference only"
-            raise OptionValueError.of("margin", abs(hypothesis.null), wrong, todo)
+            problem = f"method={method!r} tests the null hypothesis of no difference only"
+            raise OptionValueError.of("margin", abs(hypothesis.null), problem, hint)
         if method == "venkatraman" and hypothesis.alternative != "two-sided":
             raise OptionValueError.of(
                 "alternative",
@@ -446,7 +444,7 @@ def _compare_paired(
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
     """Return the models, the keys of the groups, and the columns of each pair of models."""
     instances = read_instances(frame, columns)
-    baseline = _baseline_number(options.baseline, instances.models)
+    baseline = _baseline_position(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=stream_keys(groups.keys))
     comparisons: list[dict[str, Any]] = []
@@ -477,9 +475,9 @@ def _run_test(
 def _compare_unpaired(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
-    """Return the same for models that scored different rows."""
+    """Return the same as `_compare_paired`, for models that scored different rows."""
     models, model_cases = read_models(frame, columns)
-    pairs = _model_pairs(range(len(models)), _baseline_number(options.baseline, models))
+    pairs = _model_pairs(range(len(models)), _baseline_position(options.baseline, models))
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
     keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
@@ -487,8 +485,8 @@ def _compare_unpaired(
     return models, keys, list(delong_unpaired(areas, pairs, options.hypothesis, options.quantity))
 
 
-def _baseline_number(baseline: object, models: pl.Series) -> int | None:
-    """Return the number of the baseline among the models; None without one, or without rows."""
+def _baseline_position(baseline: object, models: pl.Series) -> int | None:
+    """Return the position of the baseline in `models`; None without a baseline or without rows."""
     names = models.to_list()
     if baseline is None or not names:
         return None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-COEFFICIENT_ROUNDING = 1e-9  # of coefficients such as 1/3, relative to the largest
+COEFFICIENT_ROUNDING = 1e-9  # of a sum of coefficients such as 1/3, relative to the largest
 
 EIGENVALUE_ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
 
@@ -249,7 +249,7 @@ def contrast_table(
     contrasts: Sequence[Mapping[Any, float]] | None,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
-    """Return a row for each group: the test that the contrasts of its models' areas are 0."""
+    """Return a row for each group, with the test that the contrasts of its areas are 0."""
     from scipy.special import chdtrc
 
     instances = read_instances(frame, columns)
@@ -264,17 +264,17 @@ def contrast_table(
         n_models[batch.groups] = len(batch.models)
         n_paired[batch.groups] = areas.n_pos + areas.n_neg
         notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
-        if matrix is None:  # each model with the next
-            own = np.diff(np.eye(len(batch.models)), axis=0)
-            if not len(own):
+        if matrix is None:  # differences of successive models
+            coefficients = np.diff(np.eye(len(batch.models)), axis=0)
+            if not len(coefficients):
                 continue
         else:
-            own = matrix[:, list(batch.models)]
+            coefficients = matrix[:, list(batch.models)]
             if np.delete(matrix, batch.models, axis=1).any():  # a model has no rows here
                 notes[batch.groups] = "no_rows"
                 continue
         variances = areas.difference_variances()
-        result = chi_squared(own, np.array(areas.area).T, variances)
+        result = chi_squared(coefficients, np.array(areas.area).T, variances)
         undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 0])
         notes[batch.groups[undefined]] = "zero_variance"
         statistic[batch.groups], df[batch.groups] = result
@@ -318,14 +318,15 @@ def chi_squared(
     areas: NDArray[np.float64],
     difference_variances: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each group's statistic of the hypothesis that all contrasts are 0, and its df.
+    """Return the chi-squared statistic of each group, and its degrees of freedom.
 
-    NaN where a contrast is not 0 but has no variance.
+    The null hypothesis is that all contrasts are 0. The result is NaN where a contrast is not 0
+    but has no variance.
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
-    # The coefficients of a contrast add up to 0, so that the variances of the areas cancel. They
-    # are left out, because they would hide the much smaller variances of differences by rounding.
+    # The coefficients of a contrast add up to 0, so the variances of the areas cancel. They are
+    # left out, because the variances of differences may be as small as their rounding errors.
     differences = difference_variances.copy()
     diagonal = np.arange(differences.shape[1])
     differences[:, diagonal, diagonal] = 0

@@ -131,7 +131,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: Part | None) -> 
             totals.append(_segment_sums(mass, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
-            # They are NaN where a class is absent, which has no variance in any case.
+            # NaN where a class is absent: the variance is undefined there in any case.
             placements.append(np.nan_to_num(partial_placements(scan, part)))
             area.append(partial_areas(scan, part)[0])
     assert scan is not None
@@ -193,7 +193,7 @@ def pair_notes(
     unmatched: NDArray[np.int64],
     redrawn: NDArray[np.int64] | None = None,
 ) -> NDArray[np.object_]:
-    """Return the note of each group: why a number is null, or how many rows were left out."""
+    """Return the note of each group: why values are null, or how many rows were left out."""
     result = notes(*units, variance)
     for name, rows in (("redrawn", redrawn), ("unmatched", unmatched)):
         for i in np.flatnonzero(0 if rows is None else rows):
@@ -228,7 +228,7 @@ def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:
 
 
 def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Instances, ModelBatch]:
-    """Replace rows that are alike by one row with a count, in rank order.
+    """Merge identical rows into one row with a count, in rank order.
 
     Rows in clusters stay separate.
     """
@@ -251,7 +251,7 @@ def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Insta
 
 
 def _distinct_columns(instances: Instances, batch: ModelBatch) -> pl.DataFrame:
-    """Return all that distinguishes the rows of a batch: group, class, ranks, weight, count."""
+    """Return the columns in which rows may differ: group, class, ranks, weight and count."""
     rows = batch.rows
     table: dict[str, NDArray[Any]] = {"group": batch.group, "negative": instances.negative[rows]}
     for i, scan in enumerate(model_scans(instances, batch)):

@@ -98,7 +98,7 @@ class PairingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingColumns:
-    """The columns that the options name; `between` is None if models stand side by side."""
+    """The resolved columns of a comparison; `between` is None if models are side by side."""
 
     bound: BoundRoles
     options: PairingOptions
@@ -187,8 +187,8 @@ def bind_pairing(
     sources += [("id", *resolve_column(plan, schema, "id", one)) for one in id_columns]
     for argument, name, _, dtype in sources:
         if dtype == pl.Object:
-            todo = "Rows are sorted by this column: cast it to a dtype that can be sorted."
-            raise ColumnTypeError.of(argument, name, dtype, todo)
+            hint = "Rows are sorted by this column: cast it to a dtype that can be sorted."
+            raise ColumnTypeError.of(argument, name, dtype, hint)
     aliased = (
         expr.alias(name) for (_, _, expr, _), name in zip(sources, private.values(), strict=True)
     )
@@ -205,14 +205,14 @@ def bind_pairing(
 def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
     """Check the options for models that have a score column each."""
     if options.between != MODEL:
-        wrong = "the score columns are already the models"
-        raise OptionValueError.of("between", options.between, wrong, "Omit between=.")
+        problem = "the score columns are already the models"
+        raise OptionValueError.of("between", options.between, problem, "Omit between=.")
     if options.id is not None:
-        wrong = "models side by side are already paired by row"
-        raise OptionValueError.of("id", options.id, wrong, "Omit id=.")
+        problem = "models side by side are already paired by row"
+        raise OptionValueError.of("id", options.id, problem, "Omit id=.")
     if len(models) < options.min_models:
-        todo = 'Pass several score columns, such as score=["a", "b"].'
-        raise OptionValueError.of("score", models[0], "expected at least two models", todo)
+        hint = 'Pass several score columns, such as score=["a", "b"].'
+        raise OptionValueError.of("score", models[0], "expected at least two models", hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -338,7 +338,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
 
 def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
     """Return the sorted models, and the rows of each."""
-    # The rows of a model are mostly consecutive, so that grouping runs of rows is less work.
+    # The rows of a model are mostly consecutive, so grouping runs is faster than grouping rows.
     changes = model.ne_missing(model.shift()).to_numpy()
     changes[:1] = True
     starts = np.flatnonzero(changes)
@@ -377,7 +377,7 @@ def _match_rows(
     """Return the instances, and the row that each model has for each of them, or -1."""
     n_ids = len(options.id_columns)
     parts = [named[own] for own in rows]
-    # The models mostly have the same instances in the same order, and then need no join.
+    # If the models have the same instances in the same order, which is common, no join is needed.
     aligned = all(part.equals(parts[0]) for part in parts[1:])
     for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
         repeated = part.is_duplicated()
@@ -454,10 +454,10 @@ def model_batches(
         numbers = np.flatnonzero(selected)
         own = selected[group]
         matched = own & used[list(models)].all(axis=0)
-        place = (np.cumsum(selected) - 1)[group[matched]]
+        position = (np.cumsum(selected) - 1)[group[matched]]
         rows = order[matched]
-        starts = np.append(0, np.cumsum(np.bincount(place, minlength=len(numbers))))
-        n_pos = np.bincount(place[~instances.negative[rows]], minlength=len(numbers))
+        starts = np.append(0, np.cumsum(np.bincount(position, minlength=len(numbers))))
+        n_pos = np.bincount(position[~instances.negative[rows]], minlength=len(numbers))
         left_out = (used[list(models)] & own & ~matched).sum(axis=0)
         return ModelBatch(
             models=models,
@@ -468,7 +468,7 @@ def model_batches(
             unmatched=np.bincount(group, left_out, len(selected)).astype(np.int64)[numbers],
         )
 
-    # RowGroups in which some instance has the scores of some models only are compared pair by pair.
+    # Groups in which an instance lacks the score of a model are compared pair by pair.
     incomplete = np.zeros(in_group.shape[1], bool)
     if not together:
         n_used = used.sum(axis=0)

@@ -77,8 +77,8 @@ def exchange_test(
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)
     for a, b in pairs:
-        # Sorted, so that permutations depend neither on the order of rows in the frame nor on
-        # which of the two models is called a.
+        # Rows are sorted, so that the permutations depend neither on the order of rows in the frame
+        # nor on the order of the two models.
         order = np.lexsort((ranks[max(a, b)], ranks[min(a, b)], negative, batch.group))
         groups = []
         for start, end, positives in zip(batch.starts, batch.starts[1:], n_pos, strict=False):
@@ -106,7 +106,7 @@ def exchange_test(
             "statistic": observed,
             "df": undefined,
             "p_value": p_value,
-            "test": np.array([f"{name}_exact" if one else name for one in exact], object),
+            "test": np.array([f"{name}_exact" if is_exact else name for is_exact in exact], object),
             "note": pair_notes((n_pos, n_neg), None, batch.unmatched),
         }
 
@@ -139,7 +139,7 @@ class _RankedGroup(NamedTuple):
         return int(doubled_wins_of_ranks(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
 
     def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[DoubledRanks, DoubledRanks]:
-        """Return the ranks under both models after the exchange of some units."""
+        """Return the ranks under both models if the units in `exchanged` are exchanged."""
         rows = exchanged[:, self.unit]
         return np.where(rows, self.b, self.a), np.where(rows, self.a, self.b)
 
@@ -156,7 +156,7 @@ def _exchange_p_values(
     NaN where a class is absent.
     """
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
-    # 2^n exchanges of n units; beyond 2^30 more than any number of draws.
+    # n units have 2^n exchanges; the limit of 2^31 exceeds any number of draws.
     exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
     exact = defined & (exchanges <= draws.n_boot)
     tried = np.where(exact, exchanges, np.where(defined, draws.n_boot, 0))
@@ -188,13 +188,14 @@ def _exchange_p_values(
 
 
 def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of positives, and of all rows, at each doubled rank."""
-    times, rows = ranks.shape
-    width = 2 * rows + 1
-    places = ranks + np.arange(times)[:, None] * width
-    total = np.bincount(places.ravel(), minlength=times * width)
-    pos = np.bincount(places[:, :n_pos].ravel(), minlength=times * width)
-    return pos.reshape(times, width), total.reshape(times, width)
+    """Return the positives, and all rows, at each doubled rank; each permutation has a row."""
+    n_permutations, n_rows = ranks.shape
+    width = 2 * n_rows + 1
+    size = n_permutations * width
+    places = ranks + np.arange(n_permutations)[:, None] * width
+    total = np.bincount(places.ravel(), minlength=size)
+    pos = np.bincount(places[:, :n_pos].ravel(), minlength=size)
+    return pos.reshape(n_permutations, width), total.reshape(n_permutations, width)
 
 
 def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:

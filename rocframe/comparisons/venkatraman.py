@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import BootstrapDraws
 
 
-STATISTIC_ROUNDING = 1e-9  # of sums of differences of curves
+STATISTIC_ROUNDING = 1e-9  # relative rounding error of the statistic
 
 
 def venkatraman_test(
@@ -45,8 +45,8 @@ def venkatraman_test(
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the absolute differences of the errors of both models, summed over all ranks."""
-    # The errors at a rank are the positives after it and the negatives up to it, so they differ by
-    # twice as much as the true positives.
+    # At a rank, the errors are the positives after it and the negatives up to it. So the numbers
+    # of errors differ by twice the difference of the true positives.
     difference = _true_positives(a, n_pos) - _true_positives(b, n_pos)
     result: NDArray[np.float64] = 2 * np.abs(difference).sum(axis=1)
     return result
@@ -55,6 +55,6 @@ def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np
 def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the number of positives among the first 1, 2, 3, ... rows of each permutation."""
     pos, total = rank_counts(ranks, n_pos)
-    filled = total > 0
-    share = np.repeat(pos[filled] / total[filled], total[filled]).reshape(len(ranks), -1)
+    occupied = total > 0
+    share = np.repeat(pos[occupied] / total[occupied], total[occupied]).reshape(len(ranks), -1)
     return np.cumsum(share, axis=1)

@@ -256,7 +256,7 @@ class AucTestOptions:
         )
         if method == "delong":
             return options
-        todo = f'Omit it, or use method="delong" instead of {method!r}.'
+        hint = f'Omit it, or use method="delong" instead of {method!r}.'
         unsupported = (
             ("null", null, null != 0.5, "permuted labels correspond to an area of 0.5"),
             ("weight", weight, weight is not None, "rows of different weight are not exchangeable"),
@@ -268,9 +268,9 @@ class AucTestOptions:
                 "the rank of an unscored row would depend on its label",
             ),
         )
-        for name, value, is_unsupported, wrong in unsupported:
+        for name, value, is_unsupported, problem in unsupported:
             if is_unsupported:
-                raise OptionValueError.of(name, value, wrong, todo)
+                raise OptionValueError.of(name, value, problem, hint)
         return options
 
 

@@ -162,10 +162,10 @@ def _count_sampled(
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
 
 
-# Measured nanoseconds per subset, of which only the ratios matter.
+# Measured nanoseconds per subset; only their ratios matter.
 SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
 
-MIN_ROWS_PER_DRAW = 20  # from here on numpy draws without replacement row by row
+MIN_ROWS_PER_DRAW = 20  # with more rows per drawn row, numpy does not permute all rows
 
 UINT16_VALUES = 1 << 16
 
@@ -226,19 +226,19 @@ def sample_subsets(
     stream: np.random.Generator, size: int, n_rows: int, n_drawn: int
 ) -> NDArray[np.bool_]:
     """Return `size` random subsets of `n_drawn` rows, all subsets with the same probability."""
-    # First each row is in a subset with the same probability. Then random rows are added or removed
-    # until the number is right, which keeps subsets of one size equally likely. Fewer rows than
-    # needed are drawn at first, because adding takes fewer attempts than removing.
+    # First, each row is included with the same probability. Then random rows are added or removed
+    # until the size is right; all subsets of a size stay equally likely. The first step includes
+    # fewer rows than needed, because adding rows takes fewer attempts than removing them.
     expected = max(0.0, n_drawn - math.sqrt(n_drawn * (1 - n_drawn / n_rows)))
     uniform = stream.integers(0, UINT16_VALUES, (size, n_rows), np.uint16)
     subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
     flat = subsets.reshape(-1)
     lacking = n_drawn - np.count_nonzero(subsets, axis=1)
     while lacking.any():
-        # No more than are lacking, so that the number is never exceeded.
-        owner = np.repeat(np.arange(size), np.abs(lacking))
-        places = owner * n_rows + stream.integers(0, n_rows, len(owner))
-        places = np.sort(places[flat[places] != (lacking > 0)[owner]])
+        # At most as many rows change as are lacking, so that no subset overshoots its size.
+        subset = np.repeat(np.arange(size), np.abs(lacking))
+        places = subset * n_rows + stream.integers(0, n_rows, len(subset))
+        places = np.sort(places[flat[places] != (lacking > 0)[subset]])
         changed = places[np.diff(places, prepend=-1) > 0]
         flat[changed] ^= True
         lacking -= np.sign(lacking) * np.bincount(changed // n_rows, minlength=size)
@@ -262,9 +262,9 @@ class CenteredRanks:
         total = scan.totals.pos_rows + scan.totals.neg_rows
 
         def rank_block(block: Block) -> tuple[NDArray[np.int64], ...]:
-            above, reached = block.tp0 + block.fp0, block.tp + block.fp
-            rank = block.of_steps(total) - reached - above
-            return block.groups, np.diff(block.starts), reached - above, rank
+            above, at_least = block.tp0 + block.fp0, block.tp + block.fp
+            rank = block.of_steps(total) - at_least - above
+            return block.groups, np.diff(block.starts), at_least - above, rank
 
         starts = np.zeros(len(total) + 1, np.int64)
         n_rows, ranks = [starts[:0]], [starts[:0]]

@@ -88,7 +88,7 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
         rates.append(exact.points(labels, ranked(one["score"]).to_list()))
     n_pos, n_neg = 4, 9
     rotated = [
-        RotatedCurves.of(
+        RotatedCurves.from_rates(
             *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=n_pos, n_neg=n_neg
         )
         for curve in rates
@@ -110,7 +110,7 @@ def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(tabl
         return
     curve = exact.points(labels, ranked(table["score"]).to_list())
     fpr = np.arange(14) / 13 * 0.999 + 0.0005  # at no jump, moved or not
-    rotated = RotatedCurves.of(
+    rotated = RotatedCurves.from_rates(
         *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9
     )
     reach = np.full(len(rotated.along), 2 * moved)
