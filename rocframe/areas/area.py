@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import CurveAverage
 
 
-ANCHOR = "(rows)"  # private column of the node, which is dropped again
+ANCHOR_COLUMN = "(rows)"  # private column of the node, which is dropped again
 
 
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
@@ -116,7 +116,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         if is_pr:
             measures = {"average_precision": average_precision_of, "pr_auc": pr_auc_of}
         table = curve_layout(schema, by, tuple(measures))
-        anchor = table.private(ANCHOR)
+        anchor = table.private(ANCHOR_COLUMN)
 
         def measure(frame: pl.DataFrame) -> pl.DataFrame:
             complete = read_curves(frame, table)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.areas.pairs import AUC_STATISTIC, Pairs, count_pairs
 from rocframe.areas.partial import (
-    Part,
+    RateRange,
     partial_areas,
     partial_auc_statistic,
     partial_placements,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.partial import Range
     from rocframe.frames import FrameT
-    from rocframe.inference.confidence import Method
+    from rocframe.inference.confidence import AUCIntervalMethod
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -67,7 +67,7 @@ def auc(
     fpr: Range | None = None,
     tpr: Range | None = None,
     standardize: Literal["mcclish"] | None = None,
-    ci: Method | None = "logit_delong",
+    ci: AUCIntervalMethod | None = "logit_delong",
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -205,8 +205,8 @@ def auc(
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
     confidence = Confidence.of(ci, level, n_boot, seed)
-    part = Part.of(fpr, tpr, standardize)
-    if ci in WHOLE_AREA_METHODS and part is not None:
+    rate_range = RateRange.parse(fpr, tpr, standardize)
+    if ci in WHOLE_AREA_METHODS and rate_range is not None:
         raise OptionValueError.of(
             "ci",
             ci,
@@ -233,58 +233,58 @@ def auc(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return auc_table(cases, part, confidence)
+        return auc_table(cases, rate_range, confidence)
 
-    columns = auc_columns(AUC_NAMES if part is None else PARTIAL_AUC_NAMES)
+    columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
     return as_input_frame(
         predictions, plan_table(predictions, roles, make, columns=columns, anchor="n_pos")
     )
 
 
-def auc_table(cases: Cases, part: Part | None, confidence: Confidence) -> pl.DataFrame:
+def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
     if cases.weight is not None:
         (weight,) = scale_to_unit(cases.weight)
         cases = replace(cases, weight=weight)
-    walk = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
-    n_pos, n_neg = units = walk.totals.pos_rows, walk.totals.neg_rows
-    statistic = part or count_pairs(walk)
-    areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(walk, statistic)
-    names = AUC_NAMES if part is None else PARTIAL_AUC_NAMES
-    standardize = (lambda area: area) if part is None else part.standardize
+    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
+    statistic = rate_range or count_pairs(scan)
+    areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)
+    names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
+    standardize = (lambda area: area) if rate_range is None else rate_range.standardize
     columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_missing": walk.rows.unscored.n_missing,
+        "n_missing": scan.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
     }
     variance = n_redrawn = None
     if confidence.ci is not None:
-        clusters = None if cases.cluster is None else Clusters.of(walk, cases.cluster)
+        clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
         units = units if clusters is None else clusters.sizes[:2]
         if confidence.ci in BOOTSTRAPS:
             draws = BootstrapDraws(
                 n_boot=confidence.n_boot,
                 seed=confidence.seed,
-                keys=stream_keys(walk.rows.keys, cases.model),
+                keys=stream_keys(scan.rows.keys, cases.model),
                 cluster=cases.cluster,
             )
-            interval = _bootstrap(walk, areas[0], part, confidence, draws=draws, units=units)
+            interval = _bootstrap(scan, areas[0], rate_range, confidence, draws=draws, units=units)
         else:
             interval = _normal(
-                walk, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
+                scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
-        interval.replace_degenerate(areas[0], units, confidence.level, whole=part is None)
+        interval.replace_degenerate(areas[0], units, confidence.level, whole=rate_range is None)
         variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
-            "se": interval.se * (1.0 if part is None else part.slope),
+            "se": interval.se * (1.0 if rate_range is None else rate_range.slope),
             "lower": standardize(interval.lower),
             "upper": standardize(interval.upper),
             "ci_level": confidence.level,
             "ci_method": list(interval.method),
         }
     columns["note"] = list(notes(*units, variance, n_redrawn))
-    return build_table(walk.rows.keys, columns, auc_columns(names))
+    return build_table(scan.rows.keys, columns, auc_columns(names))
 
 
 class AreaInterval(NamedTuple):
@@ -315,9 +315,9 @@ class AreaInterval(NamedTuple):
 
 
 def _bootstrap(
-    walk: Scan,
+    scan: Scan,
     area: NDArray[np.float64],
-    part: Part | None,
+    rate_range: RateRange | None,
     confidence: Confidence,
     *,
     draws: BootstrapDraws,
@@ -325,8 +325,8 @@ def _bootstrap(
 ) -> AreaInterval:
     """Return the bootstrap interval of each group."""
     result = bootstrap_intervals(
-        walk,
-        AUC_STATISTIC if part is None else partial_auc_statistic(part),
+        scan,
+        AUC_STATISTIC if rate_range is None else partial_auc_statistic(rate_range),
         area,
         draws,
         ci=str(confidence.ci),
@@ -344,9 +344,9 @@ def _bootstrap(
 
 
 def _normal(
-    walk: Scan,
+    scan: Scan,
     area: NDArray[np.float64],
-    statistic: Pairs | Part,
+    statistic: Pairs | RateRange,
     confidence: Confidence,
     *,
     clusters: Clusters | None,
@@ -355,18 +355,18 @@ def _normal(
     """Return the interval of each group from the variance of its area."""
     z, maximum = normal_quantile(confidence.level), 1.0
     if isinstance(statistic, Pairs):
-        variance = auc_variance(walk, statistic, clusters, weight)
+        variance = auc_variance(scan, statistic, clusters, weight)
     elif clusters is None:
-        variance = partial_variance(walk, statistic)
+        variance = partial_variance(scan, statistic)
     else:
-        variance = obuchowski_variance(clusters, partial_placements(walk, statistic), weight)
-    if isinstance(statistic, Part):
+        variance = obuchowski_variance(clusters, partial_placements(scan, statistic), weight)
+    if isinstance(statistic, RateRange):
         maximum = statistic.b - statistic.a
-    own_variance, n_pos, n_neg = variance, walk.totals.pos_rows, walk.totals.neg_rows
+    own_variance, n_pos, n_neg = variance, scan.totals.pos_rows, scan.totals.neg_rows
     if confidence.ci == "newcombe":
         own_variance = newcombe_variance(area, n_pos, n_neg)
     elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil":
-        own_variance = hanley_mcneil_variance(walk, statistic)
+        own_variance = hanley_mcneil_variance(scan, statistic)
     elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil_exponential":
         own_variance = hanley_mcneil_exponential_variance(statistic)
     se = np.sqrt(np.where(own_variance > 0, own_variance, np.nan))

@@ -47,20 +47,20 @@ class Pairs:
         return areas  # type: ignore[return-value]
 
 
-def count_pairs(walk: Scannable) -> Pairs:
+def count_pairs(scan: Scannable) -> Pairs:
     """Count the pairs of each group in which the positive has the higher, or the same, score."""
 
     def count(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]
         return exact_sums(block.neg, block.tp0, starts), exact_sums(block.neg, block.tp, starts)
 
-    wins, wins_or_ties = group_sums(walk, walk.map(count), 2, _sum_dtype(walk, 1))
-    return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=walk.totals.pos, neg=walk.totals.neg)
+    wins, wins_or_ties = group_sums(scan, scan.map(count), 2, _sum_dtype(scan, 1))
+    return Pairs(wins=wins, wins_or_ties=wins_or_ties, pos=scan.totals.pos, neg=scan.totals.neg)
 
 
-def squared_placements(walk: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
+def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the sums of squared doubled placements of positives and of negatives."""
-    scored_neg = walk.totals.neg - walk.totals.unscored_neg
+    scored_neg = scan.totals.neg - scan.totals.unscored_neg
 
     def square(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]
@@ -69,39 +69,39 @@ def squared_placements(walk: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
             block.neg, of_neg, starts, power=2
         )
 
-    of_pos, of_neg = group_sums(walk, walk.map(square), 2, _sum_dtype(walk, 2))
+    of_pos, of_neg = group_sums(scan, scan.map(square), 2, _sum_dtype(scan, 2))
     return of_pos, of_neg
 
 
-def group_sums(walk: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
+def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
     """Add up what each block returns for its groups: an array of `columns` per group."""
-    total = np.zeros((columns, len(walk.totals.pos)), dtype)
-    for piece, part in zip(walk.ranges, parts, strict=True):
+    total = np.zeros((columns, len(scan.totals.pos)), dtype)
+    for piece, part in zip(scan.ranges, parts, strict=True):
         for column, values in zip(total, part, strict=True):
             column[piece.groups] = column[piece.groups] + values
     return total
 
 
-def _sum_dtype(walk: Scannable, power: int) -> Any:
+def _sum_dtype(scan: Scannable, power: int) -> Any:
     """Return the type that holds sums of placements to this power."""
-    pos, neg = walk.totals.pos, walk.totals.neg
+    pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
     m, n = (int(side.max()) if len(side) else 0 for side in (pos, neg))
     return np.int64 if 2**power * m * n * max(m, n) ** (power - 1) <= MAX_INT64 else object
 
 
-def doubled_placements(walk: Scan) -> NDArray[Any]:
+def doubled_placements(scan: Scan) -> NDArray[Any]:
     """Return twice the placement value of each row of the frame; 0 for rows without a score.
 
     The placement value of a positive is the number of negatives with a lower score, that of a
-    negative the number of positives with a higher score; a tie counts 1/2. The walk has to keep
-    track of its rows.
+    negative the number of positives with a higher score; a tie counts 1/2. The scan must
+    keep row positions.
     """
-    scored_neg = walk.totals.neg - walk.totals.unscored_neg
+    scored_neg = scan.totals.neg - scan.totals.unscored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
     return scatter_to_rows(
-        walk, lambda block: _doubled_placements(block, scored_neg), (zeros, zeros)
+        scan, lambda block: _doubled_placements(block, scored_neg), (zeros, zeros)
     )
 
 
@@ -112,23 +112,23 @@ def _doubled_placements(
     return 2 * block.of_steps(scored_neg) - block.fp0 - block.fp, block.tp0 + block.tp
 
 
-def doubled_ranks(walk: Scan) -> NDArray[Any]:
+def doubled_ranks(scan: Scan) -> NDArray[Any]:
     """Return twice the mid-rank of each row within its group, counted from the highest score.
 
     Unscored positives come after all others, unscored negatives before.
     """
-    totals, tails = walk.totals, walk.rows.unscored
+    totals, tails = scan.totals, scan.rows.unscored
     all_rows, first = totals.pos + totals.neg, tails.neg_mass
 
     def ranks(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
         return rank, rank
 
-    return scatter_to_rows(walk, ranks, (2 * all_rows - tails.pos_mass, first))
+    return scatter_to_rows(scan, ranks, (2 * all_rows - tails.pos_mass, first))
 
 
 def scatter_to_rows(
-    walk: Scan,
+    scan: Scan,
     values_of: Callable[[Block], tuple[NDArray[Any], NDArray[Any]]],
     unscored: tuple[NDArray[Any], NDArray[Any]],
 ) -> NDArray[Any]:
@@ -137,7 +137,7 @@ def scatter_to_rows(
     `unscored` are the values of unscored positives and negatives of each group. Rows that do not
     count have 0.
     """
-    rows = walk.rows
+    rows = scan.rows
     row = rows.row
     assert row is not None
     result = np.zeros(len(row), unscored[0].dtype)
@@ -148,7 +148,7 @@ def scatter_to_rows(
         of_pos, of_neg = (np.repeat(values, block.sizes) for values in values_of(block))
         result[row[block.places]] = np.where(negative, of_neg, of_pos)
 
-    walk.map(scatter)
+    scan.map(scatter)
     if rows.unscored.length.any():
         tail = np.flatnonzero(rows.codes >= rows.codec.first_reserved)
         tail = tail[rows.codes[tail] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)]

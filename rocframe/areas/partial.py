@@ -26,8 +26,8 @@ Range = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """The range of a partial area: from `a` to `b` of one rate."""
+class RateRange:
+    """The range of a partial area: one rate from `a` to `b`."""
 
     rate: Literal["fpr", "tpr"]
     a: float
@@ -35,8 +35,10 @@ class Part:
     mcclish: bool
 
     @classmethod
-    def of(cls, fpr: Range | None, tpr: Range | None, standardize: str | None) -> Part | None:
-        """Read the three options of a partial area."""
+    def parse(
+        cls, fpr: Range | None, tpr: Range | None, standardize: str | None
+    ) -> RateRange | None:
+        """Parse `fpr`, `tpr` and `standardize`; None for the whole area."""
         check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
             raise OptionValueError.of(
@@ -87,7 +89,7 @@ class Part:
         """Derivative of the standardized area with respect to the area."""
         return 0.5 / (self.b - self.a - self.chance) if self.mcclish else 1.0
 
-    def classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
+    def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
         """Return the values of the class on the axis of integration last."""
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
@@ -101,14 +103,14 @@ class Segments(NamedTuple):
     y1: NDArray[Any]
 
     @classmethod
-    def of(cls, walk: Scannable, block: Block, part: Part) -> Segments:
+    def of(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
         """Return the steps of a block as rates: (FPR, TPR), or (1 - TPR, 1 - FPR)."""
-        pos, neg = block.of_steps(walk.totals.pos), block.of_steps(walk.totals.neg)
-        unscored = block.of_steps(walk.totals.unscored_neg)
+        pos, neg = block.of_steps(scan.totals.pos), block.of_steps(scan.totals.neg)
+        unscored = block.of_steps(scan.totals.unscored_neg)
         with np.errstate(divide="ignore", invalid="ignore"):
             x0, x1 = (block.fp0 + unscored) / neg, (block.fp + unscored) / neg
             y0, y1 = block.tp0 / pos, block.tp / pos
-        if part.rate == "fpr":
+        if rate_range.rate == "fpr":
             return cls(x0, x1, y0, y1)
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
 
@@ -121,18 +123,18 @@ class Segments(NamedTuple):
         return height
 
 
-def partial_areas(walk: Scannable, part: Part) -> tuple[NDArray[np.float64], ...]:
+def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
     """Return the area over the range with ties as segments, pessimistic and optimistic."""
-    a, b = part.ends
+    a, b = rate_range.ends
 
     def integrate(block: Block) -> list[NDArray[np.float64]]:
-        segment = Segments.of(walk, block, part)
+        segment = Segments.of(scan, block, rate_range)
         left, right = np.clip(segment.x0, a, b), np.clip(segment.x1, a, b)
         heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
         return [np.add.reduceat((right - left) * high, block.starts[:-1]) for high in heights]
 
-    areas = group_sums(walk, walk.map(integrate), 3)
-    areas[:, (walk.totals.pos == 0) | (walk.totals.neg == 0)] = np.nan
+    areas = group_sums(scan, scan.map(integrate), 3)
+    areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
     return tuple(areas)
 
 
@@ -140,32 +142,32 @@ class ClippedPlacements(NamedTuple):
     """Placement values of rows over a range: their contributions to the mean of their class.
 
     `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` are
-    the values of unscored rows of each group, in the order of `Part.classes`.
+    the values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
 
-    walk: Scannable
-    part: Part
+    scan: Scannable
+    rate_range: RateRange
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     unscored: NDArray[np.float64]
 
     @classmethod
-    def of(cls, walk: Scannable, part: Part) -> ClippedPlacements:
+    def of(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
         """Compute what the values at all steps depend on."""
-        low, high = _heights_at_ends(walk, part)
-        totals = walk.totals
-        _, mass = part.classes(totals.pos, totals.neg)
-        _, unscored = part.classes(totals.unscored_pos, totals.unscored_neg)
+        low, high = _heights_at_ends(scan, rate_range)
+        totals = scan.totals
+        _, mass = rate_range.order_classes(totals.pos, totals.neg)
+        _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
         # Unscored rows of the class on the axis of integration tie at x = 0, where the curve is 0,
         # unless the range begins after them. Those of the other class lie beyond x = 1.
         with np.errstate(divide="ignore", invalid="ignore"):
-            start = np.where(unscored / (2 * mass) < part.ends[0], low, 0.0)
-        return cls(walk, part, low, high, np.array([np.zeros(len(start)), start]))
+            start = np.where(unscored / (2 * mass) < rate_range.ends[0], low, 0.0)
+        return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the values of rows at each step, in the order of `Part.classes`."""
-        a, b = self.part.ends
-        segment = Segments.of(self.walk, block, self.part)
+        """Return the values of rows at each step, in the order of `RateRange.order_classes`."""
+        a, b = self.rate_range.ends
+        segment = Segments.of(self.scan, block, self.rate_range)
         x = (segment.x0 + segment.x1) / 2
         height = segment.height(x)
         height = np.where(x < a, block.of_steps(self.low), height)
@@ -173,65 +175,67 @@ class ClippedPlacements(NamedTuple):
         return b - np.clip(x, a, b), height
 
 
-def _heights_at_ends(walk: Scannable, part: Part) -> NDArray[np.float64]:
+def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
     """Return the height of each curve at both ends of the range, the upper end of a jump."""
-    heights = np.zeros((2, len(walk.totals.pos)))
+    heights = np.zeros((2, len(scan.totals.pos)))
 
     def at_ends(block: Block) -> list[tuple[Any, Any]]:
-        segment = Segments.of(walk, block, part)
+        segment = Segments.of(scan, block, rate_range)
         group = np.repeat(block.groups, np.diff(block.starts))
         found = []
-        for end in part.ends:
+        for end in rate_range.ends:
             contains = np.flatnonzero((segment.x0 <= end) & (end <= segment.x1))
             height = segment.height(np.full(len(group), end))
             found.append((group[contains], height[contains]))
         return found
 
-    for ends in walk.map(at_ends):
+    for ends in scan.map(at_ends):
         for height, (group, values) in zip(heights, ends, strict=True):
             np.fmax.at(height, group, values)  # NaN where a class is absent
     return heights
 
 
-def partial_placements(walk: Scan, part: Part) -> NDArray[np.float64]:
-    """Return the clipped placement value of each row; the walk has to keep track of its rows."""
-    placements = ClippedPlacements.of(walk, part)
-    unscored = part.classes(*placements.unscored)
-    return scatter_to_rows(walk, lambda block: part.classes(*placements.at(block)), unscored)
+def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
+    """Return the clipped placement value of each row; the scan must keep row positions."""
+    placements = ClippedPlacements.of(scan, rate_range)
+    unscored = rate_range.order_classes(*placements.unscored)
+    return scatter_to_rows(
+        scan, lambda block: rate_range.order_classes(*placements.at(block)), unscored
+    )
 
 
-def partial_variance(walk: Scan, part: Part) -> NDArray[np.float64]:
+def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return DeLong's variance of the raw area, from the clipped placement values."""
-    placements = ClippedPlacements.of(walk, part)
-    totals, tails = walk.totals, walk.rows.unscored
-    rows = np.array(part.classes(totals.pos_rows, totals.neg_rows))
-    mass = np.array(part.classes(totals.pos, totals.neg))
-    unscored = np.array(part.classes(tails.pos_mass, tails.neg_mass))
-    unscored_squares = np.array(part.classes(tails.pos_squares, tails.neg_squares))
+    placements = ClippedPlacements.of(scan, rate_range)
+    totals, tails = scan.totals, scan.rows.unscored
+    rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
+    mass = np.array(rate_range.order_classes(totals.pos, totals.neg))
+    unscored = np.array(rate_range.order_classes(tails.pos_mass, tails.neg_mass))
+    unscored_squares = np.array(rate_range.order_classes(tails.pos_squares, tails.neg_squares))
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
         return [
             np.add.reduceat(mass * values, block.starts[:-1])
             for mass, values in zip(
-                part.classes(block.pos, block.neg), placements.at(block), strict=True
+                rate_range.order_classes(block.pos, block.neg), placements.at(block), strict=True
             )
         ]
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = group_sums(walk, walk.map(sums), 2) + unscored * placements.unscored
+        means = group_sums(scan, scan.map(sums), 2) + unscored * placements.unscored
         means /= mass
 
     # Squares about the mean, in a second pass: a difference of sums would round a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
-        masses = part.classes(block.pos, block.neg)
+        masses = rate_range.order_classes(block.pos, block.neg)
         if block.pos_squares is not None:
-            masses = part.classes(block.pos_squares, block.neg_squares)
+            masses = rate_range.order_classes(block.pos_squares, block.neg_squares)
         return [
             np.add.reduceat(mass * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
             for mass, values, mean in zip(masses, placements.at(block), means, strict=True)
         ]
 
-    around = group_sums(walk, walk.map(squares, squares=True), 2)
+    around = group_sums(scan, scan.map(squares, squares=True), 2)
     around += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         across, along = rows / (rows - 1) * around / np.square(mass, dtype=float)
@@ -239,12 +243,12 @@ def partial_variance(walk: Scan, part: Part) -> NDArray[np.float64]:
     return np.where((rows < 2).any(axis=0), np.nan, variance)
 
 
-def partial_influence(sample: ReplicateScan, part: Part) -> Influences:
+def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
     """Return the influence values of the area over a range, from its clipped placement values."""
     block, totals = sample.block, sample.totals
-    placements = ClippedPlacements.of(sample, part)
-    steps = part.classes(*placements.at(block))
-    unscored = part.classes(*placements.unscored[:, 0])
+    placements = ClippedPlacements.of(sample, rate_range)
+    steps = rate_range.order_classes(*placements.at(block))
+    unscored = rate_range.order_classes(*placements.unscored[:, 0])
     masses = (
         np.append(block.pos, totals.unscored_pos[0]),
         np.append(block.neg, totals.unscored_neg[0]),
@@ -262,10 +266,10 @@ def partial_influence(sample: ReplicateScan, part: Part) -> Influences:
     return pos, neg
 
 
-def partial_auc_statistic(part: Part) -> Statistic:
+def partial_auc_statistic(rate_range: RateRange) -> Statistic:
     """Return the raw area over a range as a statistic."""
     return Statistic(
-        replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, part)[0]),
-        influence=lambda sample: partial_influence(sample, part),
-        bounds=(0.0, part.b - part.a),
+        replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, rate_range)[0]),
+        influence=lambda sample: partial_influence(sample, rate_range),
+        bounds=(0.0, rate_range.b - rate_range.a),
     )

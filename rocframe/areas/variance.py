@@ -23,31 +23,31 @@ ZERO_VARIANCE = 1e-28
 
 
 def auc_variance(
-    walk: Scan,
+    scan: Scan,
     pairs: Pairs,
     clusters: Clusters | None = None,
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
     if clusters is None:
-        return delong_variance(walk, pairs)
-    scales = 2 * walk.totals.neg, 2 * walk.totals.pos
-    return obuchowski_variance(clusters, doubled_placements(walk), weight, scales)
+        return delong_variance(scan, pairs)
+    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
+    return obuchowski_variance(clusters, doubled_placements(scan), weight, scales)
 
 
-def delong_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
+def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of each AUC; NaN with fewer than two rows of a class."""
-    if walk.totals.pos.dtype.kind == "f":
-        return _weighted_delong_variance(walk, pairs)
-    of_pos, of_neg = delong_class_variances(walk, pairs)
+    if scan.totals.pos.dtype.kind == "f":
+        return _weighted_delong_variance(scan, pairs)
+    of_pos, of_neg = delong_class_variances(scan, pairs)
     return of_pos + of_neg
 
 
 def delong_class_variances(
-    walk: Scannable, pairs: Pairs
+    scan: Scannable, pairs: Pairs
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the terms of positives and of negatives in DeLong's variance of unweighted rows."""
-    of_pos, of_neg = squared_placements(walk)
+    of_pos, of_neg = squared_placements(scan)
     m, n = pairs.pos, pairs.neg
     total = pairs.wins + pairs.wins_or_ties
     return placement_variance(m, n, of_pos, total), placement_variance(n, m, of_neg, total)
@@ -74,11 +74,11 @@ def placement_variance(
     return result
 
 
-def _weighted_delong_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
+def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of weighted rows: squared weights, degrees of freedom from rows."""
     auc = pairs.areas[0]
-    m, n = walk.totals.pos_rows, walk.totals.neg_rows
-    scored_neg = pairs.neg - walk.totals.unscored_neg
+    m, n = scan.totals.pos_rows, scan.totals.neg_rows
+    scored_neg = pairs.neg - scan.totals.unscored_neg
 
     def squares(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         assert block.pos_squares is not None
@@ -93,9 +93,9 @@ def _weighted_delong_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
             np.add.reduceat(block.neg_squares * v01**2, starts),
         )
 
-    of_pos, of_neg = group_sums(walk, walk.map(squares, squares=True), 2)
-    of_pos += walk.rows.unscored.pos_squares * auc**2
-    of_neg += walk.rows.unscored.neg_squares * auc**2
+    of_pos, of_neg = group_sums(scan, scan.map(squares, squares=True), 2)
+    of_pos += scan.rows.unscored.pos_squares * auc**2
+    of_neg += scan.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = m / (m - 1) * of_pos / pairs.pos**2 + n / (n - 1) * of_neg / pairs.neg**2
     variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
@@ -116,9 +116,9 @@ class Clusters:
     cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, walk: Scan, cluster: NDArray[Any]) -> Clusters:
+    def of(cls, scan: Scan, cluster: NDArray[Any]) -> Clusters:
         """Find the clusters of each group; `cluster` numbers them for the rows of the frame."""
-        rows = walk.rows
+        rows = scan.rows
         assert rows.row is not None
         groups = len(rows.unscored.length)
         group = np.repeat(np.arange(groups), np.diff(rows.starts))
@@ -198,9 +198,9 @@ def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArr
     return np.bincount(bins, values, length).astype(np.float64, copy=False)
 
 
-def hanley_mcneil_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
+def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return Hanley and McNeil's variance with Q1 and Q2 from the data."""
-    scored_neg = pairs.neg - walk.totals.unscored_neg
+    scored_neg = pairs.neg - scan.totals.unscored_neg
 
     def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         neg, starts = block.of_steps(scored_neg), block.starts[:-1]
@@ -209,7 +209,7 @@ def hanley_mcneil_variance(walk: Scan, pairs: Pairs) -> NDArray[np.float64]:
             _triples_times_six(block.pos, neg - block.fp, neg - block.fp0, starts),
         )
 
-    two_pos, two_neg = group_sums(walk, walk.map(triples), 2, object)
+    two_pos, two_neg = group_sums(scan, scan.map(triples), 2, object)
     pos, neg, six = pairs.pos, pairs.neg, np.array([6])
     q1 = exact_quotient(two_pos, exact_product(six, neg, pos, pos))
     q2 = exact_quotient(two_neg, exact_product(six, pos, neg, neg))

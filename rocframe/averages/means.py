@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.inference.bootstrap import replicates
+from rocframe.inference.bootstrap import batched_replicates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -200,7 +200,7 @@ def _replicate_means(
         mass = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
         return base + _over(mass @ above, mass @ there.astype(np.float64)), 0
 
-    means, _ = replicates(
+    means, _ = batched_replicates(
         draw, n_boot=options.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=options.seed, key=key
     )
     return means

@@ -19,7 +19,7 @@ from rocframe.classes.class_areas import (
 )
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, measure_classes, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
-from rocframe.inference.bootstrap import bootstrap_interval, replicates
+from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
@@ -376,7 +376,7 @@ def _resampled_averages(
         areas = replicate_averages(rows, mass, averages, classes)
         return np.stack([areas[name] for name in averages], axis=1), n_redrawn
 
-    return replicates(
+    return batched_replicates(
         draw,
         n_boot=confidence.n_boot,
         batch_size=max(1, BLOCK_ROWS // max(urn.size, len(rows.code))),

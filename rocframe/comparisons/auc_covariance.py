@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rocframe.areas.partial import Part
+from rocframe.areas.partial import RateRange
 from rocframe.comparisons.hypothesis import Quantity
 from rocframe.comparisons.paired_areas import pair_notes, paired_areas
 from rocframe.comparisons.pairing import (
@@ -171,7 +171,7 @@ def auc_covariance(
         missing=missing,
         cluster=cluster,
     )
-    quantity = Quantity(part=Part.of(fpr, tpr, standardize))
+    quantity = Quantity(part=RateRange.parse(fpr, tpr, standardize))
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
     return plan_comparison(
         predictions,

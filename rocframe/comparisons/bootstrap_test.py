@@ -11,10 +11,10 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans, pair_notes
-from rocframe.inference.bootstrap import bootstrap_interval, replicates
+from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_clusters
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.metrics.points import Where
+from rocframe.metrics.points import PointSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +141,7 @@ class _PairedSample:
                 values.append(_value(scan, quantity, codec))
             return np.stack(values, axis=1), redrawn
 
-        return replicates(
+        return batched_replicates(
             resample,
             n_boot=draws.n_boot,
             batch_size=max(1, BLOCK_ROWS // len(self.count)),
@@ -170,9 +170,9 @@ def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.floa
     if quantity.fixed is None:
         return count_pairs(scan).areas[0]
     axis, rate = quantity.fixed
-    point = Where(axis=axis, values=[rate], codec=codec, limits=[None], unit=1.0).at(scan)
+    point = PointSearch(axis=axis, values=[rate], codec=codec, limits=[None], unit=1.0).points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)
     with np.errstate(divide="ignore", invalid="ignore"):
         values: NDArray[np.float64] = part / (part + rest)
-    return np.where(point.none[:, 0], np.nan, values)
+    return np.where(point.missing[:, 0], np.nan, values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rocframe.areas.partial import Part
+from rocframe.areas.partial import RateRange
 from rocframe.comparisons.paired_areas import pair_notes, paired_areas
 from rocframe.comparisons.pairing import (
     PairingOptions,
@@ -196,7 +196,7 @@ def contrast(
         missing=missing,
         cluster=cluster,
     )
-    part = Part.of(fpr, tpr, standardize)
+    part = RateRange.parse(fpr, tpr, standardize)
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
     return plan_comparison(
@@ -245,7 +245,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
 def contrast_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
-    part: Part | None,
+    part: RateRange | None,
     contrasts: Sequence[Mapping[Any, float]] | None,
     adjust: Adjust | None,
 ) -> pl.DataFrame:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Part
+    from rocframe.areas.partial import RateRange
     from rocframe.comparisons.hypothesis import Hypothesis, Quantity
     from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.inputs.cases import Cases
@@ -99,7 +99,7 @@ class UnpairedAreas:
     n_neg: NDArray[np.int64]
 
     @classmethod
-    def estimate(cls, cases: Cases, keys: pl.DataFrame, part: Part | None) -> UnpairedAreas:
+    def estimate(cls, cases: Cases, keys: pl.DataFrame, part: RateRange | None) -> UnpairedAreas:
         """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
         if cases.weight is not None:
             cases = replace(cases, weight=scale_to_unit(cases.weight)[0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rocframe.areas.partial import Part, Range
+from rocframe.areas.partial import Range, RateRange
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import normal_quantile
 from rocframe.inference.p_values import check_alternative, normal_p_value
@@ -26,7 +26,7 @@ class Quantity:
     `fixed` is the name and the value of the fixed rate; the other rate is compared.
     """
 
-    part: Part | None = None
+    part: RateRange | None = None
     fixed: tuple[Literal["fpr", "tpr"], float] | None = None
 
     @classmethod
@@ -47,7 +47,7 @@ class Quantity:
                     f"such as {name}=(0, 0.1).",
                 )
             return cls(fixed=(name, rate))  # type: ignore[arg-type]
-        return cls(part=Part.of(fpr, tpr, standardize))  # type: ignore[arg-type]
+        return cls(part=RateRange.parse(fpr, tpr, standardize))  # type: ignore[arg-type]
 
     @property
     def name(self) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Part
+    from rocframe.areas.partial import RateRange
     from rocframe.comparisons.pairing import Instances, ModelBatch
 
 
@@ -115,7 +115,7 @@ class PairedAreas:
         return result
 
 
-def paired_areas(instances: Instances, batch: ModelBatch, part: Part | None) -> PairedAreas:
+def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None) -> PairedAreas:
     """Estimate the areas of the models of a batch, whole or over a part of the curve."""
     if part is not None and instances.weight is None:
         batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.areas.partial import Part
+from rocframe.areas.partial import RateRange
 from rocframe.expressions.rows import (
     FP,
     FP0,
@@ -97,10 +97,10 @@ def auc(
     │ 0.75  │
     └───────┘
     """
-    part = Part.of(fpr, tpr, standardize)
+    rate_range = RateRange.parse(fpr, tpr, standardize)
 
     def area(rows: Rows) -> pl.Expr:
-        return _area(rows) if part is None else partial_auc(rows, part)
+        return _area(rows) if rate_range is None else partial_auc(rows, rate_range)
 
     return of_rows(area, score, label, positive=positive, weight=weight, count=count)
 
@@ -166,7 +166,7 @@ def _area(rows: Rows) -> pl.Expr:
         area = ((FP - FP0) / NEG * ((TP + TP0) / POS)).sum() / 2
         return steps(rows).list.agg(both_classes(area.clip(0, 1)))  # sums of weights are rounded
     # Where rows stand for many, products of counts may be beyond Int64.
-    tp, tp0, fp, fp0 = (part.cast(pl.Int128) for part in (TP, TP0, FP, FP0))
+    tp, tp0, fp, fp0 = (count.cast(pl.Int128) for count in (TP, TP0, FP, FP0))
     area = quotient(((fp - fp0) * (tp + tp0)).sum(), 2 * tp.last() * fp.last())
     return steps(rows).list.agg(both_classes(area))
 
@@ -262,26 +262,26 @@ def _auc_se(rows: Rows) -> pl.Expr:
     return steps(rows, squares=True).list.agg(both_classes(error))
 
 
-def partial_auc(rows: Rows, part: Part) -> pl.Expr:
+def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
     """Return the integral of TPR over an FPR range, or of 1 - FPR over a TPR range."""
-    a, b = part.ends
+    a, b = rate_range.ends
     x0, x1, y0, y1 = (field(name) for name in ("x0", "x1", "y0", "y1"))
     left, right = x0.clip(a, b), x1.clip(a, b)
-    # Height of each segment at the middle of its part inside the range.
+    # Height of each segment at the middle of its overlap with the range.
     along = ((left + right) / 2 - x0) / (x1 - x0)
     height = y0 + along.clip(0, 1) * (y1 - y0)
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
-    if part.mcclish:
-        area = (area - part.chance) * part.slope + 0.5
+    if rate_range.mcclish:
+        area = (area - rate_range.chance) * rate_range.slope + 0.5
     # Without rows of a class the axes are null, and so is the area.
     whole = x0.is_not_null().any() & y0.is_not_null().any()
-    return _axes(rows, part).list.agg(pl.when(whole).then(area))
+    return _axes(rows, rate_range).list.agg(pl.when(whole).then(area))
 
 
-def _axes(rows: Rows, part: Part) -> pl.Expr:
+def _axes(rows: Rows, rate_range: RateRange) -> pl.Expr:
     """Return the steps as rates: of the curve itself, or mirrored for a TPR range."""
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
-    if part.rate == "tpr":
+    if rate_range.rate == "tpr":
         x0, x1, y0, y1 = 1 - y1, 1 - y0, 1 - x1, 1 - x0
     axes = {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
     return steps(rows).list.eval(record(**{k: both_classes(axis) for k, axis in axes.items()}))

@@ -91,7 +91,7 @@ class BootstrapIntervals(NamedTuple):
 
 
 def bootstrap_intervals(
-    walk: Scan,
+    scan: Scan,
     statistic: Statistic,
     estimates: NDArray[np.float64],
     draws: BootstrapDraws,
@@ -104,7 +104,7 @@ def bootstrap_intervals(
     size = len(estimates)
     se, lower, upper = (np.full(size, nan) for _ in range(3))
     constant, n_redrawn = np.zeros(size, bool), np.zeros(size, np.int64)
-    for result in resample_groups(walk, [statistic.replicate], draws, groups):
+    for result in resample_groups(scan, [statistic.replicate], draws, groups):
         group = result.population.group
         interval = bootstrap_interval(
             result.values[0],
@@ -119,7 +119,7 @@ def bootstrap_intervals(
     return BootstrapIntervals(se, lower, upper, constant, n_redrawn)
 
 
-def replicates(
+def batched_replicates(
     draw: Callable[[np.random.Generator, int], tuple[NDArray[Any], int]],
     *,
     n_boot: int,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Limits = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
-Method = Literal[
+AUCIntervalMethod = Literal[
     "logit_delong",
     "delong",
     "newcombe",
@@ -58,7 +58,7 @@ class Confidence:
         level: float,
         n_boot: int,
         seed: int | None,
-        methods: Sequence[str] = get_args(Method),
+        methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
         """Check the options; `methods` are the values that `ci` may have besides None."""
         check_choice("ci", ci, (*methods, None))

@@ -33,7 +33,7 @@ from rocframe.kernel.resample import (
 )
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.metric import check_method, check_points, parse_metrics
-from rocframe.metrics.points import Where, influence_at, rates_at, stack_points
+from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import Settings, check_read
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import GroupReplicates, ReplicateScan
     from rocframe.metrics.metric import Metric
-    from rocframe.metrics.points import Points
+    from rocframe.metrics.points import CurvePoints
 
     Units = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, or clusters, of both classes
 
 
-Method = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca", "wilson", "clopper_pearson"]
+MetricIntervalMethod = Literal[
+    "bootstrap", "bootstrap_basic", "bootstrap_bca", "wilson", "clopper_pearson"
+]
 
 
 def intervals(
@@ -71,7 +73,7 @@ def intervals(
     tpr: PointValues = None,
     alert_rate: PointValues = None,
     by: By = None,
-    ci: Method | None = "bootstrap",
+    ci: MetricIntervalMethod | None = "bootstrap",
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -209,10 +211,10 @@ def intervals(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 1], "score": [0.9, 0.4, 0.4, 0.7]})
-    >>> made = rf.intervals(
+    >>> rates = rf.intervals(
     ...     predictions, "label", "score", metrics=["tpr", "precision"], threshold=0.5, ci="wilson"
     ... )
-    >>> made.select("metric", "at", "value", "estimate", "lower", "upper", "threshold")
+    >>> rates.select("metric", "at", "value", "estimate", "lower", "upper", "threshold")
     shape: (2, 7)
     ┌───────────┬───────────┬───────┬──────────┬─────────┬──────────┬───────────┐
     │ metric    ┆ at        ┆ value ┆ estimate ┆ lower   ┆ upper    ┆ threshold │
@@ -223,7 +225,7 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
-    confidence = Confidence.of(ci, level, n_boot, seed, get_args(Method))
+    confidence = Confidence.of(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
     parsed = parse_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
     check_read([metric.name for metric in parsed], beta=beta, costs=costs)
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
@@ -272,7 +274,7 @@ class IntervalOptions:
         ]
 
 
-class Estimates:
+class IntervalResults:
     """Columns of the table: an array each, with a line on the first axis and a group on the second.
 
     `constant` marks where all replicates are equal; `n_redrawn` counts resamples that were drawn
@@ -298,12 +300,12 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     units = scan.totals.pos_rows, scan.totals.neg_rows
     if cases.cluster is not None:
         units = Clusters.of(scan, cases.cluster).sizes[:2]
-    where = points = None
+    search = points = None
     if options.axis is not None:
-        where = Where.of(scan, options.axis, options.values, unit)
-        points = where.at(scan)
-    results = Estimates(len(options.lines), len(units[0]))
-    _estimate(scan, options, where, points, results)
+        search = PointSearch.of(scan, options.axis, options.values, unit)
+        points = search.points(scan)
+    results = IntervalResults(len(options.lines), len(units[0]))
+    _estimate(scan, options, search, points, results)
     ci = options.confidence.ci
     if ci in BOOTSTRAPS:
         draws = BootstrapDraws(
@@ -312,7 +314,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
             keys=stream_keys(scan.rows.keys, cases.model),
             cluster=cases.cluster,
         )
-        _bootstrap(scan, options, where, results, draws=draws, units=units)
+        _bootstrap(scan, options, search, results, draws=draws, units=units)
         _replace_limits_of_perfect_areas(options, results, units)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
@@ -324,29 +326,29 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
 def _estimate(
     scan: Scan,
     options: IntervalOptions,
-    where: Where | None,
-    points: Points | None,
-    results: Estimates,
+    search: PointSearch | None,
+    points: CurvePoints | None,
+    results: IntervalResults,
 ) -> None:
     """Compute the estimates and the thresholds of the points."""
     rates: dict[str, NDArray[np.float64]] = {}
-    if where is not None and points is not None:
+    if search is not None and points is not None:
         at_points = [metric for metric in options.metrics if metric.curve is None]
-        rates = rates_at(stack_points(points), at_points, where)
+        rates = rates_at(stack_points(points), at_points, search)
     for i, (metric, index) in enumerate(options.lines):
         if metric.curve is not None:
             results.estimate[i] = metric.curve.replicate.function(scan)
         elif points is not None:
             results.estimate[i] = rates[metric.name][:, index]
             threshold = points.threshold[:, index]
-            results.threshold[i] = np.where(points.none[:, index], nan, threshold)
+            results.threshold[i] = np.where(points.missing[:, index], nan, threshold)
 
 
 def _bootstrap(
     scan: Scan,
     options: IntervalOptions,
-    where: Where | None,
-    results: Estimates,
+    search: PointSearch | None,
+    results: IntervalResults,
     *,
     draws: BootstrapDraws,
     units: Units,
@@ -367,22 +369,22 @@ def _bootstrap(
             mixed = metric.mixed or options.axis == "alert_rate"
             at_points.setdefault(mixed, []).append(metric)
     statistics = [metric.curve.replicate for metric in curves if metric.curve is not None]
-    if where is not None:
+    if search is not None:
         # Resamples lack some scores. The next score in the resample is searched for if needed.
         scores = any(metric.reads_threshold for metric in options.metrics)
-        points_of = partial(where.at, scores=scores)
+        points_of = partial(search.points, scores=scores)
         statistics += [
             ReplicateStatistic(
                 function=lambda sample: stack_points(points_of(sample)),
                 mixed=mixed,
                 corners=False,
-                width=len(CURVE_COLUMNS) * len(where.values),
+                width=len(CURVE_COLUMNS) * len(search.values),
             )
             for mixed in at_points
         ]
     for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
         group = resamples.population.group
-        replicates = _metric_replicates(resamples, curves, at_points, where)
+        replicates = _metric_replicates(resamples, curves, at_points, search)
         for i, (metric, index) in enumerate(options.lines):
             if not (enough[group] or (at_threshold and metric.curve is None)):
                 continue
@@ -394,7 +396,7 @@ def _bootstrap(
                 options.confidence.level,
                 bounds=metric.bounds,
                 acceleration=partial(
-                    sample_acceleration, resamples.population, _influence(metric, where, index)
+                    sample_acceleration, resamples.population, _influence(metric, search, index)
                 ),
             )
             results.se[i, group] = interval.se
@@ -409,7 +411,7 @@ def _metric_replicates(
     resamples: GroupReplicates,
     curves: Sequence[Metric],
     at_points: Mapping[bool, Sequence[Metric]],
-    where: Where | None,
+    search: PointSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return the replicates of each metric, a column per value, and the number of redraws."""
     drawn = list(zip(resamples.values, resamples.redrawn, strict=True))
@@ -418,25 +420,25 @@ def _metric_replicates(
         for metric, (values, redrawn) in zip(curves, drawn, strict=False)
     }
     for metrics, (points, redrawn) in zip(at_points.values(), drawn[len(curves) :], strict=True):
-        assert where is not None
-        rates = rates_at(points, metrics, where)
+        assert search is not None
+        rates = rates_at(points, metrics, search)
         replicates |= {name: (values, redrawn) for name, values in rates.items()}
     return replicates
 
 
 def _influence(
-    metric: Metric, where: Where | None, index: int | None
+    metric: Metric, search: PointSearch | None, index: int | None
 ) -> Callable[[ReplicateScan], Influences]:
     """Return the influence function of a metric."""
     if metric.curve is not None:
         return metric.curve.influence
-    assert where is not None
+    assert search is not None
     assert index is not None
-    return partial(influence_at, metric, where, index)
+    return partial(influence_at, metric, search, index)
 
 
 def _replace_limits_of_perfect_areas(
-    options: IntervalOptions, results: Estimates, units: Units
+    options: IntervalOptions, results: IntervalResults, units: Units
 ) -> None:
     """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
     for i, (metric, _) in enumerate(options.lines):
@@ -455,8 +457,8 @@ def _replace_limits_of_perfect_areas(
 
 def _limits_of_proportions(
     options: IntervalOptions,
-    points: Points | None,
-    results: Estimates,
+    points: CurvePoints | None,
+    results: IntervalResults,
     ci: str,
     *,
     degenerate_only: bool = False,
@@ -486,7 +488,9 @@ def _limits_of_proportions(
         results.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
 
 
-def _table(scan: Scan, options: IntervalOptions, results: Estimates, units: Units) -> pl.DataFrame:
+def _table(
+    scan: Scan, options: IntervalOptions, results: IntervalResults, units: Units
+) -> pl.DataFrame:
     """Return the table, with all lines of the first group first."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)

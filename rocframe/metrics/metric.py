@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rocframe.rates import Settings, Share
 
 
-SHARES = [rate.name for rate in RATES.values() if rate.share is not None]
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.share is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +135,7 @@ def check_method(
     for metric in metrics:
         if metric.proportion is None:
             problem = f"{metric.name!r} is not a proportion of rows"
-            hint = f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(SHARES)}.'
+            hint = f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
             if metric.share is not None:
                 problem = f"with prevalence= {metric.name!r} is not a proportion of rows"
                 hint = 'Say ci="bootstrap" for it, or leave prevalence out.'

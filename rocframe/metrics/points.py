@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from rocframe.metrics.metric import Metric
 
 
-class Points(NamedTuple):
+class CurvePoints(NamedTuple):
     """A row of the curve for each group and value: its threshold and counts.
 
-    `none` says where the curve has no such row.
+    `missing` is True where the curve has no such row.
     """
 
     threshold: NDArray[np.float64]
@@ -37,15 +37,15 @@ class Points(NamedTuple):
     fp: NDArray[Any]
     fn: NDArray[Any]
     tn: NDArray[Any]
-    none: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Where:
-    """Where on a curve: which axis, which values on it.
+class PointSearch:
+    """Search for the rows of curves at given values of one axis.
 
-    `limits` are, for thresholds, the codes of the lowest scores that reach them; None where no
-    score does. `unit` is what the weights of the walk were divided by.
+    For thresholds, `limits` are the codes of the lowest scores at or above each threshold, None if
+    there is no such score. `unit` is the number by which the weights of the scan were divided.
     """
 
     axis: PointAxis
@@ -55,150 +55,158 @@ class Where:
     unit: float
 
     @classmethod
-    def of(cls, walk: Scan, axis: PointAxis, values: Sequence[float], unit: float) -> Where:
-        """Look the thresholds up among the scores of all groups."""
-        codec = walk.rows.codec
+    def of(cls, scan: Scan, axis: PointAxis, values: Sequence[float], unit: float) -> PointSearch:
+        """Prepare the search; thresholds are located among the scores of all groups."""
+        codec = scan.rows.codec
         limits: list[Any] = [None] * len(values)
         if axis == "threshold":
 
-            def reaching(block: Block) -> list[Any]:
+            def lowest_codes(block: Block) -> list[Any]:
                 scores = codec.decode(block.codes)
                 codes = (block.codes[scores >= value] for value in values)
                 return [code.max() if len(code) else None for code in codes]
 
-            found = zip(*walk.map(reaching), strict=True)
+            found = zip(*scan.map(lowest_codes), strict=True)
             known = ([code for code in codes if code is not None] for codes in found)
             limits = [max(codes, default=None) for codes in known] or limits
         return cls(axis=axis, values=values, codec=codec, limits=limits, unit=unit)
 
-    def only(self, place: int) -> Where:
-        """Return one of the values alone."""
-        return replace(self, values=self.values[place : place + 1], limits=[self.limits[place]])
+    def single(self, index: int) -> PointSearch:
+        """Return the search for one of the values."""
+        return replace(self, values=self.values[index : index + 1], limits=[self.limits[index]])
 
-    def called(self, codes: Any, place: int) -> NDArray[np.bool_]:
-        """Say which scores reach a threshold that was given."""
-        limit = self.limits[place]
+    def is_called(self, codes: Any, index: int) -> NDArray[np.bool_]:
+        """Return which scores are at or above a given threshold."""
+        limit = self.limits[index]
         return np.zeros(len(codes), bool) if limit is None else codes <= limit
 
-    def at(self, walk: Scannable, *, scores: bool = True) -> Points:
-        """Find the points of each group of a walk; `scores` says whether thresholds matter."""
-        size, kind = len(walk.totals.pos), walk.totals.pos.dtype
-        first = self.axis == "tpr"
-        tp, fp = (np.zeros((len(self.values), size), kind) for _ in range(2))
-        code = np.zeros(tp.shape, self.codec.codes)
-        found = np.zeros(tp.shape, bool)
-        parts = walk.map(lambda block: self._of(walk, block, scores=scores))
-        for piece, every in zip(walk.ranges, parts, strict=True):
-            groups = piece.groups
-            for i, part in enumerate(every):
-                # The last of the rows on one side of the value, or the first on the other.
-                better = part.some & ~found[i][groups] if first else part.some
-                place = groups[better]
-                for held, new in ((tp, part.tp), (fp, part.fp), (code, part.code)):
-                    held[i][place] = new[better]
-                found[i][place] = True
-        return self._points(walk, tp, fp, code, found)
+    def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:
+        """Return the points of each group.
 
-    def _of(self, walk: Scannable, block: Block, *, scores: bool) -> list[_Found]:
-        """Find, among the steps of a block, the one that each group has for each value."""
+        Without `scores`, the threshold may be a lower score of the sample with the same counts.
+        """
+        shape = (len(self.values), len(scan.totals.pos))
+        tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
+        code, found = np.zeros(shape, self.codec.codes), np.zeros(shape, bool)
+        parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
+        for piece, block_points in zip(scan.ranges, parts, strict=True):
+            for i, part in enumerate(block_points):
+                # A TPR has the first step that reaches it, other axes the last within the value.
+                better = part.found
+                if self.axis == "tpr":
+                    better = better & ~found[i][piece.groups]
+                groups = piece.groups[better]
+                for values, new in ((tp, part.tp), (fp, part.fp), (code, part.code)):
+                    values[i][groups] = new[better]
+                found[i][groups] = True
+        return self._curve_points(scan, tp, fp, code, found)
+
+    def _block_points(self, scan: Scannable, block: Block, *, scores: bool) -> list[_BlockPoints]:
+        """Return the steps of a block that are the points of its groups, for each value."""
         starts, ends = block.starts[:-1], block.starts[1:]
-        made = []
-        for place in range(len(self.values)):
-            # All steps before this one lie on one side of the value, all others on the other.
-            turn = grouped_bisect(self._before(walk, block, place), starts, ends - 1)
-            some = turn < ends if self.axis == "tpr" else turn > starts
-            step = np.clip(turn if self.axis == "tpr" else turn - 1, starts, ends - 1)
+        result = []
+        for index in range(len(self.values)):
+            # All steps before `split` lie on one side of the value, all others on the other.
+            split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
+            found = split < ends if self.axis == "tpr" else split > starts
+            step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
-                # Resamples lack scores: the highest of the steps that call the same rows.
-                same = block.tp[step] + block.fp[step]
-                score = grouped_bisect(partial(_calls_fewer, block, same), starts, step - 1)
-            made.append(
-                _Found(some=some, tp=block.tp[step], fp=block.fp[step], code=block.codes[score])
+                # Resamples lack some scores: use the first of the steps with the same counts.
+                n_called = block.tp[step] + block.fp[step]
+                score = grouped_bisect(partial(_calls_fewer, block, n_called), starts, step - 1)
+            result.append(
+                _BlockPoints(
+                    found=found, tp=block.tp[step], fp=block.fp[step], code=block.codes[score]
+                )
             )
-        return made
+        return result
 
-    def _before(
-        self, walk: Scannable, block: Block, place: int
+    def _is_before(
+        self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return what says of a step of each group whether it lies before the value."""
-        value, totals = self.values[place], walk.totals
+        """Return a function that tells whether a step of each group lies before the value."""
+        value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
-            return lambda step: self.called(block.codes[step], place)
-        pos, neg, more = (of[block.groups] for of in (totals.pos, totals.neg, totals.unscored_neg))
+            return lambda step: self.is_called(block.codes[step], index)
+        pos, neg, unscored_neg = (
+            total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
+        )
 
         def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
-            rate = self._rate(block.tp[step], block.fp[step] + more, pos, neg)
+            rate = self._rate(block.tp[step], block.fp[step] + unscored_neg, pos, neg)
             below: NDArray[np.bool_] = rate < value if self.axis == "tpr" else rate <= value
             return below
 
         return before
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
-        # The totals are put together as those of a curve's row are, to the last bit.
+        # Computed from the same counts as rates in curve tables, so that both are identical.
         share = NAMES[self.axis].share
         assert share is not None
         return share.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
 
-    def _points(
+    def _curve_points(
         self,
-        walk: Scannable,
+        scan: Scannable,
         tp: NDArray[Any],
         fp: NDArray[Any],
         code: NDArray[Any],
         found: NDArray[np.bool_],
-    ) -> Points:
-        """Put the rows together; above all scores is the row that calls only the unscored."""
-        totals = walk.totals
+    ) -> CurvePoints:
+        """Return the points, including the row above all scores, which calls only unscored rows."""
+        totals = scan.totals
         called = found & ((tp > 0) | (fp > 0))
         threshold = np.where(called, self.codec.decode(np.where(called, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
-        none = np.zeros(tp.shape, bool)
+        missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":
-            # That row has its place among the others, before all of them.
+            # The row above all scores comes before all steps.
             above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
                 if self.axis == "tpr":
                     start = above >= value
                     tp[i][start], fp[i][start], threshold[i][start] = 0, 0, np.inf
-                    none[i] = ~(found[i] | start) | np.isnan(above)
+                    missing[i] = ~(found[i] | start) | np.isnan(above)
                 else:
-                    none[i] = ~(above <= value)
+                    missing[i] = ~(above <= value)
         fp = fp + unscored
         tp, fp, fn, tn = tp.T, fp.T, (totals.pos - tp).T, (totals.neg - fp).T
         if tp.dtype.kind == "f":
             tp, fp, fn, tn = (count * self.unit for count in (tp, fp, fn, tn))
-        return Points(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, none=none.T)
+        return CurvePoints(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, missing=missing.T)
 
 
-def _calls_fewer(block: Block, than: NDArray[Any], step: NDArray[np.int64]) -> NDArray[np.bool_]:
-    fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < than
+def _calls_fewer(
+    block: Block, n_called: NDArray[Any], step: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < n_called
     return fewer
 
 
-class _Found(NamedTuple):
+class _BlockPoints(NamedTuple):
     """The step of each group of a block, and whether there is one."""
 
-    some: NDArray[np.bool_]
+    found: NDArray[np.bool_]
     tp: NDArray[Any]
     fp: NDArray[Any]
     code: NDArray[Any]
 
 
-def stack_points(points: Points) -> NDArray[np.float64]:
+def stack_points(points: CurvePoints) -> NDArray[np.float64]:
     """Return threshold and counts of points, with axes group, value, column; NaN for no point."""
     columns = [points.threshold, *(getattr(points, name) for name in CONFUSION)]
-    return np.stack([np.where(points.none, np.nan, column) for column in columns], axis=2)
+    return np.stack([np.where(points.missing, np.nan, column) for column in columns], axis=2)
 
 
 def rates_at(
-    points: NDArray[np.float64], metrics: Sequence[Metric], where: Where
+    points: NDArray[np.float64], metrics: Sequence[Metric], search: PointSearch
 ) -> dict[str, NDArray[np.float64]]:
     """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
-    if where.axis == "threshold":  # the given threshold, not the lowest score that reaches it
-        columns[THRESHOLD] = np.tile(np.asarray(where.values, float), shape[0])
+    if search.axis == "threshold":  # the given threshold, not the lowest score that reaches it
+        columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
     values = frame.with_columns(
         metric.expr.cast(pl.Float64).alias(str(i))
@@ -215,18 +223,20 @@ def rates_at(
 RELATIVE_STEP = 1e-4  # of numerical derivatives with respect to counts
 
 
-def influence_at(metric: Metric, where: Where, index: int, sample: ReplicateScan) -> Influences:
+def influence_at(
+    metric: Metric, search: PointSearch, index: int, sample: ReplicateScan
+) -> Influences:
     """Return the influence values of a metric at a given threshold.
 
     They are the derivatives with respect to the four counts: a positive above the threshold adds to
     `tp`, one below it to `fn`, and so on.
     """
-    counts = stack_points(where.at(sample))[0, index]
+    counts = stack_points(search.points(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)
     for i in range(4):
         trials[2 * i, i + 1] *= 1 + RELATIVE_STEP
         trials[2 * i + 1, i + 1] *= 1 - RELATIVE_STEP
-    values = rates_at(trials[:, None, :], [metric], where.only(index))[metric.name].reshape(4, 2)
+    values = rates_at(trials[:, None, :], [metric], search.single(index))[metric.name].reshape(4, 2)
     cells = counts[1:]
     with np.errstate(invalid="ignore"):
         slopes = np.divide(
@@ -237,7 +247,7 @@ def influence_at(metric: Metric, where: Where, index: int, sample: ReplicateScan
         )
     slopes[~np.isfinite(slopes)] = 0
     tp, fp, fn, tn = slopes - _mean_slopes(slopes, cells, by_class=not metric.mixed)
-    called = where.called(sample.block.codes, index)
+    called = search.is_called(sample.block.codes, index)
     return np.append(np.where(called, tp, fn), fn), np.append(np.where(called, fp, tn), fp)
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scannable
 
 
-def gini(walk: Scannable) -> NDArray[np.float64]:
+def gini(scan: Scannable) -> NDArray[np.float64]:
     """Return the Gini coefficient, 2·AUC - 1; NaN where a class is absent."""
-    return 2 * count_pairs(walk).areas[0] - 1
+    return 2 * count_pairs(scan).areas[0] - 1
 
 
 def _gini_influence(sample: ReplicateScan) -> Influences:
@@ -32,79 +32,79 @@ def _gini_influence(sample: ReplicateScan) -> Influences:
     return 2 * pos, 2 * neg
 
 
-def ks(walk: Scannable) -> NDArray[np.float64]:
+def ks(scan: Scannable) -> NDArray[np.float64]:
     """Return the largest TPR - FPR, at least 0; NaN where a class is absent."""
-    largest = np.zeros(len(walk.totals.pos))
+    largest = np.zeros(len(scan.totals.pos))
 
     def one(block: Block) -> NDArray[np.float64]:
-        x, y = _rates(walk, block, block.tp, block.fp)
+        x, y = _rates(scan, block, block.tp, block.fp)
         found: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
         return found
 
-    for piece, found in zip(walk.ranges, walk.map(one), strict=True):
+    for piece, found in zip(scan.ranges, scan.map(one), strict=True):
         largest[piece.groups] = np.maximum(largest[piece.groups], found)
-    return _with_both(walk, largest)
+    return _with_both(scan, largest)
 
 
-def eer(walk: Scannable) -> NDArray[np.float64]:
+def eer(scan: Scannable) -> NDArray[np.float64]:
     """Return FPR where it equals 1 - TPR, linear between points; NaN where a class is absent."""
-    rate = np.ones(len(walk.totals.pos))
+    rate = np.ones(len(scan.totals.pos))
 
     def one(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        x0, y0 = _rates(walk, block, block.tp0, block.fp0)
-        x1, y1 = _rates(walk, block, block.tp, block.fp)
+        x0, y0 = _rates(scan, block, block.tp0, block.fp0)
+        x1, y1 = _rates(scan, block, block.tp, block.fp)
         crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
         x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
         mix = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
         owner = np.searchsorted(block.starts, crosses, "right") - 1
         return block.groups[owner], x0 + mix * (x1 - x0)
 
-    for groups, found in walk.map(one):
+    for groups, found in scan.map(one):
         rate[groups] = found
-    return _with_both(walk, rate)
+    return _with_both(scan, rate)
 
 
-def average_precision(walk: Scannable) -> NDArray[np.float64]:
+def average_precision(scan: Scannable) -> NDArray[np.float64]:
     """Return the average precision of each group; NaN without positives."""
-    return _over_positives(walk, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
+    return _over_positives(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
-def pr_auc(walk: Scannable) -> NDArray[np.float64]:
+def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     """Return the area under the interpolated precision-recall curve; NaN without positives."""
 
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
         return hyperbola(*(count.astype(float) for count in counts))
 
-    return _over_positives(walk, steps)
+    return _over_positives(scan, steps)
 
 
 def _rates(
-    walk: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
+    scan: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    totals = walk.totals
+    totals = scan.totals
     with np.errstate(divide="ignore", invalid="ignore"):
         x = (fp + block.of_steps(totals.unscored_neg)) / block.of_steps(totals.neg)
         y = tp / block.of_steps(totals.pos)
     return x, y
 
 
-def _with_both(walk: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    absent = (walk.totals.pos == 0) | (walk.totals.neg == 0)
+def _with_both(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    absent = (scan.totals.pos == 0) | (scan.totals.neg == 0)
     return np.where(absent, np.nan, np.clip(values, 0, 1))
 
 
 def _over_positives(
-    walk: Scannable, steps: Callable[..., NDArray[np.float64]]
+    scan: Scannable, steps: Callable[..., NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Add up steps of all blocks, divided by the positives of each group."""
-    totals = walk.totals
+    totals = scan.totals
 
     def add(block: Block) -> list[NDArray[np.float64]]:
         unscored = block.of_steps(totals.unscored_neg) if totals.unscored_neg.any() else 0
         areas = steps(block.tp, block.fp + unscored, block.tp0, block.fp0 + unscored)
         return [np.add.reduceat(areas, block.starts[:-1])]
 
-    (area,) = group_sums(walk, walk.map(add), 1)
+    (area,) = group_sums(scan, scan.map(add), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: NDArray[np.float64] = np.clip(area / totals.pos, 0, 1)
     return shares

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from rocframe.inference.confidence import Method
+    from rocframe.inference.confidence import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kinds import KindName
 
@@ -41,7 +41,7 @@ def report(
     over: str | NotGiven | None = NOT_GIVEN,
     id: Column | Sequence[Column] | None = None,  # noqa: A002
     kind: KindName | Sequence[KindName] = ("roc", "precision_recall"),
-    ci: Method | None = "logit_delong",
+    ci: AUCIntervalMethod | None = "logit_delong",
     level: float = 0.95,
     title: str = "Evaluation",
     about: Mapping[str, object] | None = None,
@@ -183,7 +183,7 @@ class ReportOptions:
     over: str | NotGiven | None = NOT_GIVEN
     id: Column | Sequence[Column] | None = None
     kind: KindName | Sequence[KindName] = DEFAULT_KINDS
-    ci: Method | None = "logit_delong"
+    ci: AUCIntervalMethod | None = "logit_delong"
     level: float = 0.95
     positive: object = None
     weight: Column | None = None

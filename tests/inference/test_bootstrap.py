@@ -16,7 +16,7 @@ from scipy.stats import bootstrap
 
 import rocframe as rf
 from rocframe.areas.pairs import AUC_STATISTIC
-from rocframe.areas.partial import Part, partial_auc_statistic
+from rocframe.areas.partial import RateRange, partial_auc_statistic
 from rocframe.inference.bootstrap import (
     BootstrapInterval,
     bootstrap_interval,
@@ -220,7 +220,7 @@ def test_clusters_have_the_influence_of_their_rows_together():
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
 def test_over_its_whole_range_a_part_has_the_skewness_of_the_area(rate):
-    part = Part(rate=rate, a=0.0, b=1.0, mcclish=False)
+    part = RateRange(rate=rate, a=0.0, b=1.0, mcclish=False)
     population = GroupRows.from_scan(walk_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
     assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(

@@ -18,8 +18,8 @@ import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.metric import SHARES, parse_metrics
-from rocframe.metrics.points import Where, influence_at
+from rocframe.metrics.metric import PROPORTIONS, parse_metrics
+from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.rates import Settings
 from tests import oracles
 from tests.kernel.walks import walk_of
@@ -287,8 +287,8 @@ def test_limits_of_the_average_precision_are_close_to_scipys(ci):
 
 def test_the_error_of_a_share_at_a_given_threshold_is_the_binomial_one():
     table = normal_table(300)
-    made = intervals(table, [*SHARES], threshold=0.5, n_boot=4000)
-    binomial = intervals(table, [*SHARES], threshold=0.5, ci="wilson")
+    made = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
+    binomial = intervals(table, [*PROPORTIONS], threshold=0.5, ci="wilson")
     for row, formula in zip(
         made.iter_rows(named=True), binomial.iter_rows(named=True), strict=True
     ):
@@ -308,18 +308,18 @@ def test_newcombe_1998_81_of_263():
         assert (row["ci_method"], row["note"]) == (ci, "no_negatives")
 
 
-@pytest.mark.parametrize("metric", SHARES)
+@pytest.mark.parametrize("metric", PROPORTIONS)
 def test_the_skewness_of_a_share_is_the_binomial_one(metric):
     table = normal_table(100)
-    walk = walk_of(table)
-    where = Where.of(walk, "threshold", [0.5], 1.0)
-    (asked,) = parse_metrics(metric, Settings())
-    population = GroupRows.from_scan(walk, 0)
-    found = sample_acceleration(population, lambda sample: influence_at(asked, where, 0, sample))
-    points = where.at(walk)
+    scan = walk_of(table)
+    search = PointSearch.of(scan, "threshold", [0.5], 1.0)
+    (parsed,) = parse_metrics(metric, Settings())
+    population = GroupRows.from_scan(scan, 0)
+    found = sample_acceleration(population, lambda sample: influence_at(parsed, search, 0, sample))
+    points = search.points(scan)
     part, whole = (
         sum(float(getattr(points, name)[0, 0]) for name in names)
-        for names in (asked.share.part, asked.share.whole)
+        for names in (parsed.share.part, parsed.share.whole)
     )
     p = part / whole
     assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)
@@ -495,7 +495,7 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 POINTS = "threshold, fpr, tpr, alert_rate"
 NO_SHARE = (
     "is not a proportion of rows.\n"
-    f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(SHARES)}.'
+    f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
 )
 WRONG = [
     (
