@@ -19,11 +19,11 @@ import numpy as np
 import polars as pl
 
 from bench import pages
-from bench.cases import every
+from bench.cases import benchmarks
 from bench.data import predictions
-from bench.drawing import CURVES, POINTS, SIZE
-from bench.drawing import every as every_drawing
-from bench.uncertainty import every as every_uncertainty
+from bench.drawing import CURVES, MAX_CHART_KB, POINTS
+from bench.drawing import benchmarks as drawing_benchmarks
+from bench.uncertainty import benchmarks as uncertainty_benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,12 +70,12 @@ def main(arguments: list[str] | None = None) -> None:
     print(
         LINE.format(what="benchmark", table="table", seconds="seconds", ratio="× sort", goal="goal")
     )
-    for _, cases in every(options.rows, peers=not options.no_peers):
+    for _, cases in benchmarks(options.rows, peers=not options.no_peers):
         for case in cases:
-            seconds = best(case.work, options.repeat)
+            seconds = best(case.run, options.repeat)
             print(
                 LINE.format(
-                    what=case.what,
+                    what=case.name,
                     table=case.table,
                     seconds=f"{seconds:.3f}",
                     ratio=f"{seconds / sort:.2f}",
@@ -101,14 +101,14 @@ def uncertainty(repeat: int) -> None:
     print(
         TIMED.format(what="benchmark", table="table", seconds="seconds", goal="goal", proc="pROC")
     )
-    for one in every_uncertainty():
+    for benchmark in uncertainty_benchmarks():
         print(
             TIMED.format(
-                what=one.what,
-                table=one.table,
-                seconds=f"{best(one.work, repeat):.3f}",
-                goal=f"≤ {one.goal:g}",
-                proc="" if one.proc is None else f"{one.proc:g}",
+                what=benchmark.name,
+                table=benchmark.table,
+                seconds=f"{best(benchmark.run, repeat):.3f}",
+                goal=f"≤ {benchmark.goal:g}",
+                proc="" if benchmark.proc is None else f"{benchmark.proc:g}",
             ),
             flush=True,
         )
@@ -119,16 +119,16 @@ def drawing(repeat: int) -> None:
     scores = predictions(CURVES * POINTS)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), repeat)
     print(f"{CURVES} curves of {POINTS:,} points; np.sort of the scores: {sort:.3f} s")
-    for one in every_drawing():
-        seconds = best(one.work, repeat)
-        result = one.work()
+    for benchmark in drawing_benchmarks():
+        seconds = best(benchmark.run, repeat)
+        result = benchmark.run()
         size = (
             f"{result.height:,} rows"
             if isinstance(result, pl.DataFrame)
-            else f"{len(result.to_json(indent=None)) / 1000:.0f} KB (≤ {SIZE})"
+            else f"{len(result.to_json(indent=None)) / 1000:.0f} KB (≤ {MAX_CHART_KB})"
         )
-        goal = "" if one.goal is None else f" (≤ {one.goal:g})"
-        print(f"{one.what:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
+        goal = "" if benchmark.goal is None else f" (≤ {benchmark.goal:g})"
+        print(f"{benchmark.name:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
 
 
 def memory(what: str, rows: int, groups: int) -> None:
@@ -150,11 +150,13 @@ def memory(what: str, rows: int, groups: int) -> None:
         f"result = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r})\n"
         "print(peak() - before, table.estimated_size() // 1024, result.estimated_size() // 1024)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    if process.returncode:
         print(f"{what}: peak memory is not measured, because /proc is not available")
         return
-    used, table, result = (int(word) for word in done.stdout.split())
+    used, table, result = (int(word) for word in process.stdout.split())
     print(
         f"{what}, {groups:,} groups: peak memory {used / 1024:,.0f} MiB in addition to the table, "
         f"{used / table:.1f} times the table, {used / max(result, 1):.1f} times the result"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class Case(NamedTuple):
     """A benchmark: its name, its table, the goal as a multiple of np.sort, and the function."""
 
-    what: str
+    name: str
     table: str
     goal: float | None
-    work: Callable[[], object]
+    run: Callable[[], object]

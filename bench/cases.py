@@ -26,7 +26,7 @@ GOALS: dict[int, tuple[float | None, float | None]] = {
     1_000_000: (None, None),
 }
 
-# 100 million rows in one second, on a machine that sorts ten million scores in 0.2 s.
+# Goal of `average`: 100 million rows in one second, if sorting ten million scores takes 0.2 s.
 MEAN_GOAL = 0.5
 
 
@@ -40,7 +40,7 @@ def columns(rows: int) -> Iterator[tuple[int, str, int | None]]:
                 yield groups, "f8", 3
 
 
-def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
+def benchmarks(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
     """Yield each table with the cases to run on it."""
     for groups, dtype, decimals in columns(rows):
         frame = predictions(rows, groups=groups, dtype=dtype, decimals=decimals)
@@ -66,7 +66,7 @@ def every(rows: int, *, peers: bool) -> Iterator[tuple[pl.DataFrame, list[Case]]
         if plain and peers:
             cases += list(_peers(frame, groups, name))
         yield frame, cases
-    yield from classes.every(rows)
+    yield from classes.benchmarks(rows)
     curves = fold_curves(rows)
     name = f"100 folds, {max(1, rows // 10**7)} models"
     yield curves, [Case("average", name, MEAN_GOAL, _mean(curves))]
@@ -101,5 +101,5 @@ def _peers(frame: pl.DataFrame, groups: int, name: str) -> Iterator[Case]:
     from bench import peers
 
     for what, function in (peers.AUC | peers.CURVE).items():
-        if "looped" not in what or groups <= peers.MOST_PARTITIONS:
+        if "looped" not in what or groups <= peers.MAX_PARTITIONS:
             yield Case(what, name, None, lambda function=function: function(frame, groups))

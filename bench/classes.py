@@ -13,16 +13,16 @@ from bench.case import Case
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MANY = 1_000  # classes
-SMALL = 20  # rows of a small group
+MAX_CLASSES = 1_000
+GROUP_ROWS = 20  # rows of a small group
 
 
-def every(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
+def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
     """Yield each table with the cases to run on it."""
-    size, instances = min(MANY, rows // 100), rows // 100
-    wide = table(instances, size)
+    n_classes, n_rows = min(MAX_CLASSES, rows // 100), rows // 100
+    wide = table(n_rows, n_classes)
     names = wide.columns[1:-1]
-    name = f"{instances:,} rows, {size:,} classes"
+    name = f"{n_rows:,} rows, {n_classes:,} classes"
     yield (
         wide,
         [
@@ -36,9 +36,9 @@ def every(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
         ],
     )
     groups = rows // 1_000
-    small = table(groups * SMALL, 3).with_columns(group=pl.int_range(pl.len()) // SMALL)
+    small = table(groups * GROUP_ROWS, 3).with_columns(group=pl.int_range(pl.len()) // GROUP_ROWS)
     three = small.columns[1:-1]
-    name = f"{groups:,} groups of {SMALL} rows, 3 classes"
+    name = f"{groups:,} groups of {GROUP_ROWS} rows, 3 classes"
     yield (
         small,
         [

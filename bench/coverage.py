@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 SIZES = (20, 50, 200)
 AREAS = (0.6, 0.7, 0.8, 0.9, 0.97)
-WORKED_OUT = ("logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
+FORMULAS = ("logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 
 ROWS = (50, 200, 1000)
@@ -49,12 +49,12 @@ class Truth:
     def samples(self, groups: int, n: int, seed: int, negatives: int = 1) -> pl.DataFrame:
         """Return samples of n positives and n * `negatives` negatives."""
         rng = np.random.default_rng([seed, n, round(1e6 * sum(self.means))])
-        means, more = rng.choice(self.means, (groups, n)), n * negatives
-        scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, more))])
+        means, n_neg = rng.choice(self.means, (groups, n)), n * negatives
+        scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, n_neg))])
         return pl.DataFrame(
             {
-                "sample": np.repeat(np.arange(groups), n + more),
-                "label": np.tile(np.repeat([True, False], [n, more]), groups),
+                "sample": np.repeat(np.arange(groups), n + n_neg),
+                "label": np.tile(np.repeat([True, False], [n, n_neg]), groups),
                 "score": scores.ravel(),
             }
         )
@@ -90,16 +90,16 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
         yield "| `ci` | " + " | ".join(f"AUC {area:g}" for area in AREAS) + " |"
         yield "| --- |" + " --- |" * len(AREAS)
         tables = [normal(area).samples(samples, n, seed) for area in AREAS]
-        for ci in (*WORKED_OUT, *BOOTSTRAPS):
+        for ci in (*FORMULAS, *BOOTSTRAPS):
             cells = []
             for area, table in zip(AREAS, tables, strict=True):
                 rows = table.head(2 * n * resampled) if ci in BOOTSTRAPS else table
                 options = {"ci": ci, "level": LEVEL, "n_boot": n_boot, "seed": seed}
                 result = rf.auc(rows, "label", "score", by="sample", **options)
-                holds = result["lower"].is_not_null() & (result["lower"] <= area)
-                holds &= result["upper"] >= area
+                covered = result["lower"].is_not_null() & (result["lower"] <= area)
+                covered &= result["upper"] >= area
                 width = (result["upper"] - result["lower"]).mean()
-                cells.append(f"{100 * holds.mean():.1f} ({width:.3f})")
+                cells.append(f"{100 * covered.mean():.1f} ({width:.3f})")
             yield f"| `{ci}` | " + " | ".join(cells) + " |"
         yield ""
 
@@ -152,8 +152,8 @@ def _per_rate(result: pl.DataFrame, truth: Truth) -> list[str]:
 
 def _inside(result: pl.DataFrame, truth: Truth) -> pl.Series:
     # Limits of 0 and 1 can be off by floating-point rounding.
-    low, high = result["lower"] - 1e-12, result["upper"] + 1e-12
-    return pl.Series(truth.curve(result["fpr"].to_numpy())).is_between(low, high)
+    lower, upper = result["lower"] - 1e-12, result["upper"] + 1e-12
+    return pl.Series(truth.curve(result["fpr"].to_numpy())).is_between(lower, upper)
 
 
 def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
@@ -169,13 +169,13 @@ def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
         )
     else:
         result = result.with_columns(inside=_inside(result, truth))
-    without = result.filter(pl.col("lower").is_null())["sample"].n_unique()
+    n_without = result.filter(pl.col("lower").is_null())["sample"].n_unique()
     result = result.drop_nulls("lower")
-    whole = result.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
-    point = result.filter(pl.col("fpr").is_between(0, 1, closed="none"))["inside"].mean()
+    simultaneous = result.group_by("sample").agg(pl.col("inside").all())["inside"].mean()
+    pointwise = result.filter(pl.col("fpr").is_between(0, 1, closed="none"))["inside"].mean()
     width = (result["upper"] - result["lower"]).mean()
-    lost = f", {without} without" if without else ""
-    return f"{100 * whole:.1f} / {100 * point:.1f} ({width:.3f}{lost})"
+    without = f", {n_without} without" if n_without else ""
+    return f"{100 * simultaneous:.1f} / {100 * pointwise:.1f} ({width:.3f}{without})"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Pointwise bands: coverage of one point, in percent": (points, 2),
     }
     for title, (part, share) in parts.items():
-        begun = time.perf_counter()
+        start = time.perf_counter()
         print(f"{title}\n")
         for line in part(
             options.samples // share,
@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
             options.seed,
         ):
             print(line, flush=True)
-        print(f"({time.perf_counter() - begun:.0f} s)\n")
+        print(f"({time.perf_counter() - start:.0f} s)\n")
 
 
 if __name__ == "__main__":

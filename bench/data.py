@@ -34,7 +34,7 @@ def fold_curves(rows: int) -> pl.DataFrame:
     size = rows // (models * folds)
     rng = np.random.default_rng(rows)
     label = rng.permutation(np.arange(size - 1) < size // 3)
-    tp, fp = (np.append(0, np.cumsum(some)) for some in (label, ~label))
+    tp, fp = (np.append(0, np.cumsum(is_class)) for is_class in (label, ~label))
     threshold = np.append(np.inf, np.sort(rng.random(size - 1))[::-1])
     curve = {"threshold": threshold, "tp": tp, "fp": fp, "fn": tp[-1] - tp, "tn": fp[-1] - fp}
     number = np.repeat(np.arange(models * folds), size)

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 CURVES, POINTS = 20, 1_000_000
-SIZE = 300  # goal for the size of a chart, in kilobytes
+MAX_CHART_KB = 300  # goal for the size of a chart, in kilobytes
 
 
 class Drawing(NamedTuple):
     """A benchmark: its name, the goal in seconds, and the function to run."""
 
-    what: str
+    name: str
     goal: float | None
-    work: Callable[[], pl.DataFrame | alt.TopLevelMixin]
+    run: Callable[[], pl.DataFrame | alt.TopLevelMixin]
 
 
-def every(points: int = POINTS) -> Iterator[Drawing]:
+def benchmarks(points: int = POINTS) -> Iterator[Drawing]:
     """Yield the benchmarks, with curves of about `points` points each."""
     frame = predictions(CURVES * points, groups=CURVES)
     curves = rf.curve(frame, "label", "score", by="group")

@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHROMIUM = Path("/usr/bin/chromium")
-WRITTEN, OPENED = 5.0, 3.0  # goals in seconds
+WRITE_GOAL, OPEN_GOAL = 5.0, 3.0  # goals in seconds
 
 
 class Page(NamedTuple):
     """A report: its name and the function that writes it to a path."""
 
-    what: str
+    name: str
     write: Callable[[Path], None]
 
 
-def every() -> list[Page]:
+def benchmarks() -> list[Page]:
     """Return the reports of the bundled logs."""
     vote = rf.datasets.vote()
     scores = {digit: f"p{digit}" for digit in range(10)}
     digits = rf.one_vs_rest(rf.datasets.digits(), "label", scores, id="id")
     return [
-        Page("vote, by model", _writing(vote, by="model", id="id")),
-        Page("vote, by model and fold", _writing(vote, by=["model", "fold"], id="id")),
-        Page("digits, by model and class", _writing(digits, by=["model", "class"])),
+        Page("vote, by model", _report_writer(vote, by="model", id="id")),
+        Page("vote, by model and fold", _report_writer(vote, by=["model", "fold"], id="id")),
+        Page("digits, by model and class", _report_writer(digits, by=["model", "class"])),
     ]
 
 
-def _writing(predictions: pl.DataFrame, **options: object) -> Callable[[Path], None]:
+def _report_writer(predictions: pl.DataFrame, **options: object) -> Callable[[Path], None]:
     return lambda path: rf.report(predictions, "label", "score", path=path, **options)  # type: ignore[arg-type]
 
 
-def sixty(path: Path, charts: int = 60) -> None:
+def write_sixty_charts(path: Path, charts: int = 60) -> None:
     """Write a page with charts of six kinds, ten of each kind by default."""
     vote = rf.datasets.vote().with_columns(pl.col("fold").alias("part"))
     kinds = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
@@ -57,7 +57,7 @@ def sixty(path: Path, charts: int = 60) -> None:
     )
 
 
-def opening(path: Path) -> tuple[int, float, float]:
+def open_page(path: Path) -> tuple[int, float, float]:
     """Return the number of charts, and the seconds until the visible and until all are drawn."""
     from playwright.sync_api import sync_playwright
 
@@ -69,15 +69,15 @@ def opening(path: Path) -> tuple[int, float, float]:
         start = time.perf_counter()
         page.goto(path.resolve().as_uri())
         page.locator(".chart svg.marks").first.wait_for()
-        seen = time.perf_counter() - start
+        visible_seconds = time.perf_counter() - start
         page.wait_for_selector("body[data-drawn]", timeout=120_000)
-        whole = time.perf_counter() - start
+        all_seconds = time.perf_counter() - start
         count = page.locator(".chart svg.marks").count()
         browser.close()
-    return count, seen, whole
+    return count, visible_seconds, all_seconds
 
 
-def lacking() -> str:
+def missing_program() -> str:
     """Return which program for opening pages is missing, or an empty string."""
     if find_spec("playwright") is None:
         return "playwright is not installed"
@@ -87,20 +87,22 @@ def lacking() -> str:
 def main() -> None:
     """Print all measurements."""
     with tempfile.TemporaryDirectory() as folder:
-        for place, page in enumerate(every()):
+        for i, page in enumerate(benchmarks()):
             start = time.perf_counter()
             page.write(Path(folder) / "page.html")
             seconds = time.perf_counter() - start
-            first = ", including imports" if place == 0 else ""
-            print(f"report, {page.what}: {seconds:.1f} s{first}; goal ≤ {WRITTEN:g} s", flush=True)
-        if lacking():
-            print(f"Opening a page is not measured: {lacking()}.")
+            first = ", including imports" if i == 0 else ""
+            print(
+                f"report, {page.name}: {seconds:.1f} s{first}; goal ≤ {WRITE_GOAL:g} s", flush=True
+            )
+        if missing_program():
+            print(f"Opening a page is not measured: {missing_program()}.")
             return
-        sixty(Path(folder) / "sixty.html")
-        count, seen, whole = opening(Path(folder) / "sixty.html")
+        write_sixty_charts(Path(folder) / "sixty.html")
+        count, visible_seconds, all_seconds = open_page(Path(folder) / "sixty.html")
         print(
-            f"page with {count} charts: visible charts drawn after {seen:.1f} s, all charts after "
-            f"{whole:.1f} s; goal ≤ {OPENED:g} s"
+            f"page with {count} charts: visible charts drawn after {visible_seconds:.1f} s, all "
+            f"charts after {all_seconds:.1f} s; goal ≤ {OPEN_GOAL:g} s"
         )
 
 

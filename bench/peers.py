@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # A loop over more partitions takes minutes and gives no new information.
-MOST_PARTITIONS = 10_000
+MAX_PARTITIONS = 10_000
 
 
 def _loop(frame: pl.DataFrame, groups: int, function: Callable[..., object]) -> list[object]:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 class Timed(NamedTuple):
     """A benchmark: name, table, goal and run time of pROC in seconds, and the function to run."""
 
-    what: str
+    name: str
     table: str
     goal: float
     proc: float | None
-    work: Callable[[], object]
+    run: Callable[[], object]
 
 
-def every(scale: float = 1.0) -> Iterator[Timed]:
+def benchmarks(scale: float = 1.0) -> Iterator[Timed]:
     """Yield the benchmarks. A scale below 1 uses fewer rows and fewer resamples."""
     yield from _intervals(scale)
     yield from _comparisons(scale)
@@ -32,22 +32,22 @@ def every(scale: float = 1.0) -> Iterator[Timed]:
 
 
 def _intervals(scale: float) -> Iterator[Timed]:
-    rows, draws = _sized(100_000, scale), _sized(2_000, scale)
-    some = predictions(rows)
+    rows, draws = _scaled(100_000, scale), _scaled(2_000, scale)
+    sample = predictions(rows)
     yield Timed(
         f"auc, bootstrap × {draws:,}",
         f"{rows:,} rows",
         2.0,
         110.0,
-        lambda: rf.auc(some, "label", "score", ci="bootstrap", n_boot=draws, seed=1),
+        lambda: rf.auc(sample, "label", "score", ci="bootstrap", n_boot=draws, seed=1),
     )
-    rows = _sized(1_000_000, scale)
+    rows = _scaled(1_000_000, scale)
     many = predictions(rows)
     yield Timed("auc, DeLong", f"{rows:,} rows", 1.55, 1.55, lambda: rf.auc(many, "label", "score"))
 
 
 def _comparisons(scale: float) -> Iterator[Timed]:
-    rows = _sized(1_000_000, scale)
+    rows = _scaled(1_000_000, scale)
     two = _models(rows, models=2)
     yield Timed(
         "compare, two models",
@@ -56,7 +56,7 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         0.76,
         lambda: rf.compare(two, "label", ["m0", "m1"]),
     )
-    groups = _sized(1_000, scale)
+    groups = _scaled(1_000, scale)
     twenty = _models(groups * 1_000, models=20).with_columns(group=pl.int_range(pl.len()) // 1_000)
     names = [f"m{i}" for i in range(20)]
     yield Timed(
@@ -70,7 +70,7 @@ def _comparisons(scale: float) -> Iterator[Timed]:
 
 def _permutations(scale: float) -> Iterator[Timed]:
     options = {"method": "permutation", "seed": 1}
-    groups, draws = _sized(1_000, scale), _sized(1_000, scale)
+    groups, draws = _scaled(1_000, scale), _scaled(1_000, scale)
     grouped = predictions(groups * 1_000, groups=groups)
     yield Timed(
         f"auc_test, permutation × {draws:,}",
@@ -79,18 +79,18 @@ def _permutations(scale: float) -> Iterator[Timed]:
         None,
         lambda: rf.auc_test(grouped, "label", "score", by="group", n_perm=draws, **options),
     )
-    rows, more = _sized(100_000, scale), _sized(2_000, scale)
+    rows, n_perm = _scaled(100_000, scale), _scaled(2_000, scale)
     one = predictions(rows)
     yield Timed(
-        f"auc_test, permutation × {more:,}",
+        f"auc_test, permutation × {n_perm:,}",
         f"{rows:,} rows",
         3.0,
         None,
-        lambda: rf.auc_test(one, "label", "score", n_perm=more, **options),
+        lambda: rf.auc_test(one, "label", "score", n_perm=n_perm, **options),
     )
 
 
-def _sized(full: int, scale: float) -> int:
+def _scaled(full: int, scale: float) -> int:
     return max(10, round(full * scale))
 
 

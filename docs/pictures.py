@@ -22,15 +22,15 @@ def pictures() -> dict[str, Any]:
     """Run the gallery and return the chart of each image, by image path."""
     source = GALLERY.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    found: dict[str, Any] = {}
+    charts: dict[str, Any] = {}
     for part in PART.finditer(source):
         if part["image"]:
-            found[part["image"]] = namespace.pop("chart")
+            charts[part["image"]] = namespace.pop("chart")
             continue
         line = source.count("\n", 0, part.start("code"))
         with redirect_stdout(StringIO()):
             exec(compile("\n" * line + part["code"], GALLERY, "exec", dont_inherit=True), namespace)
-    return found
+    return charts
 
 
 def digest(chart: Any) -> str:
@@ -42,25 +42,25 @@ def digest(chart: Any) -> str:
     spec = chart.to_dict()
     spec.pop("$schema", None)
     spec.pop("config", None)
-    text = json.dumps(_rough(spec), sort_keys=True, allow_nan=False)
+    text = json.dumps(_rounded(spec), sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _rough(part: Any) -> Any:
+def _rounded(part: Any) -> Any:
     match part:
         # The name of a data set is a hash of its values, including their last digits.
         case {"datasets": sets, **rest}:
-            rough: Any = [_rough(rest), *map(_rough, sets.values())]
+            result: Any = [_rounded(rest), *map(_rounded, sets.values())]
         case {"name": str(name)} if name.startswith("data-"):
-            rough = None
+            result = None
         case dict():
-            rough = {key: _rough(value) for key, value in part.items()}
+            result = {key: _rounded(value) for key, value in part.items()}
         case list():
-            rough = [*map(_rough, part)]
+            result = [*map(_rounded, part)]
         case str() if part.startswith("[{"):
-            rough = _rough(json.loads(part))
+            result = _rounded(json.loads(part))
         case float():
-            rough = float(f"{part:.6g}")
+            result = float(f"{part:.6g}")
         case _:
-            rough = part
-    return rough
+            result = part
+    return result

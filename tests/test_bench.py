@@ -5,34 +5,34 @@ from __future__ import annotations
 import pytest
 
 from bench import drawing, pages, uncertainty
-from bench.cases import every
+from bench.cases import benchmarks
 
 
 def test_every_benchmark_of_this_package_runs():
     names = set()
-    for _, cases in every(20_000, peers=False):
+    for _, cases in benchmarks(20_000, peers=False):
         for case in cases:
-            assert case.work() is not None
-            names.add(case.what)
+            assert case.run() is not None
+            names.add(case.name)
     assert {"auc", "curve", "curve, weights", "auc, expression", "average"} <= names
     assert {"one_vs_rest, streamed", "multiclass_auc", "volume, by order"} <= names
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():
-    measured = list(uncertainty.every(0.005))
-    assert len(measured) == len({one.what + one.table for one in measured})
+    measured = list(uncertainty.benchmarks(0.005))
+    assert len(measured) == len({one.name + one.table for one in measured})
     for one in measured:
-        assert one.work().height > 0
+        assert one.run().height > 0
 
 
 def test_every_benchmark_of_drawing_runs():
-    assert [one.work() is not None for one in drawing.every(100)] == [True] * 3
+    assert [one.run() is not None for one in drawing.benchmarks(100)] == [True] * 3
 
 
 def test_every_page_that_is_measured_is_written(tmp_path):
     pytest.importorskip("vl_convert")
-    assert len(pages.every()) == 3
-    pages.sixty(tmp_path / "few.html", charts=12)
+    assert len(pages.benchmarks()) == 3
+    pages.write_sixty_charts(tmp_path / "few.html", charts=12)
     assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 
 
@@ -53,13 +53,13 @@ def test_the_coverage_study_runs_and_says_the_same_each_time(capsys):
     from bench import coverage
 
     arguments = ["--samples", "8", "--resampled", "4", "--replicates", "10"]
-    said = []
+    outputs = []
     for _ in range(2):
         coverage.main(arguments)
         text = capsys.readouterr().out
-        said.append([line for line in text.splitlines() if not line.endswith(" s)")])
-    assert said[0] == said[1]
-    for name in (*coverage.WORKED_OUT, *coverage.BOOTSTRAPS):
-        assert sum(line.startswith(f"| `{name}` |") for line in said[0]) >= len(coverage.SIZES)
+        outputs.append([line for line in text.splitlines() if not line.endswith(" s)")])
+    assert outputs[0] == outputs[1]
+    for name in (*coverage.FORMULAS, *coverage.BOOTSTRAPS):
+        assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.SIZES)
     for name in (*coverage.SIMULTANEOUS, *coverage.POINTWISE):
-        assert sum(line.startswith(f"| `{name}` |") for line in said[0]) >= len(coverage.ROWS)
+        assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.ROWS)

@@ -29,7 +29,7 @@ REPLACEMENTS = {
     **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
-# Parts of a specification whose texts are names and values, which may look like colors.
+# Parts of a specification that contain names and values of the user, which can look like colors.
 DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
 TITLE_TEXT_KEYS = {"text", "subtitle"}
 

@@ -1,4 +1,4 @@
-"""Charts as files (`save_chart`) and as HTML fragments (`chart_fragment`)."""
+"""Save charts as files, and convert charts to HTML fragments."""
 
 from __future__ import annotations
 
@@ -186,21 +186,21 @@ def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, 
     """Return the Vega-Lite specification of a chart, including its data.
 
     NaN and infinite values become null. Validation against the schema of Vega-Lite takes a third
-    of the time of a page, and is needless for the charts of this package.
+    of the run time of a report, and the charts of this package do not need it.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
             f"chart: expected an Altair chart, got {type(chart).__name__}.\n"
-            "Pass what .roc.chart() returns, or any other Altair chart."
+            "Pass the result of .roc.chart(), or any other Altair chart."
         )
-    # The transformer that the user has enabled may write data to files beside the chart.
+    # A data transformer that the user has enabled may write the data to separate files.
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
     return spec
 
 
 def json_for_html(spec: Mapping[str, Any]) -> str:
-    """Return JSON in which no HTML parser finds markup, whatever names and values it contains."""
+    """Return JSON for HTML; `<`, `>` and `&` are escaped, so names and values are never markup."""
     text = json.dumps(spec, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -208,7 +208,7 @@ def json_for_html(spec: Mapping[str, Any]) -> str:
 
 
 def text_alternative(spec: Mapping[str, Any]) -> str:
-    """Return the description of a chart, else its title, for screen readers."""
+    """Return the description of a chart for screen readers, or its title if it has none."""
     title = spec.get("title")
     title = title.get("text") if isinstance(title, dict) else title
     title = " ".join(map(str, title)) if isinstance(title, list) else title

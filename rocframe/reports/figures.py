@@ -1,4 +1,4 @@
-"""Charts of a report: which curves it draws, in which panels and colors, and the dashboard."""
+"""Draw the charts of a report: select curves, panels and colors, and build the dashboard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocframe.charts.labels import legible, spelled
 from rocframe.frames import column
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
-from rocframe.reports.report_tables import group_columns
+from rocframe.reports.report_tables import group_columns, interval_title
 from rocframe.schemas import MODEL, curve_average_of, table_of
 from rocframe.text import format_count, format_name, join_names
 
@@ -60,15 +60,15 @@ def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | Non
     """Explain the charts of one kind of curve; `averages` are its mean curves, if any."""
     if averages is None:
         return CAPTIONS[kind]
-    level = averages.get_column("ci_level").drop_nulls()
-    shading = f"Shading: {100 * level[0]:g} % interval (charts of one mean). " if len(level) else ""
+    interval = interval_title(averages)
+    shading = f"Shading: {interval} (charts of one mean). " if interval else ""
     return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {format_name(str(over))}."
 
 
 def curve_figures(
     curves: pl.DataFrame, averages: pl.DataFrame | None, kind: KindName, selection: CurveSelection
 ) -> list[Figure]:
-    """Draw the curves of one kind: a figure per panel, or per mean together with its curves."""
+    """Draw the curves of one kind: a figure per panel, or per mean curve with its single curves."""
     figures: list[Figure] = []
     color = selection.color
     for name, groups in selection.panels:
@@ -110,7 +110,7 @@ def _mean_figures(
 
 
 def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Layer two specifications, with the title of the first: much faster than Altair's `+`."""
+    """Layer two specifications under the title of the first. Altair's `+` is much slower."""
     data = below.pop("datasets", {}) | above.pop("datasets", {})
     layer = {part: above[part] for part in ("data", "transform", "layer")}
     return {**below, "layer": [*below["layer"], layer], "datasets": data}
@@ -127,7 +127,7 @@ def _package_spec(drawing: Any) -> dict[str, Any]:
 
 
 def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
-    """Give all layers the legend labels of the first: Vega-Lite merges their legends into one."""
+    """Use the legend labels of the first layer in all layers, which share one legend."""
     color = spec.get("encoding", {}).get("color", {})
     if "labelExpr" in (color.get("legend") or {}):
         first.append(color["legend"]["labelExpr"])
@@ -137,7 +137,7 @@ def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
 
 
 def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of some groups; `groups` may have fewer group columns than the table."""
+    """Return the rows of `groups`, which may have fewer group columns than the table."""
     on = [column(key) for key in group_columns(groups)]
     if not on:
         return table
@@ -145,7 +145,7 @@ def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
-    """Set the limits of mean curves to null: overlapping bands are not readable."""
+    """Set the limits of mean curves to null, because overlapping bands are not readable."""
     axes = cast("CurveAverage", curve_average_of(averages.columns)).averaged
     limits = [f"{axis}_{limit}" for axis in axes for limit in ("lower", "upper")]
     return averages.with_columns(pl.lit(None, pl.Float64).alias(name) for name in limits)
@@ -162,8 +162,8 @@ def table_figure(table: pl.DataFrame | None) -> Figure | None:
 class CurveSelection:
     """The curves, or the means over the group column `averaged`, that a page draws.
 
-    `panels` has the groups of each panel, with the name of the panel, `n_curves` counts all curves
-    or means of the report, drawn or not.
+    `panels` contains the name and the groups of each panel. `n_curves` is the number of all curves
+    or means of the report, including those that are not drawn.
     """
 
     averaged: str | None
@@ -196,9 +196,10 @@ class CurveSelection:
 
 
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
-    """Select the curves to draw: a panel for each value of the second group column, up to limits.
+    """Select the curves to draw, with a panel for each value of the second group column.
 
-    `areas` is the table of `auc`. With `averaged`, the means over that group column are selected.
+    The numbers of panels, colors and curves are limited. `areas` is the table of `auc`. With
+    `averaged`, the means over that group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
@@ -248,9 +249,10 @@ N_ROWS = pl.col("n_pos") + pl.col("n_neg")
 
 
 def largest_groups(areas: pl.DataFrame) -> pl.DataFrame:
-    """Return all groups if there is room for their curves, else those with the most rows.
+    """Return the groups to draw in one panel: all, or those with the most rows if there are many.
 
-    Whole colors are selected first: a model with all its folds, as far as there is room.
+    Colors are selected by their total number of rows, then groups in the order of the colors. A
+    model is therefore drawn with all its folds, up to the limit of curves.
     """
     keys = group_columns(areas)
     if not keys:
@@ -280,16 +282,17 @@ def largest_groups(areas: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardSection:
-    """The dashboard, None if no curve is defined, and a text on which curves it shows."""
+    """The dashboard, or None without a defined curve, and a text about the curves it shows."""
 
     figure: Figure | None
     text: str
 
 
 def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> DashboardSection:
-    """Draw the dashboard of as many groups as it has room for.
+    """Draw the dashboard, with up to `MAX_CURVES` groups.
 
-    `curves` has one curve for each group that is drawn: for means, that of the pooled rows.
+    `curves` has one curve per group. If the page draws means, these are the curves of the pooled
+    rows.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
@@ -307,13 +310,13 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
 
 
 def _initial_threshold(curves: pl.DataFrame) -> float | None:
-    """Return 0.5 if most scores are between 0 and 1, else the default of the dashboard."""
+    """Return 0.5 if most scores are between 0 and 1; else None, the default of the dashboard."""
     scores = curves.get_column("threshold")
     return 0.5 if scores.is_between(0, 1).sum() > scores.is_finite().sum() / 2 else None
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
-    """Select whole panels while there is room, else the largest groups of the first panel."""
+    """Select the first panels with up to `MAX_CURVES` groups, or part of the first panel."""
     panels = [
         (name, defined)
         for name, groups in selection.panels
@@ -329,18 +332,17 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
     if not n_panels:
         name, groups = panels[0]
         rows = groups.select(row=pl.int_range(pl.len()), rows=N_ROWS)
-        largest = (
-            rows.sort("rows", "row", descending=[True, False]).get_column("row").head(MAX_CURVES)
-        )
-        of_panel = f"of {name} " if name else ""
-        return groups[
-            largest.sort()
-        ], f"Shown: {MAX_CURVES} of {total}, those {of_panel}with the most rows."
+        rows = rows.sort("rows", "row", descending=[True, False]).head(MAX_CURVES)
+        panel = f"of {name} " if name else ""
+        note = f"Shown: {MAX_CURVES} of {total}, those {panel}with the most rows."
+        return groups[rows.get_column("row").sort()], note
     groups = pl.concat([groups for _, groups in panels[:n_panels]])
     if n_panels < len(panels):
-        those = f"of {join_names([str(name) for name, _ in panels[:n_panels]])}"
+        selected = f"of {join_names([str(name) for name, _ in panels[:n_panels]])}"
     elif n_groups == selection.n_curves:
         return groups, ""
     else:
-        those = "with " + ("the most rows" if selection.n_drawn < selection.n_curves else "an AUC")
-    return groups, f"Shown: {n_groups} of {total}, those {those}."
+        selected = "with " + (
+            "the most rows" if selection.n_drawn < selection.n_curves else "an AUC"
+        )
+    return groups, f"Shown: {n_groups} of {total}, those {selected}."

@@ -58,7 +58,7 @@ def embed_script() -> str:
     # Bundling takes two seconds and gives the same text for the same release of vl-convert.
     name = f"embed-{library.__version__}.js"
     code = cached_text(name, partial(library.javascript_bundle, EMBED))
-    # In a string of the script, these would end the script element or comment it out.
+    # In an HTML page, these two texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     return f"if(!window.rocframe)(()=>{{{code}}})();"
 
@@ -73,20 +73,20 @@ def load_vl_convert(feature: str) -> ModuleType:
     return module
 
 
-def cached_text(name: str, make: Callable[[], str]) -> str:
-    """Return a text from the cache of this user, or make it and add it to the cache.
+def cached_text(name: str, create: Callable[[], str]) -> str:
+    """Return a text from the cache of this user; if it is not there, create and store it.
 
     The first line of a cached file is the checksum of the rest. A damaged file is written again.
     """
     folder = cache_folder()
     if folder is None:
-        return make()
+        return create()
     path = folder / name
     with suppress(OSError, UnicodeDecodeError):
         checksum, _, text = path.read_bytes().decode().partition("\n")
         if checksum == _sha256(text):
             return text
-    text = make()
+    text = create()
     with suppress(OSError, StorageError):
         folder.mkdir(parents=True, exist_ok=True)
         with replaced(path) as new:
@@ -95,7 +95,7 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
 
 
 def cache_folder() -> Path | None:
-    """Return the cache folder of this user; None if the user has no home folder."""
+    """Return the cache folder of this user, or None if the user has no home folder."""
     parent = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     if Path(parent).is_absolute():
         return Path(parent, "rocframe")

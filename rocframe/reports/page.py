@@ -1,4 +1,4 @@
-"""The HTML page of a report: tables, charts, what was left out, and the data and settings."""
+"""Build the HTML page of a report from its tables."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def report_page(
 ) -> str:
     """Return the page as HTML.
 
-    `provenance` is that of the options; it may have the log `files`, the `files_skipped` with the
-    reasons, and the user's `about`. `files` names the files with all curves and all areas, to which
-    the page refers if it does not show them all.
+    `provenance` is the result of `ReportOptions.provenance`. It can also contain the log `files`,
+    the `files_skipped` with the reasons, and `about`, the entries of the user. `files` are the
+    names of the files with all curves and all areas. The page refers to them if it does not show
+    all curves or areas.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -122,7 +123,7 @@ MAX_NAMED_GROUPS = 40
 
 
 def _omissions(tables: ReportTables, provenance: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for everything that the results do not cover."""
+    """Return sentences that state which files, rows and results are missing."""
     areas = tables.areas
     skipped: Mapping[str, str] = provenance.get("files_skipped", {})
     sentences = [f"{file}: {reason}." for file, reason in skipped.items()]
@@ -168,7 +169,7 @@ def _settings_list(
     provenance: Mapping[str, Any],
     versions: Mapping[str, str],
 ) -> list[tuple[str, str]]:
-    """Return the data, the settings and the versions of the software, as pairs of texts."""
+    """Return names and values of the data, the settings and the software versions."""
     methods = areas["ci_method"].drop_nulls().unique().sort()
     level = areas["ci_level"].drop_nulls()
     percent = f", {100 * level[0]:g} %" if len(level) else ""

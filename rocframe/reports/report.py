@@ -1,4 +1,4 @@
-"""The verb `report`: an HTML page that evaluates a table of predictions."""
+"""Evaluate a table of predictions and write an HTML page: the function `report`."""
 
 from __future__ import annotations
 
@@ -148,11 +148,11 @@ def report(
         count=count,
         missing=missing,
     )
-    facts = _check_about(about)
+    entries = _check_about(about)
     check_target(path)
     rows = options.read(predictions)
     tables = report_tables(rows, options, *areas_and_curves(rows, options))
-    provenance = {**options.provenance(rows), "about": facts}
+    provenance = {**options.provenance(rows), "about": entries}
     write_text(path, report_page(tables, options, title=title, provenance=provenance))
 
 
@@ -173,8 +173,9 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
 class ReportOptions:
     """The options of a report.
 
-    They are those of `report`, and derived from them: `keys`, the group columns; `kinds`, the
-    kinds of curves; `averaged`, the group column over which curves are averaged.
+    The arguments are those of `report`. Three attributes are derived from them: `keys` are the
+    group columns, `kinds` are the kinds of curves, and `averaged` is the group column over which
+    curves are averaged, or None.
     """
 
     label: Column
@@ -230,16 +231,16 @@ class ReportOptions:
         roles = [role for role in roles if role is not None]
         if all(isinstance(role, str) for role in roles):
             available = plan.collect_schema()
-            # A column named "count" must be there for the error that asks what it means.
+            # A column named "count" is read too: auc raises an error if `count` is not set.
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collect_frame(plan.head(0))  # the first table raises the error
+                return collect_frame(plan.head(0))  # auc raises the error
             plan = plan.select(column(name) for name in required | optional if name in available)
         return collect_frame(plan)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return which columns and settings are evaluated, and the number of rows."""
+        """Return the columns and settings of the evaluation, and the number of rows."""
         positive = self.positive
         if positive is None:
             label = column(self.label) if isinstance(self.label, str) else self.label
@@ -266,7 +267,7 @@ def _column_name(column: Column) -> str:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return one value or several as a list; the values of a mapping."""
+    """Return one or several values as a list; a mapping gives its values."""
     if value is None:
         return []
     if isinstance(value, str | pl.Expr):

@@ -1,4 +1,4 @@
-"""Tables of a report: what is computed from the predictions, and the cells as text."""
+"""Compute the tables of a report from the predictions, and format them as text."""
 
 from __future__ import annotations
 
@@ -91,12 +91,14 @@ def report_tables(
     """Compute the other tables of a report, and collect them all."""
     remarks: list[str] = []
 
-    def attempt(what: str, compute: Callable[..., pl.DataFrame], *args: Any) -> pl.DataFrame | None:
+    def attempt(
+        title: str, compute: Callable[..., pl.DataFrame], *args: Any
+    ) -> pl.DataFrame | None:
         try:
             return compute(*args)
         except RocframeError as error:
             reason = " ".join(str(error).splitlines()[0].split())
-            remarks.append(f"{what} not computed: {reason}")
+            remarks.append(f"{title} not computed: {reason}")
             return None
 
     pooled = folds = comparison = None
@@ -125,7 +127,7 @@ def report_tables(
 
 
 def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
-    # Classes share their instances: limits that assume independent areas would be too narrow.
+    # The classes share instances, so limits for independent areas would be too narrow.
     has_limits = options.averaged != CLASS and options.ci in get_args(Interval)
     return fold_auc(
         predictions,
@@ -164,7 +166,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 
 def _curve_metrics(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
     """Return metrics of whole curves as columns, in the order of the areas."""
-    # Group columns may have the names of columns of the table of intervals.
+    # Group columns are renamed, because they may have names of columns of `intervals`.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
     result = intervals(
@@ -191,7 +193,7 @@ NO_VALUE = "–"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
-    """A column as text: its title, its cells, and whether these are names, numbers or words."""
+    """A column as text; `kind` is "name", "number" or "word", and sets its alignment."""
 
     title: str
     cells: Sequence[str]
@@ -200,7 +202,7 @@ class TextColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """A table as text, and a sentence on the rows that are left out, if any."""
+    """A table as text; `omitted` is a sentence about rows that are left out, or empty."""
 
     columns: list[TextColumn]
     omitted: str
@@ -299,7 +301,7 @@ def count_column(title: str, values: pl.Series) -> TextColumn:
 
 
 def interval_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
-    """Return the intervals as a column of text, if the table has any."""
+    """Return a column of intervals as text; an empty list if the table has none."""
     title = interval_title(table)
     if title is None:
         return []
@@ -314,7 +316,7 @@ def interval_title(table: pl.DataFrame) -> str | None:
 
 
 def note_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
-    """Return the notes as a column of text, if the table has any."""
+    """Return a column of notes as text; an empty list if the table has none."""
     if table["note"].null_count() == table.height:
         return []
     return [TextColumn(title="note", cells=[note or "" for note in top["note"]], kind="word")]

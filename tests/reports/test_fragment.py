@@ -143,7 +143,8 @@ def test_json_for_html_rejects_nan():
 @pytest.mark.parametrize("wrong", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
 def test_other_objects_than_charts_are_refused(wrong):
     with pytest.raises(
-        rf.OptionValueError, match=r"^chart: expected an Altair chart, got \w+\.\nPass what"
+        rf.OptionValueError,
+        match=r"^chart: expected an Altair chart, got \w+\.\nPass the result of",
     ):
         rf.chart_fragment(wrong)
 
