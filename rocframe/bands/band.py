@@ -17,7 +17,7 @@ from rocframe.bands.grid import (
     points_at_thresholds,
     shifted_limits,
 )
-from rocframe.bands.resampled import bootstrap_limits, envelope_limits, fixed_width_limits
+from rocframe.bands.resampled import envelope_limits, fixed_width_limits, pointwise_bootstrap_limits
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, build_table
@@ -311,7 +311,12 @@ BAND_METHODS: dict[str, BandMethod] = {
             name="envelope", scope="simultaneous", limits=envelope_limits, is_resampled=True
         ),
         BandMethod(name="working_hotelling", scope="simultaneous", limits=working_hotelling_limits),
-        BandMethod(name="bootstrap", scope="pointwise", limits=bootstrap_limits, is_resampled=True),
+        BandMethod(
+            name="bootstrap",
+            scope="pointwise",
+            limits=pointwise_bootstrap_limits,
+            is_resampled=True,
+        ),
         BandMethod(name="binomial", scope="pointwise", limits=_binomial_limits),
         BandMethod(name="threshold", scope="pointwise", limits=_threshold_limits),
     )

@@ -138,8 +138,8 @@ class NewtonSearch:
         from scipy.special import ndtri
 
         lengths = np.diff(ratings.starts)
-        kept = np.repeat(np.isin(np.arange(len(lengths)), places), lengths)
-        pos, neg, lengths = ratings.pos[kept], ratings.neg[kept], lengths[places]
+        selected = np.repeat(np.isin(np.arange(len(lengths)), places), lengths)
+        pos, neg, lengths = ratings.pos[selected], ratings.neg[selected], lengths[places]
         firsts = np.cumsum(lengths) - lengths
         last = firsts + lengths - 1
 
@@ -172,12 +172,12 @@ class NewtonSearch:
     def subset(self, mask: NDArray[np.bool_]) -> NewtonSearch:
         """Return the search for some of the groups."""
         lengths = self.lengths
-        kept = np.repeat(mask, lengths)
+        selected = np.repeat(mask, lengths)
         return NewtonSearch(
             firsts=np.cumsum(lengths[mask]) - lengths[mask],
-            pos=self.pos[kept],
-            neg=self.neg[kept],
-            x=self.x[kept],
+            pos=self.pos[selected],
+            neg=self.neg[selected],
+            x=self.x[selected],
             a=self.a[mask],
             b=self.b[mask],
         )

@@ -28,7 +28,7 @@ ENVELOPE_POINTS = 257  # along a curve at which the spread of replicates is comp
 MIN_SPREAD = 0.5  # of the largest spread: the true curve may vary where the replicates do not
 
 
-def bootstrap_limits(
+def pointwise_bootstrap_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
 ) -> BandLimits:
     """Return quantiles of the heights of the replicates at each FPR."""
@@ -113,9 +113,9 @@ def envelope_limits(
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
     for group, values in _map_replicates(distances, scan, draws, varying):
         along, spread = spreads.pop(group)
-        own = slice(edges[group], edges[group + 1])
+        points = slice(edges[group], edges[group + 1])
         distance = _distance_quantile(values, level) * spread
-        lower[own], upper[own] = rotated[group].limits(along, distance, grid.fpr[own])
+        lower[points], upper[points] = rotated[group].limits(along, distance, grid.fpr[points])
     return BandLimits(
         tpr=curves.heights(grid.group, grid.fpr),
         lower=np.clip(lower, 0.0, 1.0),
@@ -143,9 +143,12 @@ def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np
 def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, RotatedCurves]:
     rotated = {}
     for group in np.flatnonzero(groups).tolist():
-        own = slice(curves.starts[group], curves.starts[group + 1])
+        points = slice(curves.starts[group], curves.starts[group + 1])
         rotated[group] = RotatedCurves.from_rates(
-            curves.fpr[own], curves.tpr[own], n_pos=curves.n_pos[group], n_neg=curves.n_neg[group]
+            curves.fpr[points],
+            curves.tpr[points],
+            n_pos=curves.n_pos[group],
+            n_neg=curves.n_neg[group],
         )
     return rotated
 

@@ -28,13 +28,13 @@ class Placements(NamedTuple):
     at_least: NDArray[np.int32]
 
     @classmethod
-    def of(
+    def compare(
         cls,
         negated: NDArray[Any],
         score: NDArray[Any],
         scored: NDArray[np.bool_] | None,
     ) -> Placements:
-        """Compare scores with those of the positives, which are negated and sorted.
+        """Compare scores with those of the positives, which are `negated` and sorted.
 
         A row without a score ranks above all positives.
         """
@@ -54,10 +54,10 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their score of one class.
 
-    `code` is the number of the class, and `place` its number among the classes of the group, or
-    None if it has no rows. `order` has its rows by falling score. `of_class` compares rows with the
-    positives of the class. `of_all` compares them with the positives of all classes by their own
-    scores, which `own_order` sorts.
+    `code` is the number of the class, and `place` its position among the classes of the group, or
+    None if the class has no rows there. `order` has its rows by falling score. `of_class` compares
+    rows with the positives of the class. `of_all` compares them with the rows of all classes, each
+    by the score of its own class; `own_order` has these rows by falling score.
     """
 
     code: int
@@ -103,8 +103,8 @@ def class_placements(
             order = np.arange(starts[place], ends[place])
             order = order if scored is None else order[scored[order]]
             order = order[np.argsort(-score[order], kind="stable")]
-            of_class = Placements.of(-score[order], score, scored)
-        of_all = Placements.of(negated, score, scored) if "micro" in averages else None
+            of_class = Placements.compare(-score[order], score, scored)
+        of_all = Placements.compare(negated, score, scored) if "micro" in averages else None
         if of_class is not None or of_all is not None:
             yield ClassPlacements(code, place, order, of_class, own_order, of_all)
 
@@ -136,7 +136,7 @@ def replicate_averages(
                 won[:, one.place] = 0
                 own = class_mass[:, one.place]
                 pair_areas = won / (2 * own[:, None] * class_mass)
-                # One after the other, like the sums of `grouped_averages`.
+                # Added in the order of `grouped_averages`, so that both round alike.
                 pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
                 area = np.nan_to_num(won.sum(axis=1) / (2 * own * (total - own)))
                 macro += area
@@ -158,7 +158,7 @@ def replicate_averages(
 
 
 def _cumulated(mass: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the mass before each of the rows in this order, and the total, of each replicate."""
+    """Return, for each replicate, the mass before each row in this order, and the total."""
     sums = np.zeros((len(mass), len(order) + 1), mass.dtype)
     np.cumsum(mass[:, order], axis=1, out=sums[:, 1:])
     return sums

@@ -38,7 +38,7 @@ ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 
 Classes: TypeAlias = str | Sequence[Any] | None
 
-# In `Roles` it takes the place of the scores of all classes; no row is read for it.
+# The `score` of `Roles` for tables with many classes, whose scores are read separately.
 PLACEHOLDER_SCORE = pl.lit(0.0)
 
 SCORES_HINT = (
@@ -50,12 +50,11 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, in the type in which the caller named it, and `argument`
-    is the option that named it. `names` are the columns that scores come from, for error messages;
-    `roots` are all columns of the table that scores are computed from. If the scores are in one
-    column of lists, `lists` has its name, expression and dtype, and `exprs` is empty. If each row
-    is one instance and one class, there is one score, `classes` is None and `class_column` has the
-    class.
+    `classes` has the class of each score as the caller passed it, in the option `argument`. `names`
+    are the columns of the scores, for error messages; `roots` are all input columns of the scores.
+    If the scores are in one column of lists, `lists` has its name, expression and dtype, and
+    `exprs` is empty. If each row is one instance and one class, there is one score, `classes` is
+    None and `class_column` is the name of the column with the class.
     """
 
     classes: list[Any] | None
@@ -139,11 +138,11 @@ def _read_score_columns(
     if isinstance(scores, Mapping):
         values, columns = list(scores), list(scores.values())
     else:
-        given: list[Any] = [scores]
+        entries: list[Any] = [scores]
         if not isinstance(scores, str | pl.Expr):
             several = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
-            given = list(scores) if several else []
-        for one in given:
+            entries = list(scores) if several else []
+        for one in entries:
             names, expanded = _expand_selector(plan, schema, one)
             values += names
             columns += expanded
@@ -235,7 +234,7 @@ def _with_length_check(
 
 
 def root_columns(columns: Iterable[Column]) -> set[str]:
-    """Return the names of the columns that columns and expressions are computed from."""
+    """Return the names of the input columns of columns and expressions."""
     names: set[str] = set()
     for one in columns:
         names |= {one} if isinstance(one, str) else set(one.meta.root_names())
@@ -311,7 +310,7 @@ def known_labels(
 
 
 def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return an expression of this type with null instead of NaN."""
+    """Return the expression with null instead of NaN; `dtype` is its type."""
     return expr.fill_nan(None) if dtype.is_float() else expr
 
 
@@ -441,7 +440,7 @@ def _encode(
         classes,
         lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
     )
-    # To `bind` and `read`, a known class is a positive label and an unknown one a missing label.
+    # `bind` and `read_cases` read a label of a known class as positive, and any other as missing.
     is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
     bound = bind(plan, schema, replace(roles, label=is_known), table)
     score_roles = [f"score {i}" for i in range(len(exprs))]

@@ -224,11 +224,11 @@ def _read_labels(
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         TYPE_CHECKS["label"](name, dtype)
         if scores.class_column is not None:
-            _, _, own = resolve_column(plan, schema, "classes", scores.class_column)
-            TYPE_CHECKS["label"](scores.class_column, own)
-            if not is_comparable(own, dtype):
+            _, _, class_dtype = resolve_column(plan, schema, "classes", scores.class_column)
+            TYPE_CHECKS["label"](scores.class_column, class_dtype)
+            if not is_comparable(class_dtype, dtype):
                 hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
-                raise ColumnTypeError.of("classes", scores.class_column, own, hint)
+                raise ColumnTypeError.of("classes", scores.class_column, class_dtype, hint)
         return [(name, expr, dtype)]
     if scores.classes is None:
         raise OptionValueError.of(

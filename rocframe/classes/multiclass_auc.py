@@ -67,8 +67,8 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All averages count pairs of rows of different classes. The row of class i wins the pair if it
-    has the higher score of class i; a tie counts half. The averages differ in the weights of pairs.
+    All averages count pairs of rows of different classes. The row of class i wins a pair if it has
+    the higher score of class i; a tie counts half. The averages differ in the weights of pairs.
 
     Parameters
     ----------
@@ -133,10 +133,10 @@ def multiclass_auc(
     Raises
     ------
     RocframeError
-        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
-        option is not valid. If a label is of a class without a score, values are missing with
-        `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors about
-        columns and data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, a label is of a class without a score, values are missing under
+        `"raise"`, or a weight is negative or not finite. A LazyFrame raises errors about its data
+        in `collect`.
 
     See Also
     --------
@@ -145,10 +145,10 @@ def multiclass_auc(
 
     Notes
     -----
-    A resample draws as many rows as the group has, regardless of class, or as many clusters. Its
-    averages are over the classes that it has. `"bootstrap_bca"` takes the skewness from the
-    derivative of an average by the mass of each row. Memory is needed for the table and for one
-    class at a time; resamples need it for all classes of a group.
+    A resample draws as many rows as the group has, regardless of class, or as many clusters as it
+    has. Its averages are over the classes of the resample. `"bootstrap_bca"` estimates the skewness
+    from the derivative of an average by the weight of each row. The areas need memory for the table
+    and one class at a time; intervals need memory for all classes of a group.
 
     References
     ----------
@@ -235,8 +235,8 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
     return names
 
 
-# With fewer rows per group on average, computing all groups in one pass is faster.
-MIN_ROWS_PER_PASS = 300
+# With fewer rows per group on average, it is faster to compute all groups at once.
+MIN_ROWS_PER_GROUP = 300
 
 
 def _multiclass_auc_columns(
@@ -273,9 +273,11 @@ def _multiclass_auc_columns(
     if confidence.ci is not None:
         keys = stream_keys(grouped.keys)
         for i in np.flatnonzero(n_used > 1).tolist():
-            own = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
+            group_rows = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
             areas = dict(zip(averages, auc[i].tolist(), strict=True))
-            for j, interval in enumerate(_average_intervals(own, areas, confidence, keys[i])):
+            for j, interval in enumerate(
+                _average_intervals(group_rows, areas, confidence, keys[i])
+            ):
                 for name, value in interval.items():
                     columns[name][i * len(averages) + j] = value
     return {
@@ -293,13 +295,15 @@ def _group_averages(
     """Return the averages of each group; NaN with fewer than 2 classes."""
     n_groups, total = len(starts) - 1, int(rows.count.sum())
     exact = rows.weight is None and total * total * len(rows.scores) <= MAX_EXACT_WINS
-    if exact and len(rows.code) < MIN_ROWS_PER_PASS * n_groups:
+    if exact and len(rows.code) < MIN_ROWS_PER_GROUP * n_groups:
         return grouped_averages(rows, group, n_groups, averages)
     results = {name: np.full(n_groups, np.nan) for name in averages}
     for i in np.flatnonzero(np.diff(starts)):
-        own = rows.take(slice(starts[i], starts[i + 1]))
-        classes = class_placements(own, averages)
-        for name, area in replicate_averages(own, own.mass[None, :], averages, classes).items():
+        group_rows = rows.take(slice(starts[i], starts[i + 1]))
+        classes = class_placements(group_rows, averages)
+        for name, area in replicate_averages(
+            group_rows, group_rows.mass[None, :], averages, classes
+        ).items():
             results[name][i] = area[0]
     return results
 
@@ -355,15 +359,15 @@ def _average_intervals(
 def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
-    """Return the averages of resamples, a row each, and how many resamples were drawn again."""
-    urn, unit = RowSampler.from_counts(rows.count), None
+    """Return a row per resample with its averages, and the number of redrawn resamples."""
+    sampler, unit = RowSampler.from_counts(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)
-        urn = RowSampler.from_counts(np.ones(len(clusters), np.int64))
+        sampler = RowSampler.from_counts(np.ones(len(clusters), np.int64))
     starts, classes = class_starts(rows.code), list(class_placements(rows, averages))
 
     def draw_counts(stream: np.random.Generator, size: int) -> NDArray[np.int64]:
-        drawn = urn.draw(stream, np.full(size, urn.total))
+        drawn = sampler.draw(stream, np.full(size, sampler.total))
         return drawn if unit is None else drawn[:, unit] * rows.count
 
     def has_two_classes(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -379,7 +383,7 @@ def _resampled_averages(
     return batched_replicates(
         draw,
         n_boot=confidence.n_boot,
-        batch_size=max(1, BLOCK_ROWS // max(urn.size, len(rows.code))),
+        batch_size=max(1, BLOCK_ROWS // max(sampler.size, len(rows.code))),
         seed=confidence.seed,
         key=key,
     )

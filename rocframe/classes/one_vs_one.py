@@ -31,7 +31,7 @@ def one_vs_one(
     scores: ClassScores,
     *,
     classes: Classes = None,
-    id: str | Sequence[str] | None = None,  # noqa: A002 - as the column
+    id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
     keep: KeepColumns = None,
     relative: Relative | None = None,
     max_pairs: int | None = 10_000,
@@ -77,17 +77,17 @@ def one_vs_one(
         The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
         row and pair that contains its class. Both classes have the type of the label. `label`
         (Boolean) is true if the row is of `class_a` and false if it is of `class_b`. `score` is
-        null or NaN if it was so in the table, and null for the ratio 0/0. A row without a label is
-        in every pair, with a null label.
+        null or NaN where it is so in the input, and null for the ratio 0/0. A row without a label
+        is in every pair, with a null label.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has a wrong type, a name is taken or given twice, classes and
-        labels cannot be equal, an option is not valid, or there are more pairs than `max_pairs`. If
-        a label is of a class without a score, a list is null or does not have one score per class,
-        an instance has several rows of one class, or a score changes when it is converted to a
-        float. For a LazyFrame, errors about columns and data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, classes
+        and labels have types that cannot be compared, an option is invalid, there are more pairs
+        than `max_pairs`, a label is of a class without a score, a list is null or does not have one
+        score per class, an instance has several rows of one class, or a score changes when it is
+        converted to a float. A LazyFrame raises errors about its data in `collect`.
 
     See Also
     --------
@@ -156,7 +156,7 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
 
 
 def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
-    """Compare the class of each row with each other class, if the scores are side by side."""
+    """Return the rows of each pair of classes, for scores that are side by side."""
     scores = layout.scores if relative is None else layout.float_scores()
     name = private_names(["own"], layout.plan.collect_schema().names())["own"]
     own_score = pl.coalesce(
@@ -178,7 +178,7 @@ def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyF
 def _pairs_from_long(
     layout: Layout, relative: Relative | None, limit: int | None
 ) -> list[pl.LazyFrame]:
-    """Compare the class of each instance with the class of each of its rows."""
+    """Return the rows of each pair of classes, for a table with a row per instance and class."""
     assert layout.row_class is not None
     row_class, ids = layout.row_class, layout.ids
     (score,) = layout.scores if relative is None else layout.float_scores()

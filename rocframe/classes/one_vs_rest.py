@@ -29,7 +29,7 @@ def one_vs_rest(
     scores: ClassScores,
     *,
     classes: Classes = None,
-    id: str | Sequence[str] | None = None,  # noqa: A002 - as the column
+    id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
     keep: KeepColumns = None,
     margin: bool | int = False,
 ) -> FrameT:
@@ -70,17 +70,17 @@ def one_vs_rest(
         The kept columns, the columns of `id`, then `class, label, score`; one row per row and
         class, class by class in the order of `scores`. `class` has the type of the label. `label`
         (Boolean) is true if the row is of the class, and null if the class of the row is missing.
-        `score` is null or NaN if it was so in the table; a margin is null if any score of the row
+        `score` is null or NaN where it is so in the input; a margin is null if any score of the row
         is missing.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has a wrong type, a name is taken or given twice, classes and
-        labels cannot be equal, or an option is not valid. If a label is of a class without a score,
-        a list is null or does not have one score per class, an instance has several rows of one
-        class, or a score changes when it is converted to a float. For a LazyFrame, errors about
-        columns and data are raised by `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, classes
+        and labels have types that cannot be compared, an option is invalid, a label is of a class
+        without a score, a list is null or does not have one score per class, an instance has
+        several rows of one class, or a score changes when it is converted to a float. A LazyFrame
+        raises errors about its data in `collect`.
 
     See Also
     --------
@@ -151,7 +151,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
 
 
 def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
-    """Concatenate the rows of each class, if the scores are side by side."""
+    """Return the rows of each class, for scores that are side by side."""
     plan, scores = layout.plan, layout.scores
     rank = _parse_margin(margin, len(scores))
     if rank:
@@ -179,7 +179,7 @@ def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
 
 
 def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
-    """Compare the class of each row with the true class, if a row is an instance and a class."""
+    """Return the rows of each class, for a table with a row per instance and class."""
     assert layout.row_class is not None
     plan, (score,) = layout.plan, layout.scores
     if layout.ids:
@@ -203,9 +203,9 @@ def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
 
 
 def _margin(score: pl.Expr, at_rank: pl.Expr, following: pl.Expr) -> pl.Expr:
-    """Subtract from a score the one at the rank among the scores of the other classes.
+    """Subtract from a score the score at a given rank among the other classes.
 
-    `at_rank` and `following` are the scores at the rank and the next rank among all classes. If the
-    class itself is at the rank or above it, the next score is at the rank among the others.
+    `at_rank` and `following` are the scores at this rank and at the next among all classes. If the
+    class is at this rank or above, the score at the next rank is at this rank among the others.
     """
     return score_difference(score, pl.when(score >= at_rank).then(following).otherwise(at_rank))

@@ -110,11 +110,10 @@ def volume(
     Raises
     ------
     RocframeError
-        If a column does not exist or has a wrong type, a name is reserved or given twice, or an
-        option is not valid. If there are not three classes, a label is not one of them, or values
-        are missing with `missing="raise"`. For the rule of sums: if a score is infinite, or a group
-        has too many distinct rows. For a LazyFrame, errors about columns and data are raised by
-        `collect`.
+        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
+        option is invalid, there are not three classes, a label is not one of them, or values are
+        missing under `"raise"`. For the rule of sums, also if a score is infinite, or a group has
+        too many distinct rows. A LazyFrame raises errors about its data in `collect`.
 
     See Also
     --------
@@ -216,7 +215,7 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
             "ci_level": np.where(np.isnan(volume), np.nan, confidence.level),
             "ci_method": [None if missing else confidence.ci for missing in np.isnan(lower)],
         }
-    # The last note to be written is the first that applies.
+    # Later assignments replace earlier ones, so the note is the first that applies.
     notes[sizes.min(axis=1) == 1] = "single_row"
     notes[sizes.min(axis=1) == 0] = "absent_class"
     notes[sizes.max(axis=1) == 0] = "no_rows"
@@ -256,9 +255,9 @@ def _volume_variance(
 class Triples(NamedTuple):
     """Counts of correct triples, for each class and each distinct row of it.
 
-    In class k, row i stands for `mass[k][i]` rows of group `group[k][i]`, and `value[k][i]` is what
-    the triples with one of these rows count together. A correct triple counts `unit`, so that
-    shares of ties are whole numbers. `total` is what all triples of each group count together.
+    Distinct row i of class k represents `mass[k][i]` rows of group `group[k][i]`. Each of these is
+    in `value[k][i] / unit` correct triples, and group g has `total[g] / unit` of them. The factor
+    `unit` makes the shares of tied triples whole numbers.
     """
 
     group: Sequence[NDArray[np.int64]]
@@ -333,7 +332,7 @@ class DistinctRows(NamedTuple):
     mass: NDArray[np.int64]
 
     @classmethod
-    def of(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> DistinctRows:
+    def merge(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> DistinctRows:
         """Merge rows with the same scores."""
         if not len(score):
             return cls(score, count)
@@ -354,10 +353,12 @@ def _sum_triples(
     cell = 3 * group + rows.code
     order = np.argsort(cell, kind="stable")
     cells = np.split(order, np.searchsorted(cell[order], np.arange(1, 3 * n_groups)))
-    groups, masses, values_of = ([[np.zeros(0, np.int64)] for _ in range(3)] for _ in range(3))
+    groups, masses, class_values = ([[np.zeros(0, np.int64)] for _ in range(3)] for _ in range(3))
     total = np.zeros(n_groups, object)
     for i in range(n_groups):
-        classes = [DistinctRows.of(score[own], rows.count[own]) for own in cells[3 * i : 3 * i + 3]]
+        classes = [
+            DistinctRows.merge(score[own], rows.count[own]) for own in cells[3 * i : 3 * i + 3]
+        ]
         small, middle, large = sorted(len(one.mass) for one in classes)
         pairs = large * (middle + small)
         if pairs > MAX_SUM_PAIRS:
@@ -377,15 +378,18 @@ def _sum_triples(
         for k, one in enumerate(classes):
             groups[k].append(np.full(len(one.mass), i))
             masses[k].append(one.mass)
-            values_of[k].append(counted[k])
-    group_, mass, value = (
-        [np.concatenate(parts) for parts in three] for three in (groups, masses, values_of)
+            class_values[k].append(counted[k])
+    return Triples(
+        group=[np.concatenate(parts) for parts in groups],
+        mass=[np.concatenate(parts) for parts in masses],
+        value=[np.concatenate(parts) for parts in class_values],
+        total=total,
+        unit=SUM_UNIT,
     )
-    return Triples(group=group_, mass=mass, value=value, total=total, unit=SUM_UNIT)
 
 
 def _group_sum_triples(classes: Sequence[DistinctRows]) -> list[NDArray[Any]]:
-    """Return, for each class of one group, what the triples with each distinct row count."""
+    """Return, for each class of one group, the `value` of each distinct row (see `Triples`)."""
     if not all(len(one.mass) for one in classes):
         return [np.zeros(len(one.mass), np.int64) for one in classes]
     tolerance = max(float(abs(one.score).max()) for one in classes) * SUM_TOLERANCE
@@ -399,14 +403,14 @@ def _group_sum_triples(classes: Sequence[DistinctRows]) -> list[NDArray[Any]]:
 def _triples_of_two(
     classes: Sequence[DistinctRows], order: tuple[int, int, int], tolerance: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return what the triples with each row of the first two classes count, in this class order."""
+    """Return the `value` of each distinct row of the first two classes of `order`."""
     (x, x_mass), (y, y_mass), (z, z_mass) = (
         (classes[k].score[:, order], classes[k].mass) for k in order
     )
     largest = int(z_mass.sum()) * int(max(x_mass.sum(), y_mass.sum()))
     if SUM_UNIT * largest > MAX_EXACT_TRIPLES:
         x_mass, y_mass = x_mass.astype(object), y_mass.astype(object)
-    table = RankTable.of(z, z_mass)
+    table = RankTable.build(z, z_mass)
     x_counts, y_counts = np.zeros(len(x), x_mass.dtype), np.zeros(len(y), y_mass.dtype)
     size = max(1, PAIR_BLOCK // len(y))
     for first in range(0, len(x), size):
@@ -418,15 +422,19 @@ def _triples_of_two(
 
 
 class RankTable(NamedTuple):
-    """Mass of the rows z with ranks below i and j: i by z₃ - z₁ (`first`), j by z₃ - z₂."""
+    """Numbers of rows z by their ranks in two orders.
+
+    `table[i, j]` is the mass of the rows with a rank below i by z₃ - z₁ and below j by z₃ - z₂.
+    `first` and `second` are these differences, sorted.
+    """
 
     first: NDArray[np.float64]
     second: NDArray[np.float64]
     table: NDArray[np.int64]
 
     @classmethod
-    def of(cls, z: NDArray[np.float64], mass: NDArray[np.int64]) -> RankTable:
-        """Put the mass of each row into its cell, and cumulate along both axes."""
+    def build(cls, z: NDArray[np.float64], mass: NDArray[np.int64]) -> RankTable:
+        """Put the mass of each row into its cell, and sum cumulatively along both axes."""
         differences = z[:, 2] - z[:, 0], z[:, 2] - z[:, 1]
         table = np.zeros((len(z) + 1, len(z) + 1), np.int64)
         i, j = (np.argsort(np.argsort(values, kind="stable")) for values in differences)
@@ -442,7 +450,7 @@ class RankTable(NamedTuple):
 def _triples_of_pairs(
     x: NDArray[np.float64], y: NDArray[np.float64], table: RankTable, tolerance: float
 ) -> NDArray[np.int64]:
-    """Return what the triples with each pair of x and y count together.
+    """Return the correct triples with each pair of rows of x and y, times `SUM_UNIT`.
 
     The correct assignment x₁ + y₂ + z₃ is compared with the five others, each of which is a bound
     on z₃ - z₁, on z₃ - z₂, or on neither.
@@ -452,13 +460,13 @@ def _triples_of_pairs(
     lead = -(x12[:, None] + y21)
     first_cuts = _cuts(
         table.first,
-        BoundRanks.of(table.first, x13[:, None], tolerance),
-        BoundRanks.of_sums(table.first, x12, y23, tolerance),
+        BoundRanks.search(table.first, x13[:, None], tolerance),
+        BoundRanks.search_sums(table.first, x12, y23, tolerance),
     )
     second_cuts = _cuts(
         table.second,
-        BoundRanks.of(table.second, y23[None, :], tolerance),
-        BoundRanks.of_sums(table.second, x13, y21, tolerance),
+        BoundRanks.search(table.second, y23[None, :], tolerance),
+        BoundRanks.search_sums(table.second, x13, y21, tolerance),
     )
     tied = (abs(lead) <= tolerance).astype(np.int64)
     counts = np.zeros(lead.shape, np.int64)
@@ -475,14 +483,14 @@ def _triples_of_pairs(
 
 
 def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the cuts with any rank between them and the next cut."""
+    """Return the positions of the cuts that have ranks between them and the next cut."""
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
 def _cuts(
     rising: NDArray[np.float64], one: BoundRanks, other: BoundRanks
 ) -> list[NDArray[np.int64]]:
-    """Return the first rank that ties with both bounds, with one, with none, and the last."""
+    """Return the first rank that ties with both bounds, with one, with none, and the end."""
     first = np.maximum(one.below, other.below)
     both = np.maximum(first, np.minimum(one.at_most, other.at_most))
     either = np.maximum(one.at_most, other.at_most)
@@ -496,7 +504,7 @@ class BoundRanks(NamedTuple):
     at_most: NDArray[np.int64]
 
     @classmethod
-    def of(
+    def search(
         cls, rising: NDArray[np.float64], bounds: NDArray[np.float64], tolerance: float
     ) -> BoundRanks:
         """Rank bounds among rising values."""
@@ -504,7 +512,7 @@ class BoundRanks(NamedTuple):
         return cls(below, np.searchsorted(rising, bounds + tolerance, "right"))
 
     @classmethod
-    def of_sums(
+    def search_sums(
         cls,
         rising: NDArray[np.float64],
         one: NDArray[np.float64],
@@ -515,5 +523,5 @@ class BoundRanks(NamedTuple):
         # searchsorted is several times as fast if its second argument is sorted.
         order = np.argsort(other)
         back = np.argsort(order)
-        ranks = cls.of(rising, one[:, None] + other[order], tolerance)
+        ranks = cls.search(rising, one[:, None] + other[order], tolerance)
         return cls(*(rank[:, back] for rank in ranks))

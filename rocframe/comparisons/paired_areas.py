@@ -240,9 +240,11 @@ def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Insta
     first = changes.to_numpy().copy()
     first[0] = True
     places = np.flatnonzero(first)
-    own = np.ones(len(first), np.int64) if instances.count is None else instances.count[batch.rows]
+    row_count = np.ones(len(first), np.int64)
+    if instances.count is not None:
+        row_count = instances.count[batch.rows]
     count = np.zeros(len(instances.negative), np.int64)
-    count[batch.rows[places]] = np.add.reduceat(own, places)
+    count[batch.rows[places]] = np.add.reduceat(row_count, places)
     before = np.append(0, np.cumsum(first))
     merged = replace(
         batch, rows=batch.rows[places], starts=before[batch.starts], middle=before[batch.middle]

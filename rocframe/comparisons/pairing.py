@@ -452,13 +452,13 @@ def model_batches(
 
     def batch(models: tuple[int, ...], selected: NDArray[np.bool_]) -> ModelBatch:
         numbers = np.flatnonzero(selected)
-        own = selected[group]
-        matched = own & used[list(models)].all(axis=0)
+        in_selected = selected[group]
+        matched = in_selected & used[list(models)].all(axis=0)
         position = (np.cumsum(selected) - 1)[group[matched]]
         rows = order[matched]
         starts = np.append(0, np.cumsum(np.bincount(position, minlength=len(numbers))))
         n_pos = np.bincount(position[~instances.negative[rows]], minlength=len(numbers))
-        left_out = (used[list(models)] & own & ~matched).sum(axis=0)
+        left_out = (used[list(models)] & in_selected & ~matched).sum(axis=0)
         return ModelBatch(
             models=models,
             groups=numbers,

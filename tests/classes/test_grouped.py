@@ -38,7 +38,7 @@ def test_averages_of_many_groups_equal_those_of_each_group_alone(missing, monkey
     ]
     some = together.filter(pl.col("g") % 7 == 0)
     assert_frame_equal(pl.concat(alone), some, check_exact=True)
-    monkeypatch.setattr(measured, "MIN_ROWS_PER_PASS", 0)
+    monkeypatch.setattr(measured, "MIN_ROWS_PER_GROUP", 0)
     one_by_one = rf.multiclass_auc(rows, "truth", CLASSES, **options)
     assert_frame_equal(one_by_one, together, check_exact=True)
 

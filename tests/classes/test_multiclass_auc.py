@@ -338,17 +338,17 @@ def test_percentile_and_basic_limits_enclose_the_estimate():
 
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_bca_limits_are_quantiles_shifted_by_bias_and_skewness(cluster, monkeypatch):
-    kept = []
-    replicates = measured._replicates
+    calls = []
+    replicates = measured._resampled_averages
 
-    def keep(*arguments):
-        kept.append((arguments[0], replicates(*arguments)[0]))
+    def record(*arguments):
+        calls.append((arguments[0], replicates(*arguments)[0]))
         return replicates(*arguments)
 
-    monkeypatch.setattr(measured, "_replicates", keep)
+    monkeypatch.setattr(measured, "_resampled_averages", record)
     options = {"ci": "bootstrap_bca", "n_boot": 999, "seed": 1, "cluster": cluster}
     found = rf.multiclass_auc(CLUSTERED, "truth", ABC, **options)
-    ((rows, values),) = kept
+    ((rows, values),) = calls
     influence = influences(rows, AVERAGES)
     normal = NormalDist()
     for one in found.iter_rows(named=True):
