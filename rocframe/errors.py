@@ -1,25 +1,25 @@
-"""Every error rocframe raises on purpose.
+"""The exceptions that rocframe raises.
 
 RocframeError
 ├── MissingColumnError     a column that an argument names is not in the frame
-├── RepeatedNameError      one name is given twice, or two columns would share it
-├── ReservedColumnError    a group column has the name of a column of the table being made
-├── UnknownOptionError     an option is not one of its closed set
+├── RepeatedNameError      a name is given twice, or two columns of the result would share it
+├── ReservedColumnError    a group column has the name of a column of the result
+├── UnknownOptionError     an option is not one of a closed set of values
 ├── OptionValueError       an option has a value outside its range
-├── ColumnTypeError        a column has a type that its role cannot take
-├── AmbiguousCountError    the table has a column `count` and nobody said what it is
-├── LabelError             labels that do not say which class is positive
-├── ScoreError             scores that Float64 cannot hold exactly
-├── MassError              weights or counts that are negative or not finite
-├── MissingValuesError     null or NaN where `missing="raise"` wants none
-├── PairingError           rows of several models that do not pair up
-├── BrokenCurveError       a table that is not a whole curve table
-├── LazyFrameError         a lazy frame where a collected table is needed
+├── ColumnTypeError        a column has a type that is not supported for its role
+├── AmbiguousCountError    the table has a column `count`, and `count` is not given
+├── LabelError             labels that do not determine the positive class, or have no score
+├── ScoreError             scores that cannot be converted to Float64 exactly, or are infinite
+├── MassError              weights or counts that are negative, infinite or too large
+├── MissingValuesError     null or NaN in a column, with `missing="raise"`
+├── PairingError           rows of several models that cannot be paired
+├── BrokenCurveError       a table that is not a complete curve table
+├── LazyFrameError         a LazyFrame where a DataFrame is needed
 ├── LogError               a prediction log that cannot be read
-├── StorageError           a table, chart or page that cannot be stored or read back
-└── MissingExtraError      a library that an extra of the package brings is not installed
+├── StorageError           a table, chart or page that cannot be written or read
+└── MissingExtraError      an optional dependency that is not installed
 
-The text of each says `argument=value`: what is wrong; what there is; what to do.
+A message has the form `argument=value: problem`, what was found, and what to do.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ __all__ = [
 ]
 
 
-MAX_CLASSES = 10  # more distinct fractions than this are no labels
+MAX_FRACTIONAL_LABELS = 10  # more distinct fractional labels are probably scores
 
 
-# Errors take one message: polars rebuilds those raised while it resolves a plan from
-# their text alone. Named constructors put the message together.
+# Each error takes one message: polars rebuilds errors that are raised while it resolves a plan
+# from their text alone. The class methods compose the message.
 class RocframeError(Exception):
-    """The root of all errors below: `except rocframe.RocframeError` catches every one."""
+    """Base class of all errors of rocframe."""
 
 
 class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
@@ -70,7 +70,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
     @classmethod
     def of(cls, argument: str, column: str, available: Iterable[str]) -> MissingColumnError:
-        """Name the argument, what the frame has, and the nearest name."""
+        """List the columns of the frame, and suggest the most similar name."""
         names = list(available)
         guess = get_close_matches(column, names, n=1)
         return cls(
@@ -81,60 +81,56 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
 
 class RepeatedNameError(RocframeError, ValueError):
-    """One name is given twice, or two columns of the result would share it."""
+    """A name is given twice, or two columns of the result would share it."""
 
     @classmethod
     def of(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
-        """Name the argument, the name, and all that were given."""
+        """List the names that were given."""
         return cls(
-            f"{argument}={name!r}: the name stands there more than once.\n"
-            f"Given: {format_list(given)}.\nName each once, or use .alias() to tell them apart."
+            f"{argument}={name!r}: the name is given more than once.\n"
+            f"Given: {format_list(given)}.\nUse each name once, or rename one with .alias()."
         )
 
     @classmethod
-    def taken(cls, argument: str, name: str, table: Iterable[str]) -> RepeatedNameError:
-        """Say that the table has a column of that name anyway."""
+    def in_result(
+        cls,
+        argument: str,
+        name: str,
+        table: Iterable[str],
+        hint: str = "Leave it out, or rename yours with .alias().",
+    ) -> RepeatedNameError:
+        """List the columns of the result, one of which has this name."""
         return cls(
-            f"{argument}={name!r}: the table has a column of that name anyway.\n"
-            f"Its columns are: {format_list(table, most=30)}.\n"
-            "Leave it out, or use .alias() to give yours another name."
-        )
-
-    @classmethod
-    def rides(cls, argument: str, name: str, table: Iterable[str]) -> RepeatedNameError:
-        """Say that a column cannot ride along under that name."""
-        return cls(
-            f"{argument}={name!r}: the table being made has a column of that name.\n"
-            f"Its columns are: {format_list(table, most=30)}.\n"
-            f"Rename yours first, say .rename({{{name!r}: {name + '_given'!r}}})"
-            + (", or say with keep=[…] what else to keep." if argument == "keep" else ".")
+            f"{argument}={name!r}: the result has a column of this name.\n"
+            f"Its columns are: {format_list(table, most=30)}.\n{hint}"
         )
 
 
 class ReservedColumnError(RocframeError, ValueError):
-    """A group column has the name of a column of the table being made."""
+    """A group column has the name of a column of the result."""
 
     @classmethod
     def of(cls, column: str, table: Iterable[str], argument: str = "by") -> ReservedColumnError:
-        """Name the group column and the columns of the table."""
+        """List the columns of the result."""
         if column == "model" and "model" in table:
             return cls(
-                f"{argument}='model': several scores are compared, and they make a key 'model' "
-                f"themselves.\nLeave 'model' out of {argument}, or rename that column first."
+                f"{argument}='model': several scores are compared, and the result has a key column "
+                f"'model' for them.\nLeave 'model' out of {argument}=, or rename this column first."
             )
         return cls(
-            f"{argument}={column!r}: the table being made has a column of that name.\n"
+            f"{argument}={column!r}: the result has a column of this name.\n"
             f"Its columns are: {format_list(table, most=30)}.\n"
-            f"Rename the group column first, say .rename({{{column!r}: {column + '_group'!r}}})."
+            "Rename the group column first, for example with "
+            f".rename({{{column!r}: {column + '_group'!r}}})."
         )
 
 
 class UnknownOptionError(RocframeError, ValueError):
-    """An option is not one of its closed set."""
+    """An option is not one of a closed set of values."""
 
     @classmethod
     def of(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
-        """Name the option, its choices, and the nearest of them."""
+        """List the allowed values, and suggest the most similar one."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
         guess = get_close_matches(value, words, n=1) if isinstance(value, str) else []
@@ -149,213 +145,174 @@ class OptionValueError(RocframeError, ValueError):
     """An option has a value outside its range."""
 
     @classmethod
-    def of(cls, argument: str, value: object, wrong: str, todo: str) -> OptionValueError:
-        """Name the option, what is wrong with its value, and what to give."""
-        return cls(f"{argument}={format_value(value)}: {wrong}.\n{todo}")
+    def of(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
+        """Describe the problem, and what to pass instead."""
+        return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 
 class ColumnTypeError(RocframeError, TypeError):
-    """A column has a type that its role cannot take."""
+    """A column has a type that is not supported for its role."""
 
     @classmethod
-    def of(cls, argument: str, column: str, dtype: object, todo: str) -> ColumnTypeError:
-        """Name the argument, the type found, and what would do."""
-        return cls(f"{argument}={column!r}: the column has type {dtype}.\n{todo}")
+    def of(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
+        """Name the type of the column, and what to do."""
+        return cls(f"{argument}={column!r}: the column has type {dtype}.\n{hint}")
 
 
 class AmbiguousCountError(RocframeError, ValueError):
-    """The table has a column `count` and nobody said what it is."""
+    """The table has a column `count`, and the argument `count` is not given."""
 
     @classmethod
     def of(cls) -> AmbiguousCountError:
-        """Offer the two ways to say it."""
+        """Name both values of `count` that resolve the ambiguity."""
         return cls(
-            "count: the frame has a column 'count', and a row may stand for that many rows.\n"
-            'Say count="count" if it does, or count=None if it does not.'
+            "count: the frame has a column named 'count', which may hold the number of rows that "
+            'each row represents.\nPass count="count" if it does, or count=None if it does not.'
         )
 
 
 class LabelError(RocframeError, ValueError):
-    """Labels that do not say which class is positive."""
+    """Labels that do not determine the positive class, or that have no score."""
 
     @classmethod
-    def undecided(
+    def unknown_positive(
         cls, column: str, dtype: object, values: Iterable[object], example: object
     ) -> LabelError:
-        """List the labels found, where nobody said which of them is positive."""
+        """Report labels without a default positive class."""
         found = list(values)
+        are_scores = isinstance(example, float) and len(found) > MAX_FRACTIONAL_LABELS
         return cls(
-            f"label={column!r}: which value is positive? The labels are {dtype}, and only "
-            "Boolean and 0/1 labels say so themselves.\n"
+            f"label={column!r}: the positive class is unknown. The labels are {dtype}, and only "
+            "Boolean and 0/1 labels have a default.\n"
             f"Found: {format_list(found) or 'no labels'}.\n"
             + (
-                "These look like scores: are label and score the right way round?"
-                if isinstance(example, float) and len(found) > MAX_CLASSES
-                else f"Name the positive class, such as positive={example!r}."
+                "These look like scores: check that label and score are not swapped."
+                if are_scores
+                else f"Use, for example, positive={example!r}."
             )
         )
 
     @classmethod
-    def absent(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
-        """List the labels found, where the positive one is none of them."""
+    def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
+        """Report that no label equals the positive value."""
         return cls(
             f"positive={positive!r}: label column {column!r} has no such value.\n"
-            f"Found: {format_list(values) or 'no labels'}.\nName one of these as positive."
+            f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive."
+        )
+
+    @classmethod
+    def positive_type(cls, positive: object, column: str, dtype: object) -> LabelError:
+        """Report that the type of the positive value is not that of the labels."""
+        is_collection = isinstance(positive, list | tuple | set | frozenset)
+        return cls(
+            f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
+            f"never equal to a label of {column!r}, which has type {dtype}.\n"
+            + (
+                f"Pass one value; for several, use label=pl.col({column!r}).is_in([…])."
+                if is_collection
+                else "Pass the positive value in the type of the labels."
+            )
         )
 
     @classmethod
     def without_score(
         cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
     ) -> LabelError:
-        """List the labels that are none of the classes."""
+        """Report labels without a score column."""
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
             f"Classes with a score: {format_list(classes)}.\n"
-            f"Add them to {argument}=, or leave such rows out with .filter()."
-        )
-
-    @classmethod
-    def fourth(
-        cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
-    ) -> LabelError:
-        """List the labels that are none of three classes, the names of which are in `argument`."""
-        return cls(
-            f"label={column!r}: these labels are none of the three classes: "
-            f"{format_list(labels)}.\n"
-            f"Classes in {argument}=: {format_list(classes)}.\n"
-            "Leave such rows out with .filter(), or make one class of several with .replace()."
-        )
-
-    @classmethod
-    def without_row(
-        cls, column: str, labels: Iterable[object], classes: Iterable[object]
-    ) -> LabelError:
-        """List the labels of which there is no row with a score."""
-        return cls(
-            f"label={column!r}: no row has a score of these labels: {format_list(labels)}.\n"
-            f"Classes with a score: {format_list(classes) or 'none'}.\n"
-            "Add rows with their scores, or leave out the instances that have such labels with "
-            ".filter()."
-        )
-
-    @classmethod
-    def not_binary(cls, column: str, example: object) -> LabelError:
-        """Show a label of one class that is neither 0 nor 1."""
-        return cls(
-            f"label={column!r}: the label of one class is Boolean, or 0 and 1.\n"
-            f"Found: {example!r}.\nDerive it first, say pl.col({column!r}) == {example!r}."
-        )
-
-    @classmethod
-    def other_type(cls, positive: object, column: str, dtype: object) -> LabelError:
-        """Say that the positive value and the labels cannot be compared."""
-        several = isinstance(positive, list | tuple | set | frozenset)
-        return cls(
-            f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
-            f"never equal to a label of {column!r}, which has type {dtype}.\n"
-            + (
-                f"Give one value; for several say label=pl.col({column!r}).is_in([…])."
-                if several
-                else "Give the positive value in the labels' own type."
-            )
+            f"Add them to {argument}=, or remove these rows with .filter()."
         )
 
 
 class ScoreError(RocframeError, ValueError):
-    """Scores that Float64 cannot hold exactly."""
+    """Scores that cannot be converted to Float64 exactly, or are infinite."""
 
     @classmethod
     def inexact(cls, column: str, dtype: object, example: object) -> ScoreError:
-        """Name the column and one score that would change."""
+        """Show a score that the conversion changes."""
         return cls(
             f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
             "scores might become one threshold.\nScale or rank the scores first, "
-            f"say pl.col({column!r}).rank('dense')."
-        )
-
-    @classmethod
-    def infinite(cls, column: str) -> ScoreError:
-        """Name the column whose scores cannot be added."""
-        return cls(
-            f"score={column!r}: a score is infinite, and sums of scores have to be numbers.\n"
-            f"Bound them first, say pl.col({column!r}).clip(-1000, 1000)."
+            f"for example with pl.col({column!r}).rank('dense')."
         )
 
 
 class MassError(RocframeError, ValueError):
-    """Weights or counts that are negative, not finite, or too large to add up."""
+    """Weights or counts that are negative, infinite or too large."""
 
     @classmethod
-    def of(cls, argument: str, column: str, wrong: str, rows: int) -> MassError:
-        """Name the argument, what is wrong, and in how many rows."""
+    def of(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
+        """Report the number of rows with negative or infinite values."""
         return cls(
-            f"{argument}={column!r}: the {argument} is {wrong} in {format_rows(rows)}.\n"
-            f"A {argument} is finite and at least 0; leave out rows with .filter(), "
-            "or mend them where they come from."
+            f"{argument}={column!r}: the {argument} is {problem} in {format_rows(rows)}.\n"
+            f"A {argument} must be finite and at least 0; correct these rows, or remove them with "
+            ".filter()."
         )
 
     @classmethod
-    def overflow(cls, argument: str, column: str, largest: str) -> MassError:
-        """Say that the sum, or its square, is beyond the type that holds it."""
+    def overflow(cls, argument: str, column: str, limit: str) -> MassError:
+        """Report that the sum exceeds the limit up to which calculations are safe."""
         return cls(
-            f"{argument}={column!r}: the {argument}s add up to more than {largest}, too much to "
-            f"calculate with.\nDivide them by a common factor first; it changes no rate."
+            f"{argument}={column!r}: the {argument}s add up to more than {limit}.\n"
+            "Divide them by a common factor first; rates do not change."
         )
 
 
 class MissingValuesError(RocframeError, ValueError):
-    """Null or NaN where `missing="raise"` wants none."""
+    """Null or NaN in a column, with `missing="raise"`."""
 
     @classmethod
     def of(
         cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
     ) -> MissingValuesError:
-        """Name the column, the rows, one group, and the policies there are."""
-        given = "worst" if worst else "raise"
-        todo = (
-            'missing="worst" is for scores alone.\nSay missing="drop" to leave such rows out and '
-            "count them, or .filter() them first."
-            if worst
-            else 'Say missing="drop" to leave such rows out and count them'
-            + (
-                ', or missing="worst" to count unscored rows as errors at every threshold.'
-                if argument == "score"
-                else "."
+        """Report the number of rows with missing values, and the values of `missing` to use.
+
+        `where` names the first group with missing values; `worst` is true with `missing="worst"`.
+        """
+        drop = 'Use missing="drop" to leave these rows out and count them'
+        if worst:
+            hint = f'missing="worst" applies to scores only.\n{drop}, or .filter() them first.'
+        elif argument == "score":
+            hint = (
+                f'{drop}, or missing="worst" to count unscored rows as errors at every threshold.'
             )
-        )
+        else:
+            hint = f"{drop}."
         return cls(
-            f"missing={given!r}: {argument} column {column!r} is null or NaN in {format_rows(rows)}"
-            f"{where}.\n{todo}"
+            f"missing={'worst' if worst else 'raise'!r}: {argument} column {column!r} is null or "
+            f"NaN in {format_rows(rows)}{where}.\n{hint}"
         )
 
 
 class PairingError(RocframeError, ValueError):
-    """Rows of several models that do not pair up."""
+    """Rows of several models that cannot be paired."""
 
     @classmethod
-    def of(cls, argument: str, value: object, wrong: str, todo: str) -> PairingError:
-        """Name the argument that pairs rows, what is wrong with them, and what to do."""
-        return cls(f"{argument}={format_value(value)}: {wrong}.\n{todo}")
+    def of(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
+        """Describe the problem with the argument that pairs rows, and what to do."""
+        return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 
 class BrokenCurveError(RocframeError, ValueError):
-    """A table that is not a whole curve table."""
+    """A table that is not a complete curve table."""
 
     @classmethod
-    def of(cls, wrong: str, todo: str) -> BrokenCurveError:
-        """Say what is missing and which verb makes such a table."""
-        return cls(f"{wrong}.\n{todo}")
+    def of(cls, problem: str, hint: str) -> BrokenCurveError:
+        """Describe the problem, and how to make a curve table."""
+        return cls(f"{problem}.\n{hint}")
 
 
 class LazyFrameError(RocframeError, TypeError):
-    """A lazy frame where a collected table is needed."""
+    """A LazyFrame where a DataFrame is needed."""
 
     @classmethod
-    def of(cls, verb: str) -> LazyFrameError:
-        """Say how to collect."""
+    def of(cls, function: str) -> LazyFrameError:
+        """Show how to collect the table for this function."""
         return cls(
-            f"{verb}: this is a LazyFrame, and a picture needs the numbers.\n"
-            f"Collect it first: curves.collect().roc.{verb}()."
+            f"{function}: expected a DataFrame, but this is a LazyFrame.\n"
+            f"Collect it first: curves.collect().roc.{function}()."
         )
 
 
@@ -363,27 +320,27 @@ class LogError(RocframeError, OSError):
     """A prediction log that cannot be read."""
 
     @classmethod
-    def of(cls, path: object, wrong: str, todo: str) -> LogError:
-        """Name the file, what is wrong with it, and what to do."""
-        return cls(f"{path}: {wrong}.\n{todo}")
+    def of(cls, path: object, problem: str, hint: str) -> LogError:
+        """Name the file, the problem, and what to do."""
+        return cls(f"{path}: {problem}.\n{hint}")
 
 
 class StorageError(RocframeError, OSError):
-    """A table, chart or page that cannot be stored or read back."""
+    """A table, chart or page that cannot be written or read."""
 
     @classmethod
-    def of(cls, path: object, wrong: str, todo: str) -> StorageError:
-        """Name the path, what is wrong, and what to do."""
-        return cls(f"path={str(path)!r}: {wrong}.\n{todo}")
+    def of(cls, path: object, problem: str, hint: str) -> StorageError:
+        """Name the path, the problem, and what to do."""
+        return cls(f"path={str(path)!r}: {problem}.\n{hint}")
 
 
 class MissingExtraError(RocframeError, ImportError):
-    """A library that an extra of the package brings is not installed."""
+    """An optional dependency that is not installed."""
 
     @classmethod
-    def of(cls, wanted: str, library: str, extra: str) -> MissingExtraError:
-        """Name what needs the library, and the extra that has it."""
+    def of(cls, feature: str, library: str, extra: str) -> MissingExtraError:
+        """Name the library that the feature needs, and the extra to install."""
         return cls(
-            f"{wanted}: {library} is not installed, and nothing else can do this.\n"
-            f'It comes with an extra: pip install "rocframe[{extra}]".'
+            f"{feature}: this needs {library}, which is not installed.\n"
+            f'Install it with: pip install "rocframe[{extra}]".'
         )

@@ -64,18 +64,17 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
 
 
 MISSING_SCORE = (
-    'Say missing="drop" to leave such rows out and count them, or missing="worst" to count '
+    'Use missing="drop" to leave these rows out and count them, or missing="worst" to count '
     "unscored rows as errors at every threshold."
 )
-MISSING = 'Say missing="drop" to leave such rows out and count them.'
+MISSING = 'Use missing="drop" to leave these rows out and count them.'
 WEIGHTS = (
-    "A weight is finite and at least 0; leave out rows with .filter(), or mend them where they "
-    "come from."
+    "A weight must be finite and at least 0; correct these rows, or remove them with .filter()."
 )
 COUNTS = WEIGHTS.replace("weight", "count")
 SCORES = "Scores are numbers: cast them first."
 LABELS = "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
-WHICH = "and only Boolean and 0/1 labels say so themselves."
+WHICH = "and only Boolean and 0/1 labels have a default."
 
 REFUSED = [
     pytest.param(
@@ -113,8 +112,8 @@ REFUSED = [
         log(label=[True, None, True, False]),
         {"missing": "worst"},
         "missing='worst': label column 'label' is null or NaN in 1 row.\n"
-        'missing="worst" is for scores alone.\n'
-        'Say missing="drop" to leave such rows out and count them, or .filter() them first.',
+        'missing="worst" applies to scores only.\n'
+        'Use missing="drop" to leave these rows out and count them, or .filter() them first.',
         id="a null label where unscored rows count as errors",
     ),
     pytest.param(
@@ -122,7 +121,7 @@ REFUSED = [
         {},
         "score='score': Int64 value 9007199254740993 changes when it becomes Float64, so two "
         "scores might become one threshold.\n"
-        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="an Int64 score that Float64 cannot hold",
     ),
     pytest.param(
@@ -130,7 +129,7 @@ REFUSED = [
         {},
         "score='score': UInt64 value 18446744073709551615 changes when it becomes Float64, so two "
         "scores might become one threshold.\n"
-        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="a UInt64 score that Float64 cannot hold",
     ),
     pytest.param(
@@ -142,14 +141,14 @@ REFUSED = [
         {},
         "score='score': Decimal(precision=38, scale=20) value 0.12345678901234567890 changes when "
         "it becomes Float64, so two scores might become one threshold.\n"
-        "Scale or rank the scores first, say pl.col('score').rank('dense').",
+        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
         id="a Decimal score that Float64 cannot hold",
     ),
     pytest.param(
         log(score=["0.9", "0.4", "0.4", "0.1"]),
         {},
         "score='score': the column has type String.\n"
-        "Scores are numbers: cast them first, say pl.col('score').cast(pl.Float64).",
+        "Scores are numbers: cast them first, for example with pl.col('score').cast(pl.Float64).",
         id="scores that are text",
     ),
     pytest.param(
@@ -191,73 +190,73 @@ REFUSED = [
     pytest.param(
         log(label=[1, -1, 1, -1]),
         {},
-        f"label='label': which value is positive? The labels are Int64, {WHICH}\n"
-        "Found: -1, 1.\nName the positive class, such as positive=1.",
+        f"label='label': the positive class is unknown. The labels are Int64, {WHICH}\n"
+        "Found: -1, 1.\nUse, for example, positive=1.",
         id="labels -1 and 1",
     ),
     pytest.param(
         log(label=[1, 2, 1, 2]),
         {},
-        f"label='label': which value is positive? The labels are Int64, {WHICH}\n"
-        "Found: 1, 2.\nName the positive class, such as positive=2.",
+        f"label='label': the positive class is unknown. The labels are Int64, {WHICH}\n"
+        "Found: 1, 2.\nUse, for example, positive=2.",
         id="labels 1 and 2",
     ),
     pytest.param(
         log(label=["yes", "no", "yes", "no"]),
         {},
-        f"label='label': which value is positive? The labels are String, {WHICH}\n"
-        "Found: 'no', 'yes'.\nName the positive class, such as positive='yes'.",
+        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        "Found: 'no', 'yes'.\nUse, for example, positive='yes'.",
         id="labels that are text",
     ),
     pytest.param(
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
         {"positive": "Yes"},
         "positive='Yes': label column 'label' has no such value.\n"
-        "Found: 'yes', 'no'.\nName one of these as positive.",
+        "Found: 'yes', 'no'.\nUse one of these values as positive.",
         id="a positive value that an Enum does not have",
     ),
     pytest.param(
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
         {"positive": "never seen anywhere"},
         "positive='never seen anywhere': label column 'label' has no such value.\n"
-        "Found: 'no', 'yes'.\nName one of these as positive.",
+        "Found: 'no', 'yes'.\nUse one of these values as positive.",
         id="a positive value that a Categorical does not have",
     ),
     pytest.param(
         log(label=[0.0, 0.5, 1.0, 0.0]),
         {},
-        f"label='label': which value is positive? The labels are Float64, {WHICH}\n"
-        "Found: 0.0, 0.5, 1.0.\nName the positive class, such as positive=1.0.",
+        f"label='label': the positive class is unknown. The labels are Float64, {WHICH}\n"
+        "Found: 0.0, 0.5, 1.0.\nUse, for example, positive=1.0.",
         id="labels 0, 0.5 and 1",
     ),
     pytest.param(
         log(label=["a", "b", "c", "a"]),
         {},
-        f"label='label': which value is positive? The labels are String, {WHICH}\n"
-        "Found: 'a', 'b', 'c'.\nName the positive class, such as positive='c'.",
+        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        "Found: 'a', 'b', 'c'.\nUse, for example, positive='c'.",
         id="three labels and nobody said which is positive",
     ),
     pytest.param(
         log(label=["yes", "no", "yes", "no"]),
         {"positive": "Yes"},
         "positive='Yes': label column 'label' has no such value.\n"
-        "Found: 'no', 'yes'.\nName one of these as positive.",
+        "Found: 'no', 'yes'.\nUse one of these values as positive.",
         id="a positive value that never occurs",
     ),
     pytest.param(
         log(label=["1", "1.0", "True", " yes"]),
         {},
-        f"label='label': which value is positive? The labels are String, {WHICH}\n"
-        "Found: ' yes', '1', '1.0', 'True'.\nName the positive class, such as positive='True'.",
+        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
+        "Found: ' yes', '1', '1.0', 'True'.\nUse, for example, positive='True'.",
         id="odd labels, shown as they are",
     ),
     pytest.param(
         log(label=[f"label {i:02}" for i in range(25)], score=[0.5] * 25),
         {},
-        f"label='label': which value is positive? The labels are String, {WHICH}\n"
+        f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
         "Found: 'label 00', 'label 01', 'label 02', 'label 03', 'label 04', 'label 05', "
         "'label 06', 'label 07', 'label 08', 'label 09' and 15 more.\n"
-        "Name the positive class, such as positive='label 24'.",
+        "Use, for example, positive='label 24'.",
         id="many labels, of which ten are shown",
     ),
     pytest.param(
@@ -288,22 +287,22 @@ REFUSED = [
     pytest.param(
         log(w=[1e308] * 4),
         {"weight": "w"},
-        "weight='w': the weights add up to more than 1e+150, too much to calculate with.\n"
-        "Divide them by a common factor first; it changes no rate.",
+        "weight='w': the weights add up to more than 1e+150.\n"
+        "Divide them by a common factor first; rates do not change.",
         id="weights whose sum overflows",
     ),
     pytest.param(
         log(w=[1e200] * 4),
         {"weight": "w"},
-        "weight='w': the weights add up to more than 1e+150, too much to calculate with.\n"
-        "Divide them by a common factor first; it changes no rate.",
+        "weight='w': the weights add up to more than 1e+150.\n"
+        "Divide them by a common factor first; rates do not change.",
         id="weights whose squares overflow",
     ),
     pytest.param(
         log(w=[1e149] * 4, n=[10**9] * 4),
         {"weight": "w", "count": "n"},
-        "weight='w': the weights add up to more than 1e+150 with their counts, too much to "
-        "calculate with.\nDivide them by a common factor first; it changes no rate.",
+        "weight='w': the weights add up to more than 1e+150, each multiplied by its count.\n"
+        "Divide them by a common factor first; rates do not change.",
         id="weights whose sum overflows when rows repeat",
     ),
     pytest.param(
@@ -328,16 +327,16 @@ REFUSED = [
     pytest.param(
         log(n=[2**62] * 4),
         {"count": "n"},
-        "count='n': the counts add up to more than half of what Int64 holds, too much to "
-        "calculate with.\n"
-        "Divide them by a common factor first; it changes no rate.",
+        "count='n': the counts add up to more than half of the maximum of Int64.\n"
+        "Divide them by a common factor first; rates do not change.",
         id="counts whose sum overflows",
     ),
     pytest.param(
         log(count=[1, 2, 3, 4]),
         {},
-        "count: the frame has a column 'count', and a row may stand for that many rows.\n"
-        'Say count="count" if it does, or count=None if it does not.',
+        "count: the frame has a column named 'count', which may hold the number of rows that "
+        "each row represents.\n"
+        'Pass count="count" if it does, or count=None if it does not.',
         id="a column that may be a count",
     ),
     pytest.param(
@@ -356,8 +355,8 @@ REFUSED = [
     pytest.param(
         log(g=[1, 1, 2, 2]),
         {"by": ["g", "g"]},
-        "by='g': the name stands there more than once.\nGiven: 'g', 'g'.\n"
-        "Name each once, or use .alias() to tell them apart.",
+        "by='g': the name is given more than once.\nGiven: 'g', 'g'.\n"
+        "Use each name once, or rename one with .alias().",
         id="a group column named twice",
     ),
     pytest.param(
@@ -802,9 +801,10 @@ def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, nam
         with pytest.raises(rf.ReservedColumnError) as caught:
             verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
         assert text_of(caught) == (
-            f"by={name!r}: the table being made has a column of that name.\n"
+            f"by={name!r}: the result has a column of this name.\n"
             f"Its columns are: {', '.join(map(repr, names))}.\n"
-            f"Rename the group column first, say .rename({{{name!r}: '{name}_group'}})."
+            "Rename the group column first, for example with "
+            f".rename({{{name!r}: '{name}_group'}})."
         )
 
 

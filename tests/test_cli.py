@@ -206,7 +206,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         ),
         (
             ["log.parquet", "--label", "truth", "--score", "other"],
-            "--label truth: which value is positive? ",
+            "--label truth: the positive class is unknown. ",
         ),
         ([*BASIC, "--positive", "yes"], "--positive yes: "),
         ([*BASIC, "--positive", "-1"], "--positive -1: "),
@@ -232,7 +232,7 @@ def test_a_user_error_is_one_short_message(capsys, arguments, text):
 def test_a_group_with_the_name_of_a_column_of_the_table_is_refused(capsys):
     LOG.rename({"model": "precision"}).write_parquet("log.parquet")
     assert refused(capsys, *BASIC, "--by", "precision").startswith(
-        "--by precision: the table being made has a column of that name.\n"
+        "--by precision: the result has a column of this name.\n"
     )
 
 

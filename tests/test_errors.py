@@ -1,4 +1,4 @@
-"""Every error: what it is, what it is called by polars and Python, and that it reads as prose."""
+"""Error classes: their base classes, that polars can rebuild them, and their messages."""
 
 from __future__ import annotations
 
@@ -107,16 +107,16 @@ TEXTS = {
     "a repeated name": (
         rf.RepeatedNameError.of("by", "a", ["a", "b", "a"]),
         (
-            "by='a': the name stands there more than once.\nGiven: 'a', 'b', 'a'.\n"
-            "Name each once, or use .alias() to tell them apart."
+            "by='a': the name is given more than once.\nGiven: 'a', 'b', 'a'.\n"
+            "Use each name once, or rename one with .alias()."
         ),
     ),
     "a reserved name": (
         rf.ReservedColumnError.of("tp", ["threshold", "tp"]),
         (
-            "by='tp': the table being made has a column of that name.\n"
+            "by='tp': the result has a column of this name.\n"
             "Its columns are: 'threshold', 'tp'.\n"
-            "Rename the group column first, say .rename({'tp': 'tp_group'})."
+            "Rename the group column first, for example with .rename({'tp': 'tp_group'})."
         ),
     ),
     "an unknown option": (
@@ -131,8 +131,10 @@ TEXTS = {
         "ci=True: there is no such choice.\nChoose one of: 'delong', None.",
     ),
     "an option out of range": (
-        rf.OptionValueError.of("level", 95, "it is a share", "Give, say, level=0.95."),
-        "level=95: it is a share.\nGive, say, level=0.95.",
+        rf.OptionValueError.of(
+            "level", 95, "expected a number below 1", "Use, for example, level=0.95."
+        ),
+        "level=95: expected a number below 1.\nUse, for example, level=0.95.",
     ),
     "a wrong type": (
         rf.ColumnTypeError.of("score", "s", pl.Date(), "Scores are numbers."),
@@ -141,30 +143,31 @@ TEXTS = {
     "a column that may be a count": (
         rf.AmbiguousCountError.of(),
         (
-            "count: the frame has a column 'count', and a row may stand for that many rows.\n"
-            'Say count="count" if it does, or count=None if it does not.'
+            "count: the frame has a column named 'count', which may hold the number of rows that "
+            "each row represents.\n"
+            'Pass count="count" if it does, or count=None if it does not.'
         ),
     ),
-    "labels undecided": (
-        rf.LabelError.undecided("y", pl.String(), ["a", "b"], "b"),
+    "labels without a default positive class": (
+        rf.LabelError.unknown_positive("y", pl.String(), ["a", "b"], "b"),
         (
-            "label='y': which value is positive? The labels are String, and only Boolean and 0/1 "
-            "labels say so themselves.\nFound: 'a', 'b'.\n"
-            "Name the positive class, such as positive='b'."
+            "label='y': the positive class is unknown. The labels are String, and only Boolean and "
+            "0/1 labels have a default.\nFound: 'a', 'b'.\n"
+            "Use, for example, positive='b'."
         ),
     ),
     "a positive value that is absent": (
-        rf.LabelError.absent("c", "y", ["a", "b"]),
+        rf.LabelError.no_positive("c", "y", ["a", "b"]),
         (
             "positive='c': label column 'y' has no such value.\nFound: 'a', 'b'.\n"
-            "Name one of these as positive."
+            "Use one of these values as positive."
         ),
     ),
     "a positive value that no label can be": (
-        rf.LabelError.other_type(1, "y", pl.String()),
+        rf.LabelError.positive_type(1, "y", pl.String()),
         (
             "positive=1: a value of type int is never equal to a label of 'y', which has type "
-            "String.\nGive the positive value in the labels' own type."
+            "String.\nPass the positive value in the type of the labels."
         ),
     ),
     "scores that Float64 rounds": (
@@ -172,44 +175,44 @@ TEXTS = {
         (
             "score='s': Int64 value 9007199254740993 changes when it becomes Float64, so two "
             "scores might become one threshold.\n"
-            "Scale or rank the scores first, say pl.col('s').rank('dense')."
+            "Scale or rank the scores first, for example with pl.col('s').rank('dense')."
         ),
     ),
     "negative weights": (
         rf.MassError.of("weight", "w", "negative", 1),
         (
-            "weight='w': the weight is negative in 1 row.\nA weight is finite and at least 0; "
-            "leave out rows with .filter(), or mend them where they come from."
+            "weight='w': the weight is negative in 1 row.\nA weight must be finite and at "
+            "least 0; correct these rows, or remove them with .filter()."
         ),
     ),
     "counts too large": (
-        rf.MassError.overflow("count", "n", "Int64 holds"),
+        rf.MassError.overflow("count", "n", "the maximum of Int64"),
         (
-            "count='n': the counts add up to more than Int64 holds, too much to calculate with.\n"
-            "Divide them by a common factor first; it changes no rate."
+            "count='n': the counts add up to more than the maximum of Int64.\n"
+            "Divide them by a common factor first; rates do not change."
         ),
     ),
     "missing scores": (
         rf.MissingValuesError.of("score", "s", 3, ", the first in group g=1"),
         (
             "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
-            'Say missing="drop" to leave such rows out and count them, or missing="worst" to count '
-            "unscored rows as errors at every threshold."
+            'Use missing="drop" to leave these rows out and count them, or missing="worst" to '
+            "count unscored rows as errors at every threshold."
         ),
     ),
     "missing labels": (
         rf.MissingValuesError.of("label", "y", 1, ""),
         (
             "missing='raise': label column 'y' is null or NaN in 1 row.\n"
-            'Say missing="drop" to leave such rows out and count them.'
+            'Use missing="drop" to leave these rows out and count them.'
         ),
     ),
     "missing labels in the worst case": (
         rf.MissingValuesError.of("label", "y", 1, "", worst=True),
         (
             "missing='worst': label column 'y' is null or NaN in 1 row.\n"
-            'missing="worst" is for scores alone.\n'
-            'Say missing="drop" to leave such rows out and count them, or .filter() them first.'
+            'missing="worst" applies to scores only.\n'
+            'Use missing="drop" to leave these rows out and count them, or .filter() them first.'
         ),
     ),
     "a broken curve": (
@@ -223,7 +226,7 @@ TEXTS = {
     "a lazy frame": (
         rf.LazyFrameError.of("chart"),
         (
-            "chart: this is a LazyFrame, and a picture needs the numbers.\n"
+            "chart: expected a DataFrame, but this is a LazyFrame.\n"
             "Collect it first: curves.collect().roc.chart()."
         ),
     ),
@@ -238,8 +241,8 @@ TEXTS = {
     "a library of an extra": (
         rf.MissingExtraError.of("save_chart", "vl-convert", "report"),
         (
-            "save_chart: vl-convert is not installed, and nothing else can do this.\n"
-            'It comes with an extra: pip install "rocframe[report]".'
+            "save_chart: this needs vl-convert, which is not installed.\n"
+            'Install it with: pip install "rocframe[report]".'
         ),
     ),
 }

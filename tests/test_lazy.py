@@ -439,7 +439,7 @@ WRONG = {
     "a reserved name": (
         lambda rows: rf.auc(rows.rename({"g": "auc"}), "label", "score", by="auc"),
         rf.ReservedColumnError,
-        "by='auc': the table being made has a column of that name.\n",
+        "by='auc': the result has a column of this name.\n",
     ),
     "a missing value": (
         lambda rows: rf.curve(rows.with_columns(score=nan), "label", "score").roc.area(),
@@ -449,7 +449,7 @@ WRONG = {
     "no positive class": (
         lambda rows: rf.auc(rows, "g", "score").filter(pl.col("auc") > 0.5),
         rf.LabelError,
-        "label='g': which value is positive? The labels are String,",
+        "label='g': the positive class is unknown. The labels are String,",
     ),
     "a negative weight": (
         lambda rows: rf.auc(rows, "label", "score", weight=-pl.col("w") - 1),

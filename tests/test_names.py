@@ -208,19 +208,19 @@ def text_of(caught) -> str:
 REPEATED = {
     "a group": (
         {"by": ["g", "w", "g"]},
-        "by='g': the name stands there more than once.\nGiven: 'g', 'w', 'g'.\n",
+        "by='g': the name is given more than once.\nGiven: 'g', 'w', 'g'.\n",
     ),
     "a score": (
         {"score": ["score", "w", "score"]},
-        "score='score': the name stands there more than once.\nGiven: 'score', 'w', 'score'.\n",
+        "score='score': the name is given more than once.\nGiven: 'score', 'w', 'score'.\n",
     ),
     "an expression named like another": (
         {"score": [pl.col("score"), pl.col("w").alias("score")]},
-        "score='score': the name stands there more than once.\nGiven: 'score', 'score'.\n",
+        "score='score': the name is given more than once.\nGiven: 'score', 'score'.\n",
     ),
     "a selector beside one of its columns": (
         {"score": ["w", cs.float()]},
-        "score='w': the name stands there more than once.\nGiven: 'w', 'score', 'w'.\n",
+        "score='w': the name is given more than once.\nGiven: 'w', 'score', 'w'.\n",
     ),
 }
 
@@ -231,7 +231,7 @@ def test_a_name_given_twice_raises(frame, roles, text):
         rf.auc(
             like(frame, PREDICTIONS), **{"label": "label", "score": "score", **roles}
         ).lazy().collect()
-    assert text_of(caught) == f"{text}Name each once, or use .alias() to tell them apart."
+    assert text_of(caught) == f"{text}Use each name once, or rename one with .alias()."
 
 
 def test_an_expression_that_makes_two_columns_of_one_name_raises(frame):
@@ -247,8 +247,8 @@ def test_a_metric_given_twice_raises(frame):
     with pytest.raises(rf.RepeatedNameError) as caught:
         rf.curve(like(frame, PREDICTIONS), "label", "score", metrics=["f1", "mcc", "f1"])
     assert str(caught.value) == (
-        "metrics='f1': the name stands there more than once.\nGiven: 'f1', 'mcc', 'f1'.\n"
-        "Name each once, or use .alias() to tell them apart."
+        "metrics='f1': the name is given more than once.\nGiven: 'f1', 'mcc', 'f1'.\n"
+        "Use each name once, or rename one with .alias()."
     )
 
 
@@ -289,7 +289,7 @@ def test_a_group_called_like_a_column_of_the_table_raises(frame, verb, options, 
         with pytest.raises(rf.ReservedColumnError) as caught:
             verb(like(frame, PREDICTIONS.rename({"g": name})), by=name, **roles).lazy().collect()
         assert str(caught.value).startswith(
-            f"by={name!r}: the table being made has a column of that name.\nIts columns are: "
+            f"by={name!r}: the result has a column of this name.\nIts columns are: "
         )
 
 
@@ -298,8 +298,8 @@ def test_several_scores_make_the_key_model_themselves(frame):
     with pytest.raises(rf.ReservedColumnError) as caught:
         rf.auc(rows, "label", ["score"], by="model").lazy().collect()
     assert str(caught.value).startswith(
-        "by='model': several scores are compared, and they make a key 'model' themselves.\n"
-        "Leave 'model' out of by, or rename that column first."
+        "by='model': several scores are compared, and the result has a key column 'model' for "
+        "them.\nLeave 'model' out of by=, or rename this column first."
     )
 
 
@@ -324,5 +324,5 @@ def test_a_key_of_curves_called_like_a_column_to_be_made_raises(frame, verb, nam
             with pytest.raises(rf.ReservedColumnError) as caught:
                 verb(like(frame, curves.rename({"g": name})), by).lazy().collect()
             assert str(caught.value).startswith(
-                f"by={name!r}: the table being made has a column of that name.\n"
+                f"by={name!r}: the result has a column of this name.\n"
             )

@@ -179,15 +179,15 @@ WRONG = [
     (
         lambda: curve(metrics="fpr"),
         (
-            f"metrics='fpr': the table has a column of that name anyway.\n{TABLE}\n"
-            "Leave it out, or use .alias() to give yours another name."
+            f"metrics='fpr': the result has a column of this name.\n{TABLE}\n"
+            "Leave it out, or rename yours with .alias()."
         ),
     ),
     (
         lambda: curve(metrics=pl.col("tp") * 2),
         (
-            f"metrics='tp': the table has a column of that name anyway.\n{TABLE}\n"
-            "Leave it out, or use .alias() to give yours another name."
+            f"metrics='tp': the result has a column of this name.\n{TABLE}\n"
+            "Leave it out, or rename yours with .alias()."
         ),
     ),
     (

@@ -230,7 +230,7 @@ WRONG_ROLES = {
         {"score": ["svm", "day"]},
         (
             "score='day': the column has type String.\n"
-            "Scores are numbers: cast them first, say pl.col('day').cast(pl.Float64)."
+            "Scores are numbers: cast them first, for example with pl.col('day').cast(pl.Float64)."
         ),
     ),
     "a group key that is a selector": (
@@ -339,7 +339,7 @@ def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, po
 
 
 NEVER_EQUAL = "is never equal to a label of 'label', which has type"
-OWN_TYPE = "Give the positive value in the labels' own type."
+OWN_TYPE = "Pass the positive value in the type of the labels."
 POSITIVES = {
     "text for Boolean": (
         [True, False],
@@ -371,7 +371,7 @@ POSITIVES = {
         ["1", "2"],
         (
             f"positive=['1', '2']: a value of type list {NEVER_EQUAL} String.\n"
-            "Give one value; for several say label=pl.col('label').is_in([…])."
+            "Pass one value; for several, use label=pl.col('label').is_in([…])."
         ),
     ),
     "an expression": (
@@ -384,7 +384,7 @@ POSITIVES = {
         2,
         (
             "positive=2: label column 'label' has no such value.\n"
-            "Found: 1, 3.\nName one of these as positive."
+            "Found: 1, 3.\nUse one of these values as positive."
         ),
     ),
     "a fraction among whole numbers": (
@@ -392,7 +392,7 @@ POSITIVES = {
         0.5,
         (
             "positive=0.5: label column 'label' has no such value.\n"
-            "Found: 0, 1.\nName one of these as positive."
+            "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
     "a number that the type does not hold": (
@@ -400,7 +400,7 @@ POSITIVES = {
         2**70,
         (
             "positive=1180591620717411303424: label column 'label' has no such value.\n"
-            "Found: 0, 1.\nName one of these as positive."
+            "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
     "a number that no type holds": (
@@ -408,7 +408,7 @@ POSITIVES = {
         10**50,
         (
             f"positive=1{'0' * 50}: label column 'label' has no such value.\n"
-            "Found: 0, 1.\nName one of these as positive."
+            "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
     "a negative number among unsigned ones": (
@@ -416,7 +416,7 @@ POSITIVES = {
         -1,
         (
             "positive=-1: label column 'label' has no such value.\n"
-            "Found: 0, 1.\nName one of these as positive."
+            "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
 }
@@ -457,9 +457,9 @@ def test_text_labels_without_any_row_still_need_a_positive_value(frame):
     with pytest.raises(rf.LabelError) as caught:
         rf.auc(rows, "label", "score").lazy().collect()
     assert text_of(caught) == (
-        "label='label': which value is positive? The labels are String, and only Boolean and 0/1 "
-        "labels say so themselves.\nFound: no labels.\n"
-        "Name the positive class, such as positive='yes'."
+        "label='label': the positive class is unknown. The labels are String, and only "
+        "Boolean and 0/1 labels have a default.\nFound: no labels.\n"
+        "Use, for example, positive='yes'."
     )
     area = rf.auc(rows, "label", "score", positive="yes").lazy().collect()
     assert area.select("n_pos", "n_neg", "note").row(0) == (0, 0, "no_rows")
@@ -480,13 +480,14 @@ def test_names_and_types_are_checked_when_the_schema_resolves():
             table.collect_schema()
 
 
-def test_a_column_called_count_needs_a_word(frame):
+def test_a_column_named_count_must_be_declared(frame):
     rows = like(frame, PREDICTIONS.rename({"n": "count"}))
     with pytest.raises(rf.AmbiguousCountError) as caught:
         rf.auc(rows, "label", "svm").lazy().collect()
     assert text_of(caught) == (
-        "count: the frame has a column 'count', and a row may stand for that many rows.\n"
-        'Say count="count" if it does, or count=None if it does not.'
+        "count: the frame has a column named 'count', which may hold the number of rows that "
+        "each row represents.\n"
+        'Pass count="count" if it does, or count=None if it does not.'
     )
     without = rf.auc(rows, "label", "svm", count=None)
     assert_frame_equal(without, rf.auc(like(frame, PREDICTIONS), "label", "svm"))

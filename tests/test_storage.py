@@ -239,7 +239,7 @@ def test_reserved_metadata_names_are_refused(tmp_path, name):
     with pytest.raises(rf.RepeatedNameError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})
     assert str(caught.value).startswith(
-        f"about={name!r}: the name stands there more than once.\nGiven: 'table', 'kind', "
+        f"about={name!r}: the name is given more than once.\nGiven: 'table', 'kind', "
     )
     assert list(tmp_path.iterdir()) == []
 

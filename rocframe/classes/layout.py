@@ -250,7 +250,7 @@ def _read_labels(
     labels = [resolve_column(plan, schema, "label", label[value]) for value in scores.classes]
     for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
-            hint = "The label of one class is Boolean, or 0 and 1: derive it first."
+            hint = "Labels of one class must be Boolean, or 0 and 1: derive them first."
             raise ColumnTypeError.of("label", name, dtype, hint)
     return labels
 
@@ -263,7 +263,11 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     def check(values: pl.Series) -> None:
         wrong = values.filter((values != 0) & (values != 1))
         if len(wrong):
-            raise LabelError.not_binary(name, wrong[0])
+            raise LabelError(
+                f"label={name!r}: labels of one class must be Boolean, or 0 and 1.\n"
+                f"Found: {wrong[0]!r}.\n"
+                f"Derive them first, for example with pl.col({name!r}) == {wrong[0]!r}."
+            )
 
     return with_check(nan_as_null(expr, dtype), check, dtype) == 1
 
@@ -290,8 +294,13 @@ def _checked_label(
         labels, row_classes = rows.struct.unnest()
         unknown = unknown_values(labels, set(row_classes.unique().to_list()))
         if unknown:
-            present = row_classes.drop_nulls().unique().sort()
-            raise LabelError.without_row(name, unknown, present.to_list())
+            present = format_list(row_classes.drop_nulls().unique().sort())
+            raise LabelError(
+                f"label={name!r}: no row has a score for these labels: {format_list(unknown)}.\n"
+                f"Classes with a score: {present or 'none'}.\n"
+                "Add rows with their scores, or use .filter() to remove the instances with these "
+                "labels."
+            )
         return labels
 
     both = pl.struct(nan_as_null(expr, dtype).alias("label"), row_class.alias("class"))
@@ -332,7 +341,9 @@ def _read_kept(
     for argument, names in (("id", ids or []), ("keep", kept)):
         for name in names:
             if name in table:
-                raise RepeatedNameError.rides(argument, name, table)
+                rename = f"Rename the column first, for example with .rename({{{name!r}: 'other'}})"
+                other = ", or list the other columns in keep=[…]." if argument == "keep" else "."
+                raise RepeatedNameError.in_result(argument, name, table, rename + other)
     return kept, ids
 
 

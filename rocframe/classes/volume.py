@@ -14,9 +14,10 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel import exact
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas import VOLUME
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -179,7 +180,18 @@ def volume(
         lambda grouped: _volume_columns(grouped, confidence),
         columns=VOLUME.columns(),
         anchor="rule",
-        unknown_label=LabelError.fourth,
+        unknown_label=_unknown_label_error,
+    )
+
+
+def _unknown_label_error(
+    column: str, labels: Iterable[object], classes: Iterable[object], argument: str
+) -> LabelError:
+    """Return the error for labels that are not one of the three classes."""
+    return LabelError(
+        f"label={column!r}: these labels are not among the three classes: {format_list(labels)}.\n"
+        f"Classes in {argument}=: {format_list(classes)}.\n"
+        "Remove these rows with .filter(), or merge classes with .replace()."
     )
 
 
@@ -348,7 +360,10 @@ def _sum_triples(
     """Count the triples whose correct assignment has the largest sum of scores."""
     for values, name in zip(rows.scores, names, strict=True):
         if not np.isfinite(values).all():
-            raise ScoreError.infinite(name)
+            raise ScoreError(
+                f"score={name!r}: a score is infinite, and sums of scores must be finite.\n"
+                f"Bound the scores first, for example with pl.col({name!r}).clip(-1000, 1000)."
+            )
     score = np.stack([values.astype(np.float64) for values in rows.scores], axis=1)
     cell = 3 * group + rows.code
     order = np.argsort(cell, kind="stable")

@@ -248,7 +248,7 @@ def _check_metric_columns(
             if root not in (*known, *several):
                 raise MissingColumnError.of("metrics", root, known)
         if name in made:
-            raise RepeatedNameError.taken("metrics", name, made)
+            raise RepeatedNameError.in_result("metrics", name, made)
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:

@@ -62,7 +62,9 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
     if weight is not None and count is not None and not (weight * count).sum() <= LARGEST:
-        raise MassError.overflow("weight", bound.names["weight"], f"{LARGEST:g} with their counts")
+        raise MassError.overflow(
+            "weight", bound.names["weight"], f"{LARGEST:g}, each multiplied by its count"
+        )
     worst = bound.roles.missing == "worst"
 
     lost = positive.is_null()
@@ -139,7 +141,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     binary = label.dtype.is_numeric() and bool(((label == 0) | (label == 1)).all())
     if positive is None:
         if not binary:
-            raise LabelError.undecided(name, label.dtype, _distinct(label), _rarest(label))
+            raise LabelError.unknown_positive(name, label.dtype, _distinct(label), _rarest(label))
         return label == 1
     try:
         # A Series of a Categorical with named categories has no ==; an expression has.
@@ -154,7 +156,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
             isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
         )
         if not declared:
-            raise LabelError.absent(positive, name, _distinct(label))
+            raise LabelError.no_positive(positive, name, _distinct(label))
     return found
 
 
@@ -211,7 +213,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
         if unbounded:
             raise MassError.of(role, name, "infinite", unbounded)
     if mass.null_count() > given.null_count() and role == "count":
-        raise MassError.overflow(role, name, "Int64 holds")
+        raise MassError.overflow(role, name, "the maximum of Int64")
     below = int((mass < 0).sum())
     if below:
         raise MassError.of(role, name, "negative", below)
@@ -219,7 +221,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
     if role == "weight" and not total <= LARGEST:
         raise MassError.overflow(role, name, f"{LARGEST:g}")
     if role == "count" and not total < LARGEST_COUNT:
-        raise MassError.overflow(role, name, "half of what Int64 holds")
+        raise MassError.overflow(role, name, "half of the maximum of Int64")
     return mass
 
 

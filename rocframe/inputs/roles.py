@@ -111,7 +111,7 @@ def bind(
     scores, models = _scores(plan, roles, roles.score, schema)
     if models is not None and MODEL in table:
         rest = [name for name in table if name != MODEL]
-        raise RepeatedNameError.taken("metrics", MODEL, (MODEL, *rest))
+        raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
     key = (MODEL,) if models is not None and keyed else ()
     kept, gone = by[: len(by) - over], by[len(by) - over :]
     check_group_columns(kept, schema, (*table, *key))
@@ -331,7 +331,7 @@ def as_positive(positive: object, name: str, dtype: pl.DataType) -> object:
     else:
         fits = isinstance(positive, str)
     if not fits:
-        raise LabelError.other_type(positive, name, dtype)
+        raise LabelError.positive_type(positive, name, dtype)
     if isinstance(dtype, pl.Enum) and positive not in dtype.categories:
-        raise LabelError.absent(positive, name, dtype.categories)
+        raise LabelError.no_positive(positive, name, dtype.categories)
     return positive

@@ -418,5 +418,5 @@ def test_constant_scores_have_no_limits_by_any_method():
 
 def test_counts_whose_double_int64_cannot_hold_are_refused():
     rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
-    with pytest.raises(rf.MassError, match="half of what Int64 holds"):
+    with pytest.raises(rf.MassError, match="half of the maximum of Int64"):
         rf.auc(rows, "label", "score", count="n")

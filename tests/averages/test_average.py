@@ -581,7 +581,7 @@ def test_a_key_with_the_name_of_a_column_of_the_result_is_refused():
     table = pl.DataFrame({**TABLE, "tpr_sd": "a"})
     with pytest.raises(rf.ReservedColumnError) as caught:
         rf.curve(table, "label", "score", by=["tpr_sd", "fold"]).roc.average()
-    assert str(caught.value).startswith("by='tpr_sd': the table being made has a column of that")
+    assert str(caught.value).startswith("by='tpr_sd': the result has a column of this")
 
 
 def test_curves_at_different_thresholds_are_not_pooled():

@@ -329,13 +329,13 @@ def test_a_name_that_over_cannot_have_is_said_to_be_given_there(verb):
     table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", "score", over="note")
-    assert str(caught.value).startswith("over='note': the table being made has a column of that")
+    assert str(caught.value).startswith("over='note': the result has a column of this")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", ["score", "fold"], over=["fold", "model"])
     assert str(caught.value).startswith("over='model': several scores are compared, and they make")
     with pytest.raises(rf.RepeatedNameError) as caught:
         verb(table, "label", "score", over=["fold", "fold"])
-    assert str(caught.value).startswith("over='fold': the name stands there more than once.")
+    assert str(caught.value).startswith("over='fold': the name is given more than once.")
     with pytest.raises(rf.RepeatedNameError) as caught:
         verb(table, "label", "score", by="fold", over="fold")
-    assert str(caught.value).startswith("over='fold': the name stands there more than once.")
+    assert str(caught.value).startswith("over='fold': the name is given more than once.")

@@ -367,10 +367,10 @@ WRONG = [
             "Say fixed= with it, or work metrics out of these."
         ),
     ),
-    ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name stands there more than once.\n"),
+    ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name is given more than once.\n"),
     (
         {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
-        "metrics='tpr_sd': the name stands there more than once.\nGiven: 'fpr', 'tpr', 'tpr_sd'.",
+        "metrics='tpr_sd': the name is given more than once.\nGiven: 'fpr', 'tpr', 'tpr_sd'.",
     ),
     (
         {"fixed": pl.col("tpr")},

@@ -26,7 +26,7 @@ def log(seed: int = 1, size: int = 200) -> pl.DataFrame:
 
 def test_no_group_is_called_like_the_sides_of_a_jump():
     curves = rf.curve(log(), "label", "score", by=["side", "fold"])
-    with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the table being made has"):
+    with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the result has"):
         rf.average(curves, over="fold")
 
 

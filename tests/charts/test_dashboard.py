@@ -273,7 +273,7 @@ def test_a_lazy_frame_is_refused(by_model):
     with pytest.raises(rf.LazyFrameError) as caught:
         rf.dashboard(by_model.lazy())
     assert str(caught.value) == (
-        "dashboard: this is a LazyFrame, and a picture needs the numbers.\n"
+        "dashboard: expected a DataFrame, but this is a LazyFrame.\n"
         "Collect it first: curves.collect().roc.dashboard()."
     )
 

@@ -42,8 +42,8 @@ GIVE = "Pass {class: column}, several columns named like their classes, or one c
 BY_LABEL = "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1."
 
 NO_ROW = (
-    "label='truth': no row has a score of these labels: 'z'.\nClasses with a score: 'a', 'b'.\n"
-    "Add rows with their scores, or leave out the instances that have such labels with .filter()."
+    "label='truth': no row has a score for these labels: 'z'.\nClasses with a score: 'a', 'b'.\n"
+    "Add rows with their scores, or use .filter() to remove the instances with these labels."
 )
 STRANGE = MELTED.with_columns(truth=pl.col("truth").replace("a", "z"))
 ODD = 2**53 + pl.Series([0, 1, 0])
@@ -56,13 +56,13 @@ INEXACT = "value 9007199254740993 changes when it becomes Float64, so two scores
 BOTH = [
     (WIDE, ("truth", ["a", "b"]), {}, rf.LabelError,
      ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
-     "Add them to scores=, or leave such rows out with .filter().")),
+     "Add them to scores=, or remove these rows with .filter().")),
     (WIDE, ("truht", ABC), {}, rf.MissingColumnError,
      "label='truht': the frame has no such column.\n"),
     (WIDE, ("truth", ["a", "bb"]), {}, rf.MissingColumnError,
      "scores='bb': the frame has no such column.\n"),
     (WIDE, ("truth", ["a", "a"]), {}, rf.RepeatedNameError,
-     "scores='a': the name stands there more than once.\nGiven: 'a', 'a'.\n"),
+     "scores='a': the name is given more than once.\nGiven: 'a', 'a'.\n"),
     (WIDE, ("truth", ["a", "text"]), {}, rf.ColumnTypeError,
      "scores='text': the column has type String.\nScores are numbers: cast them first."),
     (WIDE, ("truth", []), {}, rf.OptionValueError, f"scores=[]: it names no column.\n{GIVE}"),
@@ -94,11 +94,11 @@ BOTH = [
     (WIDE, ("truth", ABC), {"keep": [1]}, rf.OptionValueError,
      "keep=1: a column name must be a string.\n"),
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
-     "id='day': the name stands there more than once.\n"),
+     "id='day': the name is given more than once.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
-     "keep='score': the table being made has a column of that name.\nIts columns are: "),
+     "keep='score': the result has a column of this name.\nIts columns are: "),
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
-     "id='label': the table being made has a column of that name.\n"),
+     "id='label': the result has a column of this name.\n"),
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
      ("id=None: the result numbers the rows in a column 'id', and the table already has one.\n"
      'Pass id="id" if that column identifies instances, or keep=[…] without it if not.')),
@@ -108,7 +108,7 @@ BOTH = [
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
      "classes=[]: it names no class.\n"),
     (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,
-     "classes='a': the name stands there more than once.\n"),
+     "classes='a': the name is given more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
      rf.OptionValueError,
      ("scores='p': each row needs 2 scores, one for each class.\n"
@@ -157,11 +157,11 @@ REST = [
     (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "margin": True}, rf.ScoreError,
      f"score='p': Int64 {INEXACT}"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
-     ("label='bits': the label of one class is Boolean, or 0 and 1.\nFound: 2.\n"
-     "Derive it first, say pl.col('bits') == 2.")),
+     ("label='bits': labels of one class must be Boolean, or 0 and 1.\nFound: 2.\n"
+     "Derive them first, for example with pl.col('bits') == 2.")),
     (WIDE, ({"a": "text"}, ["a"]), {}, rf.ColumnTypeError,
      ("label='text': the column has type String.\n"
-     "The label of one class is Boolean, or 0 and 1: derive it first.")),
+     "Labels of one class must be Boolean, or 0 and 1: derive them first.")),
     (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
      "label=['a']: labels and scores name different classes: 'b' has no label.\n"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,

@@ -345,11 +345,11 @@ WRONG = [
      ("classes=['low', 'mid', 'high', 'top']: a volume needs 3 classes, and there are 4.\n"
      "Use multiclass_auc for any number of classes, or auc for two.")),
     (STAGES, ("stage", "score"), {"classes": ["low", "mid", "mid"]}, rf.RepeatedNameError,
-     "classes='mid': the name stands there more than once.\n"),
+     "classes='mid': the name is given more than once.\n"),
     (STAGES, ("stage", "score"), {"classes": ["low", "high", "none"]}, rf.LabelError,
-     ("label='stage': these labels are none of the three classes: 'mid'.\n"
+     ("label='stage': these labels are not among the three classes: 'mid'.\n"
      "Classes in classes=: 'low', 'high', 'none'.\n"
-     "Leave such rows out with .filter(), or make one class of several with .replace().")),
+     "Remove these rows with .filter(), or merge classes with .replace().")),
     (STAGES, ("stage", "stage"), {"classes": LMH}, rf.ColumnTypeError,
      "scores='stage': the column has type String.\n"),
     (MISSING.head(6), ("truth", ["a", "b"]), {}, rf.OptionValueError,
@@ -360,10 +360,10 @@ WRONG = [
      "ci='delong': there is no such choice.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),
     (MISSING.head(6).with_columns(b=pl.lit(float("-inf"))), ("truth", ABC), {}, rf.ScoreError,
-     ("score='b': a score is infinite, and sums of scores have to be numbers.\n"
-     "Bound them first, say pl.col('b').clip(-1000, 1000).")),
+     ("score='b': a score is infinite, and sums of scores must be finite.\n"
+     "Bound the scores first, for example with pl.col('b').clip(-1000, 1000).")),
     (STAGES.rename({"g": "rule"}), ("stage", "score"), {"classes": LMH, "by": "rule"},
-     rf.ReservedColumnError, "by='rule': the table being made has a column of that name.\n"),
+     rf.ReservedColumnError, "by='rule': the result has a column of this name.\n"),
 ]
 # fmt: on
 

@@ -505,7 +505,7 @@ WRONG = [
     ({"metrics": []}, 'metrics=[]: it names no metric.\nGive one or several, say "auc".'),
     (
         {"metrics": ["auc", "auc"]},
-        "metrics='auc': the name stands there more than once.\nGiven: 'auc', 'auc'.",
+        "metrics='auc': the name is given more than once.\nGiven: 'auc', 'auc'.",
     ),
     (
         {"metrics": pl.col("speed").alias("x"), "threshold": 1},

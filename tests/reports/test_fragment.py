@@ -168,6 +168,6 @@ def test_without_the_extra_only_the_bundle_raises_an_error(monkeypatch):
     with pytest.raises(rf.MissingExtraError) as caught:
         rf.chart_fragment(chart())
     assert str(caught.value) == (
-        "chart_bundle: vl-convert is not installed, and nothing else can do this.\n"
-        'It comes with an extra: pip install "rocframe[report]".'
+        "chart_bundle: this needs vl-convert, which is not installed.\n"
+        'Install it with: pip install "rocframe[report]".'
     )

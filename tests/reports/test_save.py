@@ -116,7 +116,7 @@ def test_without_the_extra_only_specifications_are_written(tmp_path, monkeypatch
     with pytest.raises(rf.MissingExtraError) as caught:
         rf.save_chart(CHART, tmp_path / f"chart{suffix}")
     assert str(caught.value) == (
-        "save_chart: vl-convert is not installed, and nothing else can do this.\n"
-        'It comes with an extra: pip install "rocframe[report]".'
+        "save_chart: this needs vl-convert, which is not installed.\n"
+        'Install it with: pip install "rocframe[report]".'
     )
     assert [one.name for one in tmp_path.iterdir()] == ["chart.json"]
