@@ -27,8 +27,9 @@ def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame
     """Return the plan of either kind of frame, and refuse what is neither."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise OptionValueError(
-            f"{argument}: a {type(frame).__name__} is no polars DataFrame or LazyFrame.\n"
-            "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
+            f"{argument}: a {type(frame).__name__} is not a polars DataFrame or LazyFrame.\n"
+            "Convert it first, for example with pl.DataFrame(…), pl.from_pandas(…) or "
+            "pl.scan_parquet(path)."
         )
     return frame.lazy()
 

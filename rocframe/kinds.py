@@ -90,7 +90,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
             return candidate
     raise BrokenCurveError.of(
         f"kind=None: no kind of curve has its axes right of 'tn'; there stand {list(right)}",
-        "Say which kind it is, say kind='roc'.",
+        "Use, for example, kind='roc'.",
     )
 
 

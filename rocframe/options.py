@@ -158,8 +158,8 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
             raise OptionValueError.of(
                 "by",
                 name,
-                "group columns are given by name",
-                'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
+                "expected the names of group columns",
+                'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().',
             )
         names.append(name)
     return tuple(names)

@@ -574,7 +574,7 @@ def parse_planning_options(
         raise OptionValueError.of("correlation", correlation, problem, hint)
     if auc_b is not None and correlation is None:
         problem = "it requires the correlation of the two estimated areas"
-        hint = "Give, say, correlation=0.5; it is 0 for two models on different rows."
+        hint = "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
         raise OptionValueError.of("auc_b", auc_b, problem, hint)
     if auc_b is not None and null != 0.5:
         problem = "the null hypothesis for two models is that their areas are equal"
@@ -605,7 +605,7 @@ def _parse_planning_numbers(argument: str, value: object) -> list[float]:
     several = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
     values: list[object] = list(value) if several else [value]  # type: ignore[call-overload]
     if not values:
-        raise OptionValueError.of(argument, value, "it is empty", "Give one value or several.")
+        raise OptionValueError.of(argument, value, "it is empty", "Pass one value or several.")
     if argument in ("n_pos", "n_neg"):
         return [parse_integer(argument, number) for number in values]
     low, high, example = OPEN_RANGES[argument]

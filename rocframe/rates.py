@@ -265,8 +265,9 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
         raise OptionValueError.of(
             "metrics",
             "expected_cost",
-            "nobody said what the errors cost",
-            'Give, say, costs={"fp": 1, "fn": 5}; correct predictions cost 0 unless named.',
+            "the costs of errors are not given",
+            'Use, for example, costs={"fp": 1, "fn": 5}; '
+            "the cost of correct predictions is 0 by default.",
         )
     paid = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
     return ratio(paid, c.n)
@@ -541,7 +542,10 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
     """Return the name of the one column that an expression makes."""
     name = expr.meta.output_name(raise_if_undetermined=False)
     if name is None:
-        wrong, todo = "it makes several columns", "Give one named expression for each."
+        wrong, todo = (
+            "the expression returns several columns",
+            "Pass one named expression for each.",
+        )
         raise OptionValueError.of(argument, expr, wrong, todo)
     return name
 
@@ -577,8 +581,8 @@ def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] 
         ("beta", beta, 1, "f_beta"),
     ):
         if value != idle and reader not in every:
-            todo = f'Say metrics=["{reader}"] with it.'
-            raise OptionValueError.of(option, value, "no metric reads it", todo)
+            todo = f'Use, for example, metrics=["{reader}"].'
+            raise OptionValueError.of(option, value, "no metric uses it", todo)
 
 
 COUNTED = Counts(*(pl.col(name) for name in Counts._fields))
@@ -647,7 +651,7 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
         raise _rowwise_error(argument, name, f"it cannot be computed row by row: {why}") from error
     for made in (together, *alone):
         if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
-            wrong, todo = f"it returns {made.dtype}", "Give a number, or a Boolean."
+            wrong, todo = f"it returns {made.dtype}", "It must return numbers or Booleans."
             raise OptionValueError.of(argument, name, wrong, todo)
     if not _all_close(_as_numbers(together), [_as_numbers(one)[0] for one in alone]):
         raise _rowwise_error(argument, name, "its value in a row depends on other rows")
@@ -671,7 +675,7 @@ def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> b
 def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
     todo = (
         "The counts of all groups and resamples are in one column: "
-        'say pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
+        'use pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
     )
     return OptionValueError.of(argument, name, wrong, todo)
 

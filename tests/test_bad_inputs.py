@@ -234,7 +234,7 @@ REFUSED = [
         {},
         f"label='label': the positive class is unknown. The labels are String, {WHICH}\n"
         "Found: 'a', 'b', 'c'.\nUse, for example, positive='c'.",
-        id="three labels and nobody said which is positive",
+        id="three labels without a positive class",
     ),
     pytest.param(
         log(label=["yes", "no", "yes", "no"]),
@@ -321,7 +321,7 @@ REFUSED = [
         log(n=[0.5, 1.0, 1.0, 1.0]),
         {"count": "n"},
         "count='n': the column has type Float64.\n"
-        "Counts are whole numbers: cast them first, or say weight= for fractions.",
+        "Counts are integers: cast them first, or pass fractions as weight=.",
         id="counts that are fractions",
     ),
     pytest.param(
@@ -362,8 +362,8 @@ REFUSED = [
     pytest.param(
         log(g=[1, 1, 2, 2]),
         {"by": pl.col("g")},
-        'by=col("g"): group columns are given by name.\n'
-        'Give names such as by=["model", "fold"]; other keys come from .with_columns().',
+        'by=col("g"): expected the names of group columns.\n'
+        'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().',
         id="a group key that is an expression",
     ),
     pytest.param(

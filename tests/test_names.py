@@ -238,8 +238,8 @@ def test_an_expression_that_makes_two_columns_of_one_name_raises(frame):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc(like(frame, PREDICTIONS), "label", pl.col("score", "w").alias("s")).lazy().collect()
     assert text_of(caught).endswith(
-        ": it makes two columns of one name.\n"
-        "Tell them apart, say with .name.suffix(), or give {name: column}."
+        ": the expression returns two columns with the same name.\n"
+        "Rename one, for example with .name.suffix(), or pass {name: column}."
     )
 
 

@@ -62,8 +62,9 @@ EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
 PAIR = "it is not a pair of numbers.\nGive two ends, say fpr=(0, 0.1)."
 RATES = "Use values within this range."
 FRAME = (
-    "is no polars DataFrame or LazyFrame.\n"
-    "Make one first, say pl.DataFrame(…), pl.from_pandas(…) or pl.scan_parquet(path)."
+    "is not a polars DataFrame or LazyFrame.\n"
+    "Convert it first, for example with pl.DataFrame(…), pl.from_pandas(…) or "
+    "pl.scan_parquet(path)."
 )
 WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
@@ -76,7 +77,7 @@ AREAS = (
 )
 RATE = (
     "expected a rate between 0 and 1.\n"
-    "Give a rate, such as {0}=0.1, or the range of a partial area, such as {0}=(0, 0.1)."
+    "Pass a rate, such as {0}=0.1, or the range of a partial area, such as {0}=(0, 0.1)."
 )
 MARGIN = "expected a number of at least 0 and below 1.\nUse, for example, margin=0.02."
 SINGLE = (
@@ -85,7 +86,7 @@ SINGLE = (
 )
 COEFFICIENTS = (
     "expected a mapping from models to finite numbers that are not all 0.\n"
-    'Give, say, coefficients={"new": 1, "old": -1}.'
+    'Use, for example, coefficients={"new": 1, "old": -1}.'
 )
 NO_MODEL = "there is no such model.\nModels: 'a', 'b'."
 
@@ -172,8 +173,9 @@ WRONG = [
     (
         lambda: curve(metrics="expected_cost"),
         (
-            "metrics='expected_cost': nobody said what the errors cost.\n"
-            'Give, say, costs={"fp": 1, "fn": 5}; correct predictions cost 0 unless named.'
+            "metrics='expected_cost': the costs of errors are not given.\n"
+            'Use, for example, costs={"fp": 1, "fn": 5}; '
+            "the cost of correct predictions is 0 by default."
         ),
     ),
     (
@@ -193,8 +195,8 @@ WRONG = [
     (
         lambda: curve(metrics=pl.col("tp", "fp") * 2),
         (
-            "metrics=[(cs.by_name('tp', 'fp', require_all=true)) * (dyn int: 2)]: it makes several "
-            "columns.\nGive one named expression for each."
+            "metrics=[(cs.by_name('tp', 'fp', require_all=true)) * (dyn int: 2)]: the expression "
+            "returns several columns.\nPass one named expression for each."
         ),
     ),
     (
@@ -320,8 +322,8 @@ WRONG = [
     (
         lambda: compare(cluster="g", count="label"),
         (
-            "count='label': cluster= needs to know each row, and these are many in one.\n"
-            "Say count=None with a table that has a row for each prediction."
+            "count='label': with cluster=, each row must be one prediction.\n"
+            "Use count=None, with a table that has one row for each prediction."
         ),
     ),
     (lambda: contrast({}), f"coefficients={{}}: {COEFFICIENTS}"),
@@ -390,10 +392,10 @@ def test_a_metric_of_ones_own_may_use_the_rates():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"beta": 2}, 'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.'),
+        ({"beta": 2}, 'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].'),
         (
             {"costs": {"fp": 1}, "metrics": ["f1"]},
-            "costs={'fp': 1}: no metric reads it.\nSay metrics=[\"expected_cost\"] with it.",
+            "costs={'fp': 1}: no metric uses it.\nUse, for example, metrics=[\"expected_cost\"].",
         ),
     ],
 )

@@ -166,37 +166,37 @@ def test_scores_that_name_no_column_raise(frame, score, text):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
     assert text_of(caught) == text + (
-        "Give a column name, an expression, or several: a list, a selector, {name: column}."
+        "Pass a column name, an expression, or several: a list, a selector, {name: column}."
     )
 
 
 WRONG_ROLES = {
     "a label that is nothing": (
         {"label": None},
-        "label=None: it is neither a column name nor an expression.\nGive one of these.",
+        "label=None: expected a column name or an expression.\nPass one of these.",
     ),
     "labels in a list": (
         {"label": ["label"]},
-        "label=['label']: it is neither a column name nor an expression.\nGive one of these.",
+        "label=['label']: expected a column name or an expression.\nPass one of these.",
     ),
     "a weight that is a number": (
         {"weight": 2},
-        "weight=2: it is neither a column name nor an expression.\nGive one of these.",
+        "weight=2: expected a column name or an expression.\nPass one of these.",
     ),
     "a count that is a number": (
         {"count": 2},
-        "count=2: it is neither a column name nor an expression.\nGive one of these.",
+        "count=2: expected a column name or an expression.\nPass one of these.",
     ),
     "a score of several in a mapping": (
         {"score": {"both": cs.by_name("svm", "tree")}},
         (
-            "score=cs.by_name('svm', 'tree', require_all=true): it makes 2 columns.\n"
-            "Give one that makes one."
+            "score=cs.by_name('svm', 'tree', require_all=true): the expression returns 2 columns.\n"
+            "Pass an expression that returns one column."
         ),
     ),
     "a model whose name is no text": (
         {"score": {1: "svm"}},
-        'score=1: the name of a model is no string.\nSay {"name": "column"}.',
+        'score=1: expected a string as the name of a model.\nUse, for example, {"name": "column"}.',
     ),
     "a selector that selects nothing": (
         {"score": cs.date()},
@@ -209,21 +209,21 @@ WRONG_ROLES = {
         {"score": cs.numeric() | cs.boolean()},
         (
             "score=[cs.numeric() | cs.boolean()]: it selects 'label' too, which has another role.\n"
-            "Leave it out, say … - cs.by_name('label')."
+            "Exclude it, for example with … - cs.by_name('label')."
         ),
     ),
     "a selector that takes the weight along": (
         {"score": cs.numeric(), "weight": "importance"},
         (
             "score=cs.numeric(): it selects 'importance' too, which has another role.\n"
-            "Leave it out, say … - cs.by_name('importance')."
+            "Exclude it, for example with … - cs.by_name('importance')."
         ),
     ),
     "all columns": (
         {"score": pl.all(), "by": "day"},
         (
             "score=cs.all(): it selects 'day' too, which has another role.\n"
-            "Leave it out, say … - cs.by_name('day')."
+            "Exclude it, for example with … - cs.by_name('day')."
         ),
     ),
     "a score that is no number": (
@@ -236,22 +236,22 @@ WRONG_ROLES = {
     "a group key that is a selector": (
         {"by": cs.string()},
         (
-            "by=cs.string(): group columns are given by name.\n"
-            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+            "by=cs.string(): expected the names of group columns.\n"
+            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
         ),
     ),
     "a group key that is an expression in a list": (
         {"by": ["day", pl.col("n")]},
         (
-            'by=col("n"): group columns are given by name.\n'
-            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+            'by=col("n"): expected the names of group columns.\n'
+            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
         ),
     ),
     "a group key that is a number": (
         {"by": 3},
         (
-            "by=3: group columns are given by name.\n"
-            'Give names such as by=["model", "fold"]; other keys come from .with_columns().'
+            "by=3: expected the names of group columns.\n"
+            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
         ),
     ),
     "an expression over a missing column": (

@@ -225,7 +225,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
                 "coefficients",
                 one,
                 "expected a mapping from models to finite numbers that are not all 0",
-                'Give, say, coefficients={"new": 1, "old": -1}.',
+                'Use, for example, coefficients={"new": 1, "old": -1}.',
             )
         total = fsum(finite)
         if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
@@ -233,7 +233,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
                 "coefficients",
                 one,
                 f"they add up to {total:g}, so the contrast of equal areas would not be 0",
-                'Give, say, {"new": 1, "old": -0.5, "older": -0.5}.',
+                'Use, for example, {"new": 1, "old": -0.5, "older": -0.5}.',
             )
     if not contrasts:
         raise OptionValueError.of(

@@ -43,7 +43,7 @@ class Quantity:
                     name,
                     rate,
                     "expected a rate between 0 and 1",
-                    f"Give a rate, such as {name}=0.1, or the range of a partial area, "
+                    f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
                     f"such as {name}=(0, 0.1).",
                 )
             return cls(fixed=(name, rate))  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ def lowest_cost(
             "costs",
             costs,
             "errors do not cost more than correct predictions",
-            'Give, say, {"fp": 1, "fn": 5}; what is not named costs 0.',
+            'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.',
         )
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
     row = np.full(len(pos), -1)

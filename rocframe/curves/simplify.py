@@ -131,8 +131,8 @@ def simplify(
         for name in SIMPLIFICATION:
             if name in table.row:
                 raise BrokenCurveError.of(
-                    f"curves: the column {name!r} would stand in the result twice",
-                    f"Simplify the full curves; or rename it, say "
+                    f"curves: the column {name!r} would be in the result twice",
+                    f"Simplify the full curves, or rename the column, for example with "
                     f".rename({{{name!r}: {name + '_before'!r}}}).",
                 )
         shape = kind_of(list(schema), kind)
@@ -192,7 +192,7 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
             "keep",
             keep if values is not None else type(keep).__name__,
             "it has neither thresholds nor operating points",
-            "Give a threshold, a list of them, or the collected table that .roc.at(…) makes.",
+            "Pass a threshold, a list of them, or the collected table that .roc.at(…) returns.",
         )
     return values, None
 

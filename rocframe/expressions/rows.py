@@ -93,7 +93,7 @@ def _column(argument: str, source: Column) -> pl.Expr:
     if isinstance(source, pl.Expr):
         return source
     raise OptionValueError.of(
-        argument, source, "it is neither a column name nor an expression", "Give one of these."
+        argument, source, "expected a column name or an expression", "Pass one of these."
     )
 
 

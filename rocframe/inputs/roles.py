@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-SCORE_HINT = "Give a column name, an expression, or several: a list, a selector, {name: column}."
+SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
 
-COUNT_HINT = "Say count=None with a table that has a row for each prediction."
+COUNT_HINT = "Use count=None, with a table that has one row for each prediction."
 
 Missing = Literal["raise", "drop", "worst"]
 
@@ -64,7 +64,7 @@ class Roles:
             raise OptionValueError.of(
                 "count",
                 self.count,
-                "cluster= needs to know each row, and these are many in one",
+                "with cluster=, each row must be one prediction",
                 COUNT_HINT,
             )
 
@@ -195,7 +195,7 @@ def _expanded(
                 "score",
                 score,
                 f"it selects {name!r} too, which has another role",
-                f"Leave it out, say … - cs.by_name({name!r}).",
+                f"Exclude it, for example with … - cs.by_name({name!r}).",
             )
     if cs.is_selector(score):
         return [column(name) for name in names], _distinct(names)
@@ -212,7 +212,10 @@ def _check_models(scores: Mapping[str, Column]) -> None:
     for name in scores:
         if not isinstance(name, str):
             raise OptionValueError.of(
-                "score", name, "the name of a model is no string", 'Say {"name": "column"}.'
+                "score",
+                name,
+                "expected a string as the name of a model",
+                'Use, for example, {"name": "column"}.',
             )
 
 
@@ -238,12 +241,15 @@ def resolve_column(
         return source, column(source), schema[source]
     if not isinstance(source, pl.Expr):
         raise OptionValueError.of(
-            argument, source, "it is neither a column name nor an expression", "Give one of these."
+            argument, source, "expected a column name or an expression", "Pass one of these."
         )
     found = output_columns(plan, schema, argument, source)
     if len(found) != 1:
         raise OptionValueError.of(
-            argument, source, f"it makes {len(found)} columns", "Give one that makes one."
+            argument,
+            source,
+            f"the expression returns {len(found)} columns",
+            "Pass an expression that returns one column.",
         )
     ((name, dtype),) = found.items()
     return name, source, dtype
@@ -264,8 +270,8 @@ def output_columns(
         raise OptionValueError.of(
             argument,
             source,
-            "it makes two columns of one name",
-            "Tell them apart, say with .name.suffix(), or give {name: column}.",
+            "the expression returns two columns with the same name",
+            "Rename one, for example with .name.suffix(), or pass {name: column}.",
         ) from None
 
 
@@ -284,7 +290,7 @@ def _check_label(name: str, dtype: pl.DataType) -> None:
 
 def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
-        hint = f", say pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
+        hint = f", for example with pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
         raise ColumnTypeError.of(
             "score", name, dtype, f"Scores are numbers: cast them first{hint}."
         )
@@ -297,7 +303,7 @@ def _check_weight(name: str, dtype: pl.DataType) -> None:
 
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
-        todo = "Counts are whole numbers: cast them first, or say weight= for fractions."
+        todo = "Counts are integers: cast them first, or pass fractions as weight=."
         raise ColumnTypeError.of("count", name, dtype, todo)
 
 

@@ -173,4 +173,4 @@ def test_a_positive_value_that_does_not_occur_leaves_no_positives():
 def test_columns_are_names_or_expressions(argument):
     with pytest.raises(rf.OptionValueError) as caught:
         SCORE.auc(**{"label": "label", argument: 3})
-    assert str(caught.value).startswith(f"{argument}=3: it is neither a column name nor")
+    assert str(caught.value).startswith(f"{argument}=3: expected a column name or")

@@ -407,8 +407,8 @@ WRONG = [
         {"nearest": 1},
         "nearest=1: it is neither True nor False.\nSay nearest=True, or leave it out.",
     ),
-    ({"beta": 2}, 'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.'),
-    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric reads it.\n"),
+    ({"beta": 2}, 'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].'),
+    ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses it.\n"),
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (
@@ -416,7 +416,7 @@ WRONG = [
             'Say metrics=["precision"] with it, say, or leave it out.'
         ),
     ),
-    ({"metrics": "expected_cost"}, "metrics='expected_cost': nobody said what the errors cost.\n"),
+    ({"metrics": "expected_cost"}, "metrics='expected_cost': the costs of errors are not given.\n"),
 ]
 
 

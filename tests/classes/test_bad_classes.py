@@ -221,5 +221,5 @@ def test_wrong_inputs_raise_errors_with_the_expected_text(frame, verb, wrong):
 
 
 def test_an_input_that_is_not_a_frame_raises():
-    with pytest.raises(rf.OptionValueError, match="predictions: a dict is no polars DataFrame"):
+    with pytest.raises(rf.OptionValueError, match="predictions: a dict is not a polars DataFrame"):
         rf.one_vs_rest({}, "truth", ABC)

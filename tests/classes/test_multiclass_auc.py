@@ -379,7 +379,7 @@ def test_clusters_with_counts_raise():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(CLUSTERED.with_columns(n=1), "truth", ABC, cluster="user", count="n")
     assert str(caught.value).startswith(
-        "count='n': cluster= needs to know each row, and these are many in one.\n"
+        "count='n': with cluster=, each row must be one prediction.\n"
     )
 
 
@@ -415,7 +415,7 @@ WRONG = [
     ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),
     ({"scores": ["a", "b"]}, rf.LabelError, "label='truth': these labels have no score: 'c'.\n"),
     ({"label": {"a": "g"}}, rf.OptionValueError,
-     "label={'a': 'g'}: it is neither a column name nor an expression.\n"),
+     "label={'a': 'g'}: expected a column name or an expression.\n"),
     ({"scores": "a", "classes": "g"}, rf.OptionValueError,
      ("classes='g': each row needs a score for each class, not one row per instance and class.\n"
      "Pivot the table first, such as .pivot('g', index=\"id\", …).")),

@@ -186,11 +186,12 @@ WRONG = {
     ),
     "an id that is a number": (
         {"id": 3},
-        "id=3: it is neither a column name nor an expression.\nGive one of these.",
+        "id=3: expected a column name or an expression.\nPass one of these.",
     ),
     "an id of several columns in one": (
         {"id": pl.col("id", "g")},
-        "id=cs.by_name('id', 'g', require_all=true): it makes 2 columns.\nGive one that makes one.",
+        "id=cs.by_name('id', 'g', require_all=true): the expression returns 2 "
+        "columns.\nPass an expression that returns one column.",
     ),
     "rows with counts": (
         {"id": "id", "count": "user"},

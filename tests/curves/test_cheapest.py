@@ -129,7 +129,7 @@ def test_costs_for_which_nothing_is_an_error_are_named(costs):
         found(table, costs)
     assert str(caught.value) == (
         f"costs={costs!r}: errors do not cost more than correct predictions.\n"
-        'Give, say, {"fp": 1, "fn": 5}; what is not named costs 0.'
+        'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.'
     )
 
 

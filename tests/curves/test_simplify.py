@@ -395,9 +395,7 @@ def test_a_simplified_table_is_not_simplified_again():
     simple = rf.simplify(curve_of("few"))
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.simplify(simple)
-    assert str(caught.value).startswith(
-        "curves: the column 'error' would stand in the result twice"
-    )
+    assert str(caught.value).startswith("curves: the column 'error' would be in the result twice")
 
 
 def test_rows_are_given_or_chosen_but_not_both():

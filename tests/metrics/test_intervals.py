@@ -122,7 +122,7 @@ def test_metrics_of_ones_own_and_settings_reach_the_points():
 
 
 TP = pl.col("tp")
-ROWWISE = "\nThe counts of all groups and resamples are in one column: say "
+ROWWISE = "\nThe counts of all groups and resamples are in one column: use "
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ ROWWISE = "\nThe counts of all groups and resamples are in one column: say "
         (TP.filter(TP > 1), "it cannot be computed row by row: "),
         (TP.head(2), "it cannot be computed row by row: "),
         (TP.str.len_chars(), "it cannot be computed row by row: "),
-        (TP.implode(), "it returns List(Float64).\nGive a number, or a Boolean."),
-        (TP.cast(pl.String), "it returns String.\nGive a number, or a Boolean."),
-        (pl.lit("a"), "it returns String.\nGive a number, or a Boolean."),
+        (TP.implode(), "it returns List(Float64).\nIt must return numbers or Booleans."),
+        (TP.cast(pl.String), "it returns String.\nIt must return numbers or Booleans."),
+        (pl.lit("a"), "it returns String.\nIt must return numbers or Booleans."),
     ],
 )
 def test_a_metric_of_ones_own_that_is_no_number_of_a_row_is_refused(frame, metric, wrong):
@@ -592,7 +592,7 @@ WRONG = [
     ),
     (
         {"metrics": "auc", "beta": 2},
-        'beta=2: no metric reads it.\nSay metrics=["f_beta"] with it.',
+        'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].',
     ),
     (
         {"metrics": "auc", "n_boot": 0},

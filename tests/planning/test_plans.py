@@ -425,7 +425,7 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
         ({"auc": [0.7, 80]}, "auc=80: " + AREA.format("auc")),
         ({"auc": "0.8"}, "auc='0.8': " + AREA.format("auc")),
         ({"auc": None}, "auc=None: " + AREA.format("auc")),
-        ({"auc": []}, "auc=[]: it is empty.\nGive one value or several."),
+        ({"auc": []}, "auc=[]: it is empty.\nPass one value or several."),
         ({"null": 0}, "null=0: " + AREA.format("null")),
         ({"auc_b": 1.5, "correlation": 0}, "auc_b=1.5: " + AREA.format("auc_b")),
         ({"n_pos": 0}, "n_pos=0: " + WHOLE.format("n_pos")),
@@ -453,7 +453,7 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
             {"auc_b": 0.7},
             (
                 "auc_b=0.7: it requires the correlation of the two estimated areas.\n"
-                "Give, say, correlation=0.5; it is 0 for two models on different rows."
+                "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
             ),
         ),
         (
