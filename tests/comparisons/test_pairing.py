@@ -190,8 +190,10 @@ WRONG = {
     ),
     "an id of several columns in one": (
         {"id": pl.col("id", "g")},
-        "id=cs.by_name('id', 'g', require_all=true): the expression returns 2 "
-        "columns.\nPass an expression that returns one column.",
+        (
+            "id=cs.by_name('id', 'g', require_all=true): the expression returns 2 columns.\n"
+            "Pass an expression that returns one column."
+        ),
     ),
     "rows with counts": (
         {"id": "id", "count": "user"},
