@@ -1,4 +1,4 @@
-"""Eager and lazy frames, one plan for both: the only file that collects."""
+"""Conversion between DataFrame and LazyFrame, and Python functions as steps of a lazy plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def column(name: str) -> pl.Expr:
 
 
 def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
-    """Return the plan of either kind of frame, and refuse what is neither."""
+    """Return a DataFrame or LazyFrame as a LazyFrame; raise an error for other values."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise OptionValueError(
             f"{argument}: a {type(frame).__name__} is not a polars DataFrame or LazyFrame.\n"
@@ -35,24 +35,24 @@ def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame
 
 
 def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
-    """Return `result` in the kind of frame that `source` is."""
+    """Return `result` as a LazyFrame if `source` is one, else as a DataFrame."""
     if isinstance(source, pl.LazyFrame):
         return cast("FrameT", result)
     try:
         return cast("FrameT", result.collect())
     except RocframeError as error:
-        # polars appends its plan to errors raised while names resolve, and the expression to
-        # those raised in one; whoever holds a DataFrame wrote neither.
+        # polars appends its plan or the expression to the message. They are internal if the
+        # caller passed a DataFrame.
         raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
 def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of either kind of frame."""
+    """Return a DataFrame or LazyFrame as a DataFrame."""
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 
 
 def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
-    """Return the rows at these positions, which is also possible for a frame without columns."""
+    """Return the rows at these positions, also of a frame without columns."""
     if not keys.width:
         return pl.DataFrame(height=len(rows))
     return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
@@ -87,7 +87,7 @@ def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
-    """Name the inputs of a node so that it shares no name with its output but the groups'."""
+    """Return a column name for each role that differs from all group columns."""
     names = {}
     for role in roles:
         name = f"({role})"
@@ -105,15 +105,14 @@ def through_node(
     by: Sequence[str],
     anchor: str,
 ) -> pl.LazyFrame:
-    """Run `function` on the collected rows of `plan`, as one step of the plan.
+    """Return a plan that applies `function` to the collected rows of `plan`.
 
-    A filter on group columns passes to the rows before: without some it would change which
-    rows a single group has, so then it does not pass. `anchor` is a column that is never
-    null: filtering by it keeps all rows, and stops polars from passing `head` and `slice`
-    down to the predictions, which it does to every node that filters may pass
-    (`slice_pushdown=False` notwithstanding).
+    Filters on the result are pushed down to the rows of `plan` if there are group columns, and not
+    otherwise. `anchor` is a column that is never null. Filtering by it keeps all rows, and prevents
+    polars from pushing `head` and `slice` down, which it does with predicate pushdown even for
+    `slice_pushdown=False`.
     """
-    made = plan.map_batches(
+    result = plan.map_batches(
         function,
         predicate_pushdown=bool(by),
         projection_pushdown=False,
@@ -121,4 +120,4 @@ def through_node(
         schema=schema,
         validate_output_schema=True,
     )
-    return made.filter(pl.col(anchor).is_not_null())
+    return result.filter(pl.col(anchor).is_not_null())

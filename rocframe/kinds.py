@@ -25,10 +25,10 @@ KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "l
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """All that makes one curve differ from another: its axes, by name.
+    """A kind of curve: its name, title and axes.
 
-    `joined` names how its points are joined: between neighbours everything is linear in
-    (tp, fp), which is a straight line on some axes and a curve on others.
+    Between neighbouring points, curves are linear in (tp, fp). `joined` says whether this is a
+    straight line or a hyperbola on the axes of this kind.
     """
 
     name: str
@@ -81,7 +81,7 @@ def kind_named(name: str) -> Kind:
 
 
 def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
-    """Return the kind asked for, or the one whose axes stand right of `tn`."""
+    """Return the kind of this name, or else the kind whose axes are right of the column `tn`."""
     if kind is not None:
         return kind_named(kind)
     right = tuple(columns[list(columns).index("tn") + 1 :])
@@ -89,14 +89,14 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
         if candidate.rates == right[: len(candidate.rates)]:
             return candidate
     raise BrokenCurveError.of(
-        f"kind=None: no kind of curve has its axes right of 'tn'; there stand {list(right)}",
+        f"kind=None: the columns right of 'tn' are not the axes of a kind of curve: {list(right)}",
         "Use, for example, kind='roc'.",
     )
 
 
 Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
 
-# Which axes of a kind each scale spreads; the kinds without an entry do not have it.
+# The axes to which each scale applies; it is not available for the other kinds.
 SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
     "log": {
         "roc": ("x",),
@@ -110,34 +110,37 @@ SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
-    """Return the scale asked for, if the kind has it, or the kind's own."""
+    """Return the scale, which the kind must support, or the default of the kind for None."""
     if scale is None:
         return "normal_deviate" if kind.name == "det" else "linear"
     check_choice("scale", scale, [None, *get_args(Scale)])
-    having = SCALED_AXES.get(scale)
-    if having is not None and kind.name not in having:
+    axes_by_kind = SCALED_AXES.get(scale)
+    if axes_by_kind is not None and kind.name not in axes_by_kind:
         raise OptionValueError.of(
             "scale",
             scale,
-            f"{kind.title} charts have no such axes",
-            f"Those of kind={', '.join(map(repr, having))} have. Leave it out.",
+            f"{kind.title} charts do not have this scale",
+            f"It is available for kind={', '.join(map(repr, axes_by_kind))}.",
         )
     return scale
 
 
-def hyperbola(
+def precision_recall_integral(
     tp: NDArray[np.float64],
     fp: NDArray[np.float64],
     tp0: NDArray[np.float64],
     fp0: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return each step's integral of precision over its positives, false ones coming evenly."""
-    more = tp - tp0
-    rises = more > 0
-    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
-    a = 1 + np.divide(fp - fp0, more, out=np.zeros_like(tp), where=rises)
+    """Return the integral of precision over the true positives of each step.
+
+    Within a step, tp and fp grow in proportion (Davis and Goadrich 2006).
+    """
+    gain = tp - tp0
+    rises = gain > 0
+    # At t true positives there are b + (a - 1)·t false positives: the integrand is t / (a·t + b).
+    a = 1 + np.divide(fp - fp0, gain, out=np.zeros_like(tp), where=rises)
     b = fp0 - (a - 1) * tp0
-    before = tp0 + fp0
-    growth = np.divide(tp + fp - before, before, out=np.zeros_like(tp), where=before > 0)
-    area: NDArray[np.float64] = more / a - b / a**2 * np.log1p(growth)
+    start = tp0 + fp0
+    growth = np.divide(tp + fp - start, start, out=np.zeros_like(tp), where=start > 0)
+    area: NDArray[np.float64] = gain / a - b / a**2 * np.log1p(growth)
     return np.where(rises, area, 0.0)

@@ -32,7 +32,7 @@ CHANNELS = ("color", "facet", "detail")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableType:
-    """What all tables of one type share.
+    """A type of table: its columns, how it is recognised, and how it is drawn.
 
     `columns` returns the columns right of the group columns, with dtypes; some take options. A
     table is recognised by the columns of `signature`, in this order; with `exact`, no other column
@@ -460,7 +460,7 @@ METRIC_AVERAGE = TableType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveAverage:
-    """What the columns of averaged curves say: which axes of which kind were averaged."""
+    """Averaged curves, read from their columns: the kind, and the axes that were averaged."""
 
     by: tuple[str, ...]
     kind: Kind
@@ -477,7 +477,7 @@ class CurveAverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricAverage:
-    """What the columns of averaged metrics say: which were averaged at values of which."""
+    """Averaged metrics, read from their columns: the fixed metric, and the averaged ones."""
 
     by: tuple[str, ...]
     fixed: str

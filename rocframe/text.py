@@ -1,4 +1,4 @@
-"""Values and names as text, for errors and tables."""
+"""Formats values, names and numbers as text for messages and tables."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-MAX_VALUE_CHARACTERS = 100  # characters of a value that a message repeats
+MAX_VALUE_CHARACTERS = 100  # longer values are cut off in messages
 
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
-    """Spell out what there is, the first ten of it."""
-    every = [repr(name) for name in names]
-    rest = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + rest
+    """Return the first `most` values as text, followed by the number of remaining ones."""
+    texts = [repr(name) for name in names]
+    rest = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + rest
 
 
 def format_value(value: object) -> str:
-    """Spell out a value in one line: expressions as they are written, long ones cut short."""
+    """Return a value or an expression in one line, of at most `MAX_VALUE_CHARACTERS`."""
     plain = str(value) if isinstance(value, pl.Expr) else repr(value)
     line = " ".join(plain.split()) if "\n" in plain else plain
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"
 
 
 def format_rows(rows: int) -> str:
-    """Spell out how many rows."""
+    """Return a number of rows: "1 row", "2 rows"."""
     return "1 row" if rows == 1 else f"{rows} rows"
 
 
 def format_name(text: str) -> str:
-    """Return text that can be seen: quoted where it is blank or holds what does not print."""
+    """Return text as it is; quoted if it is blank, has outer spaces or unprintable characters."""
     return text if text.isprintable() and text == text.strip() != "" else repr(text)
 
 
 def format_values(values: pl.Series) -> list[str]:
-    """Spell out values of any type."""
+    """Return values of any dtype as text."""
     if values.dtype.is_float() or values.dtype.is_decimal():
-        values = values.cast(pl.String)  # a Float32 0.1 is 0.10000000149 to Python
+        values = values.cast(pl.String)  # 0.1 in Float32 is 0.10000000149 as a Python float
     return [format_name(_format_cell(value)) for value in values.to_list()]
 
 

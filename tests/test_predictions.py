@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.inputs.roles import Roles, bind
+from rocframe.inputs.roles import Roles, bind_roles
 
 PLAN = "\n\nResolved plan until failure"
 
@@ -150,13 +150,13 @@ def test_each_model_misses_its_own_rows(frame):
 
 
 WRONG_SCORES = {
-    "nothing in a list": ([], "score=[]: it names no column.\n"),
-    "nothing in a mapping": ({}, "score={}: it names no column.\n"),
-    "None": (None, "score=None: it names no column.\n"),
-    "a number": (0.5, "score=0.5: it names no column.\n"),
+    "nothing in a list": ([], "score=[]: expected at least one column.\n"),
+    "nothing in a mapping": ({}, "score={}: expected at least one column.\n"),
+    "None": (None, "score=None: expected at least one column.\n"),
+    "a number": (0.5, "score=0.5: expected at least one column.\n"),
     "a Series": (
         pl.Series("s", [1.0]),
-        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: it names no column.\n",
+        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: expected at least one column.\n",
     ),
 }
 
@@ -201,28 +201,28 @@ WRONG_ROLES = {
     "a selector that selects nothing": (
         {"score": cs.date()},
         (
-            "score=cs.date(): it selects no column.\n"
+            "score=cs.date(): the selector matches no column.\n"
             "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
         ),
     ),
     "a selector that takes the label along": (
         {"score": cs.numeric() | cs.boolean()},
         (
-            "score=[cs.numeric() | cs.boolean()]: it selects 'label' too, which has another role.\n"
+            "score=[cs.numeric() | cs.boolean()]: it selects 'label', which has another role.\n"
             "Exclude it, for example with … - cs.by_name('label')."
         ),
     ),
     "a selector that takes the weight along": (
         {"score": cs.numeric(), "weight": "importance"},
         (
-            "score=cs.numeric(): it selects 'importance' too, which has another role.\n"
+            "score=cs.numeric(): it selects 'importance', which has another role.\n"
             "Exclude it, for example with … - cs.by_name('importance')."
         ),
     ),
     "all columns": (
         {"score": pl.all(), "by": "day"},
         (
-            "score=cs.all(): it selects 'day' too, which has another role.\n"
+            "score=cs.all(): it selects 'day', which has another role.\n"
             "Exclude it, for example with … - cs.by_name('day')."
         ),
     ),
@@ -499,7 +499,7 @@ def test_a_column_named_count_must_be_declared(frame):
 def test_the_node_reads_private_names_that_no_group_has():
     roles = Roles(label="label", score=["svm", "tree"], by=["(label)", "((label))"])
     plan = PREDICTIONS.lazy().with_columns(pl.lit(1).alias("(label)"), pl.lit(2).alias("((label))"))
-    bound = bind(plan, plan.collect_schema(), roles, ("auc",))
+    bound = bind_roles(plan, plan.collect_schema(), roles, ("auc",))
     assert bound.private == {
         "label": "(((label)))",
         "score 0": "(score 0)",
@@ -510,4 +510,4 @@ def test_the_node_reads_private_names_that_no_group_has():
         *bound.private.values(),
     ]
     assert bound.models == ("svm", "tree")
-    assert bound.keys_made == {"(label)": pl.Int32, "((label))": pl.Int32, "model": pl.String}
+    assert bound.result_keys == {"(label)": pl.Int32, "((label))": pl.Int32, "model": pl.String}

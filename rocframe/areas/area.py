@@ -12,7 +12,7 @@ from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
-from rocframe.kinds import hyperbola, kind_of
+from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, group_dtypes
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
@@ -177,7 +177,9 @@ def average_precision_of(curves: Curves) -> NDArray[np.float64]:
 
 def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each interpolated precision-recall curve; NaN without positives."""
-    return _per_positive(curves, hyperbola(*(part.astype(np.float64) for part in _steps(curves))))
+    return _per_positive(
+        curves, precision_recall_integral(*(part.astype(np.float64) for part in _steps(curves)))
+    )
 
 
 def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:

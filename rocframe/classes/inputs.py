@@ -20,7 +20,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.cases import RowState, read_cases
-from rocframe.inputs.roles import TYPE_CHECKS, Column, bind, output_columns, resolve_column
+from rocframe.inputs.roles import TYPE_CHECKS, Column, bind_roles, output_columns, resolve_column
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import RowGroups
 from rocframe.text import format_list, format_value
@@ -150,7 +150,7 @@ def _read_score_columns(
             if values.count(name) > 1:
                 raise RepeatedNameError.of("scores", name, values)
     if not columns:
-        raise OptionValueError.of("scores", scores, "it names no column", SCORES_HINT)
+        raise OptionValueError.of("scores", scores, "expected at least one column", SCORES_HINT)
     sources = [resolve_column(plan, schema, "scores", one) for one in columns]
     for name, _, dtype in sources:
         _check_numeric(name, dtype)
@@ -442,7 +442,7 @@ def _encode(
     )
     # `bind` and `read_cases` read a label of a known class as positive, and any other as missing.
     is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    bound = bind(plan, schema, replace(roles, label=is_known), table)
+    bound = bind_roles(plan, schema, replace(roles, label=is_known), table)
     score_roles = [f"score {i}" for i in range(len(exprs))]
     private = private_names([*score_roles, "code"], bound.by)
     code = private.pop("code")

@@ -24,7 +24,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.cases import RowState, read_cases
-from rocframe.inputs.roles import bind, resolve_column
+from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MODEL
 from rocframe.text import format_rows
@@ -148,7 +148,7 @@ def bind_pairing(
     table: Sequence[str],
 ) -> PairingColumns:
     """Resolve the columns of the options; `table` names the columns of the result."""
-    bound = bind(plan, schema, roles, table, keyed=False)
+    bound = bind_roles(plan, schema, roles, table, keyed=False)
     between = options.between
     if bound.models is not None:
         _check_side_by_side(options, bound.models)

@@ -12,7 +12,7 @@ from rocframe.curves.display import display_axes
 from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
 from rocframe.curves.thinning import bisect_segments, douglas_peucker, rows_at_levels
 from rocframe.kernel.threads import run_parallel
-from rocframe.kinds import hyperbola
+from rocframe.kinds import precision_recall_integral
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -320,4 +320,4 @@ def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the integral of each step, nothing for those from one curve to the next."""
     tp, fp, tp0, fp0 = counts
     back = (tp < tp0) | (fp < fp0)
-    return hyperbola(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
+    return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -9,9 +9,9 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.frames import column
-from rocframe.inputs.cases import LARGEST, LARGEST_COUNT
+from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
 from rocframe.inputs.roles import TYPE_CHECKS as CHECKS
-from rocframe.inputs.roles import as_positive
+from rocframe.inputs.roles import check_positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,11 +108,11 @@ def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
     if "count" in roles:
         count = roles["count"][0].cast(pl.Int64, strict=False)
         total = roles["count"][0].cast(pl.Float64).sum()
-        invalid = (*invalid, (count < 0).any(), total >= LARGEST_COUNT)
+        invalid = (*invalid, (count < 0).any(), total >= MAX_TOTAL_COUNT)
     if "weight" in roles:
         weight = roles["weight"][0].cast(pl.Float64).fill_nan(None)
         total = weight.sum() if count is None else (count * weight).sum()
-        invalid = (*invalid, ((weight < 0) | weight.is_infinite()).any(), total > LARGEST)
+        invalid = (*invalid, ((weight < 0) | weight.is_infinite()).any(), total > MAX_TOTAL_WEIGHT)
     return Rows(
         score=score.fill_nan(None) if dtype.is_float() else score,
         positive=is_positive,
@@ -133,7 +133,7 @@ def _positive(
     if positive is not None:
         name = label.meta.output_name()
         CHECKS["label"](name, dtype)
-        positive = as_positive(positive, name, dtype)
+        positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
             return label if positive else ~label, ()
         return label == pl.lit(positive), ()

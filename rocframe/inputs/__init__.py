@@ -1,1 +1,1 @@
-"""Predictions as checked arrays."""
+"""Reads the columns of predictions and checks them."""

@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 MAX_EXACT_INTEGER = 2**53
 
-LARGEST = 1e150  # sum of weights whose square Float64 still holds
+MAX_TOTAL_WEIGHT = 1e150  # the square of this sum of weights is finite in Float64
 
-LARGEST_COUNT = 2.0**62  # sum of counts whose double Int64 still holds
+MAX_TOTAL_COUNT = 2.0**62  # twice this sum of counts does not exceed Int64
 
 
 class RowState(IntEnum):
-    """What becomes of a row."""
+    """How a row is used, as a code in `Cases.state`."""
 
     USED = 0
-    UNSCORED = 1
-    ABSENT = 2
-    LEFT_OUT = 3
+    UNSCORED = 1  # has no score, with `missing="worst"`
+    ABSENT = 2  # has weight or count 0
+    LEFT_OUT = 3  # has missing values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
-    """The predictions of one model: a row per prediction, in the order of the frame.
+    """The predictions of one model: one element per row, in the order of the frame.
 
-    `state` is None where every row is used, `count` where every row stands for itself, and
-    `mass` (count times weight) where rows have no weights. `model` is the name of the model, where
-    several are compared side by side. `cluster` numbers the clusters in the order of their names.
+    `state` is None if all rows are used; `count` and `weight` are None without these columns.
+    `model` is the name of the model if several scores are given. `cluster` numbers the clusters in
+    sorted order.
     """
 
     model: str | None
@@ -55,15 +55,15 @@ class Cases:
 
 
 def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
-    """Read the cases of each model from a collected frame."""
+    """Yield the cases of each model of a collected frame."""
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(bound.by))
     positive = is_positive(columns["label"], bound.positive, bound.names["label"])
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
-    if weight is not None and count is not None and not (weight * count).sum() <= LARGEST:
+    if weight is not None and count is not None and not (weight * count).sum() <= MAX_TOTAL_WEIGHT:
         raise MassError.overflow(
-            "weight", bound.names["weight"], f"{LARGEST:g}, each multiplied by its count"
+            "weight", bound.names["weight"], f"{MAX_TOTAL_WEIGHT:g}, each multiplied by its count"
         )
     worst = bound.roles.missing == "worst"
 
@@ -109,7 +109,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             negative=negative,
             score=score.fill_null(0).to_numpy(),
             state=state,
-            # A row that does not say how many it stands for is left out as one.
+            # A row without a count is left out, and counted once in `n_missing`.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
             cluster=None if cluster is None else number_distinct_rows(cluster.to_frame()),
@@ -117,7 +117,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
 
 
 def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
-    """Return the clusters, null where they have no name."""
+    """Return the clusters with NaN as null."""
     cluster = columns.get("cluster")
     if cluster is not None and cluster.dtype.is_float():
         return cluster.fill_nan(None)
@@ -125,15 +125,17 @@ def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> NDArray[np.uint32]:
-    """Return the place of each row among the distinct ones; null is a value like others."""
+    """Return the index of each row among the sorted distinct rows; null is a distinct value."""
     rows.columns = [str(i) for i in range(rows.width)]
-    known = rows.unique().sort(rows.columns).with_row_index("number")
-    found = rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
-    return found.get_column("number").to_numpy()
+    distinct = rows.unique().sort(rows.columns).with_row_index("number")
+    numbered = rows.join(
+        distinct, on=rows.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return numbered.get_column("number").to_numpy()
 
 
 def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
-    """Say of each label whether it is the positive class; null where it is missing."""
+    """Return whether each label is the positive class; null if it is missing."""
     if label.dtype.is_float():
         label = label.fill_nan(None)
     if label.dtype == pl.Boolean:
@@ -141,7 +143,9 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     binary = label.dtype.is_numeric() and bool(((label == 0) | (label == 1)).all())
     if positive is None:
         if not binary:
-            raise LabelError.unknown_positive(name, label.dtype, _distinct(label), _rarest(label))
+            raise LabelError.unknown_positive(
+                name, label.dtype, _distinct_labels(label), _rarest_label(label)
+            )
         return label == 1
     try:
         # A Series of a Categorical with named categories has no ==; an expression has.
@@ -149,31 +153,31 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     except (
         OverflowError,
         pl.exceptions.InvalidOperationError,
-    ):  # beyond what the labels' type holds
+    ):  # `positive` is outside the range of the dtype of the labels
         found = pl.select(pl.when(label.is_not_null()).then(False)).to_series()
     if not found.any() and label.null_count() < len(label):
         declared = (binary and positive in {0, 1}) or (
             isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
         )
         if not declared:
-            raise LabelError.no_positive(positive, name, _distinct(label))
+            raise LabelError.no_positive(positive, name, _distinct_labels(label))
     return found
 
 
-def _distinct(label: pl.Series) -> list[object]:
+def _distinct_labels(label: pl.Series) -> list[object]:
     return label.drop_nulls().unique().sort().to_list()
 
 
-def _rarest(label: pl.Series) -> object:
-    """Return the rarest label, the last of several: what one looks for is rare."""
-    counted = label.drop_nulls().rename("label").value_counts(name="rows")
-    if counted.is_empty():
+def _rarest_label(label: pl.Series) -> object:
+    """Return the rarest label, or the last of equally rare ones, as an example of `positive`."""
+    counts = label.drop_nulls().rename("label").value_counts(name="rows")
+    if counts.is_empty():
         return "yes"
-    return counted.sort("rows", "label", descending=[False, True]).item(0, "label")
+    return counts.sort("rows", "label", descending=[False, True]).item(0, "label")
 
 
 def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
-    """Return the scores as floats that equal them, null where they are missing."""
+    """Return the scores as floats of equal value, with missing scores as null."""
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:
         as_float = score
@@ -181,27 +185,27 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
         as_float = score.cast(pl.Float32)
     else:
         as_float = score.cast(pl.Float64)
-        small = dtype == pl.Boolean or (
-            dtype.is_integer() and dtype.to_python() is int and _fits(score)
+        is_exact = dtype == pl.Boolean or (
+            dtype.is_integer() and dtype.to_python() is int and _is_exact_in_float64(score)
         )
-        if not small:
+        if not is_exact:
             back = as_float.cast(dtype, strict=False)
             changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
             if changed.any():
                 raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
-    # Only a NaN makes the smallest value NaN; numpy finds it in one quick pass.
+    # The minimum in numpy is NaN if any value is; this is faster than `is_nan().any()`.
     if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
         return as_float.fill_nan(None)
     return as_float
 
 
-def _fits(score: pl.Series) -> bool:
+def _is_exact_in_float64(score: pl.Series) -> bool:
     ends = (cast("int | None", score.min()), cast("int | None", score.max()))
     return all(end is None or abs(int(end)) <= MAX_EXACT_INTEGER for end in ends)
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
-    """Return weights as Float64 or counts as Int64, null where they are missing."""
+    """Return weights as Float64 or counts as Int64, with missing values as null."""
     if role not in columns:
         return None
     name = bound.names[role]
@@ -218,9 +222,9 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
     if below:
         raise MassError.of(role, name, "negative", below)
     total = mass.cast(pl.Float64).sum()
-    if role == "weight" and not total <= LARGEST:
-        raise MassError.overflow(role, name, f"{LARGEST:g}")
-    if role == "count" and not total < LARGEST_COUNT:
+    if role == "weight" and not total <= MAX_TOTAL_WEIGHT:
+        raise MassError.overflow(role, name, f"{MAX_TOTAL_WEIGHT:g}")
+    if role == "count" and not total < MAX_TOTAL_COUNT:
         raise MassError.overflow(role, name, "half of the maximum of Int64")
     return mass
 
@@ -228,7 +232,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
 def _missing(
     argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: BoundRoles
 ) -> MissingValuesError:
-    """Name the first group concerned."""
+    """Return the error for missing values, which names the first group that has them."""
     first = rows.arg_max()
     where = ""
     if bound.by and first is not None:

@@ -46,7 +46,7 @@ Count: TypeAlias = Column | NotGiven | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Roles:
-    """What the caller said the columns are."""
+    """The arguments of a function that name the columns of predictions, as given by the caller."""
 
     label: Column
     score: Scores
@@ -70,13 +70,18 @@ class Roles:
 
     @property
     def mass(self) -> pl.DataType:
-        """Type of the counts of a curve: whole numbers, unless rows are weighted."""
+        """Dtype of the counts of a curve: Int64, or Float64 if rows are weighted."""
         return pl.Int64() if self.weight is None else pl.Float64()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundRoles:
-    """The same, once the columns are known: what the node reads under which name."""
+    """The columns of predictions, after names and dtypes were checked against a schema.
+
+    `inputs` are the expressions of all columns to read. `private` has the name of the column of
+    each role in the selected frame, `names` its name in messages. `models` are the names of several
+    scores, None for a single score. `keys` are the dtypes of the group columns.
+    """
 
     roles: Roles
     by: tuple[str, ...]
@@ -88,12 +93,12 @@ class BoundRoles:
     positive: object
 
     @property
-    def keys_made(self) -> dict[str, pl.DataType]:
-        """Types of the key columns of the table being made."""
+    def result_keys(self) -> dict[str, pl.DataType]:
+        """Dtypes of the key columns of the result."""
         return self.keys if self.models is None else {**self.keys, MODEL: pl.String()}
 
 
-def bind(
+def bind_roles(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     roles: Roles,
@@ -102,23 +107,24 @@ def bind(
     keyed: bool = True,
     over: int = 0,
 ) -> BoundRoles:
-    """Find each role's column in a plan, and check names and types.
+    """Return the columns of all roles, after checking their names and dtypes.
 
-    `table` names the columns that the verb will make: no group may be called so. `keyed` says
-    whether several scores make a key. The last `over` group columns were given as `over`.
+    `table` has the columns of the result, the names of which no group column may have. With
+    `keyed`, several scores add the key column `model`. The last `over` group columns come from the
+    argument `over`.
     """
     by = parse_names(roles.by)
-    scores, models = _scores(plan, roles, roles.score, schema)
+    scores, models = _parse_scores(plan, roles, roles.score, schema)
     if models is not None and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
     key = (MODEL,) if models is not None and keyed else ()
-    kept, gone = by[: len(by) - over], by[len(by) - over :]
-    check_group_columns(kept, schema, (*table, *key))
-    for name in gone:
-        if name in kept:
+    result_keys, over_keys = by[: len(by) - over], by[len(by) - over :]
+    check_group_columns(result_keys, schema, (*table, *key))
+    for name in over_keys:
+        if name in result_keys:
             raise RepeatedNameError.of("over", name, by)
-    check_group_columns(gone, schema, (*table, *key), "over")
+    check_group_columns(over_keys, schema, (*table, *key), "over")
     count = roles.count
     if count is NOT_GIVEN:
         if "count" in schema:
@@ -138,7 +144,7 @@ def bind(
         TYPE_CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
         if argument == "label":
-            positive = as_positive(roles.positive, names[role], dtype)
+            positive = check_positive(roles.positive, names[role], dtype)
     return BoundRoles(
         roles=roles,
         by=by,
@@ -151,40 +157,42 @@ def bind(
     )
 
 
-def _scores(
+def _parse_scores(
     plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns, and the models' names if several are compared."""
+    """Return the score columns, and the names of the models if several are compared."""
     if isinstance(score, Mapping):
-        _check_models(score)
-        return list(score.values()), _distinct(score)
-    if isinstance(score, str) or (isinstance(score, pl.Expr) and not _is_several(score)):
+        _check_score_mapping(score)
+        return list(score.values()), _check_model_names(score)
+    if isinstance(score, str) or (
+        isinstance(score, pl.Expr) and not returns_several_columns(score)
+    ):
         return [score], None
     if isinstance(score, pl.Expr):
-        return _expanded(plan, roles, score, schema)
-    several = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
-    given: list[Column] = list(score) if several else []
+        return _expand_scores(plan, roles, score, schema)
+    is_list = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
+    given: list[Column] = list(score) if is_list else []
     if not given:
-        raise OptionValueError.of("score", score, "it names no column", SCORE_HINT)
-    every: list[Column] = []
+        raise OptionValueError.of("score", score, "expected at least one column", SCORE_HINT)
+    columns: list[Column] = []
     names: list[str] = []
     for one in given:
-        part, models = _scores(plan, roles, one, schema)
-        every += part
+        parts, models = _parse_scores(plan, roles, one, schema)
+        columns += parts
         names += models or [resolve_column(plan, schema, "score", one)[0]]
-    return every, _distinct(names)
+    return columns, _check_model_names(names)
 
 
-def _expanded(
+def _expand_scores(
     plan: pl.LazyFrame, roles: Roles, score: pl.Expr, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...]]:
-    """Return one expression for each column that a selector or an expression makes."""
+    """Return one expression for each column that a selector or an expression returns."""
     names = output_columns(plan, schema, "score", score).names()
     if not names:
         raise OptionValueError.of(
             "score",
             score,
-            "it selects no column",
+            "the selector matches no column",
             f"The frame has: {format_list(schema, most=30)}.",
         )
     others = (roles.label, roles.weight, roles.count)
@@ -194,21 +202,21 @@ def _expanded(
             raise OptionValueError.of(
                 "score",
                 score,
-                f"it selects {name!r} too, which has another role",
+                f"it selects {name!r}, which has another role",
                 f"Exclude it, for example with … - cs.by_name({name!r}).",
             )
     if cs.is_selector(score):
-        return [column(name) for name in names], _distinct(names)
-    # Fields are looked up by pattern, like columns, so they get names that are none.
+        return [column(name) for name in names], _check_model_names(names)
+    # `struct.field` reads patterns such as `^…$`, so the fields get names that are not patterns.
     fields = [str(i) for i in range(len(names))]
-    whole = pl.struct(score).struct.rename_fields(fields)
-    return [whole.struct.field(field) for field in fields], _distinct(names)
+    struct = pl.struct(score).struct.rename_fields(fields)
+    return [struct.struct.field(field) for field in fields], _check_model_names(names)
 
 
-def _check_models(scores: Mapping[str, Column]) -> None:
-    """Check that a mapping has something in it, under the names of models."""
+def _check_score_mapping(scores: Mapping[str, Column]) -> None:
+    """Check that a mapping is not empty and that its keys are strings."""
     if not scores:
-        raise OptionValueError.of("score", scores, "it names no column", SCORE_HINT)
+        raise OptionValueError.of("score", scores, "expected at least one column", SCORE_HINT)
     for name in scores:
         if not isinstance(name, str):
             raise OptionValueError.of(
@@ -219,11 +227,13 @@ def _check_models(scores: Mapping[str, Column]) -> None:
             )
 
 
-def _is_several(expr: pl.Expr) -> bool:
+def returns_several_columns(expr: pl.Expr) -> bool:
+    """Return whether an expression is a selector, or may return several columns."""
     return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
 
 
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the models, each of which must occur once."""
     models = tuple(names)
     for name in models:
         if models.count(name) > 1:
@@ -234,7 +244,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 def resolve_column(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
-    """Return name, expression and type of a column given by name or as an expression."""
+    """Return name, expression and dtype of a column given by name or as an expression."""
     if isinstance(source, str):
         if source not in schema:
             raise MissingColumnError.of(argument, source, schema)
@@ -258,11 +268,11 @@ def resolve_column(
 def output_columns(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
 ) -> pl.Schema:
-    """Return names and types of the columns that an expression makes."""
+    """Return names and dtypes of the columns that an expression returns."""
     try:
         return plan.select(source).collect_schema()
     except pl.exceptions.ColumnNotFoundError as error:
-        # polars names the column in its message, if not in the expression, as one of several.
+        # The missing column is a root of the expression, or named in the message of polars.
         roots = [name for name in source.meta.root_names() if name not in schema]
         name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
         raise MissingColumnError.of(argument, name, schema) from None
@@ -321,11 +331,11 @@ TYPE_CHECKS = {
 }
 
 
-def as_positive(positive: object, name: str, dtype: pl.DataType) -> object:
-    """Return the positive value as a plain one, if it could be one of the labels."""
+def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
+    """Return the positive value as a Python value; raise if no label of this dtype can equal it."""
     if positive is None:
         return None
-    if getattr(positive, "ndim", None) == 0:  # a scalar of numpy
+    if getattr(positive, "ndim", None) == 0:  # a numpy scalar
         positive = positive.item()  # type: ignore[attr-defined]
     number = isinstance(positive, int) or (
         isinstance(positive, float | Decimal) and not isnan(positive)

@@ -10,7 +10,7 @@ from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
 from rocframe.inference.bootstrap import Statistic
 from rocframe.kernel.resample import ReplicateStatistic
-from rocframe.kinds import hyperbola
+from rocframe.kinds import precision_recall_integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     """Return the area under the interpolated precision-recall curve; NaN without positives."""
 
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
-        return hyperbola(*(count.astype(float) for count in counts))
+        return precision_recall_integral(*(count.astype(float) for count in counts))
 
     return _over_positives(scan, steps)
 
@@ -174,7 +174,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     by_start_fp = -more * (tp0 * square + more * square_u)
     within = more * (tp0 * square_u + more * square_uu)
     by_pos = tp0 * over + 2 * more * over_u - within
-    area = hyperbola(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
+    area = precision_recall_integral(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
     rise, fall = _from_below(by_start_tp), _from_below(by_start_fp)
     pos = np.append(by_pos + np.append(rise[1:], 0), 0)
     negs = np.append(-within + np.append(fall[1:], 0), fall[:1])

@@ -138,8 +138,8 @@ def test_a_kind_without_such_axes_says_which_have_them(table, kind, scale, havin
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, scale=scale)
     assert str(caught.value) == (
-        f"scale={scale!r}: {title} charts have no such axes.\n"
-        f"Those of kind={having} have. Leave it out."
+        f"scale={scale!r}: {title} charts do not have this scale.\n"
+        f"It is available for kind={having}."
     )
 
 

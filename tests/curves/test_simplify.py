@@ -375,7 +375,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
         ({"scale": "cubic"}, "scale='cubic': "),
         (
             {"scale": "normal_deviate", "kind": "pr"},
-            "scale='normal_deviate': Precision-recall charts have no such axes.\n",
+            "scale='normal_deviate': Precision-recall charts do not have this scale.\n",
         ),
         ({"scale": "log", "kind": "det"}, "scale='log': no bound is known for two logarithmic"),
         ({"keep": "a"}, "keep='str': it has neither thresholds nor operating points.\n"),

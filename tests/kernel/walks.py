@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rocframe.inputs.cases import read_cases
-from rocframe.inputs.roles import Roles, bind
+from rocframe.inputs.roles import Roles, bind_roles
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
     """Read the columns `label` and `score`, and what else is named."""
-    bound = bind(table.lazy(), table.schema, Roles(label="label", score="score", **roles), ())
+    bound = bind_roles(table.lazy(), table.schema, Roles(label="label", score="score", **roles), ())
     (cases,) = read_cases(table.select(bound.inputs), bound)
     return cases
 
