@@ -30,7 +30,7 @@ def samples(
 
 
 def held(band: pl.DataFrame, true: Curve) -> pl.Series:
-    """Of each group that has limits, whether they hold the true curve at all points."""
+    """Return, for each group with limits, whether they contain the true curve at all points."""
     inside = pl.col("curve").is_between(pl.col("lower") - 1e-12, pl.col("upper") + 1e-12)
     return (
         band.with_columns(curve=pl.Series(true(band["fpr"].to_numpy())))

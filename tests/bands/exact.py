@@ -1,4 +1,4 @@
-"""What bands are by definition: slow, in plain Python, in exact fractions.
+"""Reference bands by definition: slow, in plain Python, in exact fractions.
 
 Nothing here shares code with the package.
 """
@@ -29,7 +29,7 @@ def points(labels: Sequence[bool], scores: Sequence[float]) -> list[Point]:
 
 
 def heights(curve: Sequence[Point], x: Fraction) -> list[Fraction]:
-    """The lowest and the highest point of a curve above `x`."""
+    """Return the lowest and the highest TPR of a curve at `x`."""
     if x < 0 or x > 1:
         return [Fraction(x > 1)] * 2
     found = [y for at, y in curve if at == x]
@@ -40,14 +40,14 @@ def heights(curve: Sequence[Point], x: Fraction) -> list[Fraction]:
 
 
 def moved(curve: Sequence[Point], x: Fraction, right: Fraction, up: Fraction) -> list[Fraction]:
-    """The limits at `x` if the curve is moved left and up, and right and down."""
+    """Return the limits at `x` of the curve shifted left and up, and right and down."""
     lower = heights(curve, x - right)[0] - up
     upper = heights(curve, x + right)[1] + up
     return [max(lower, Fraction(0)), min(upper, Fraction(1))]
 
 
 def inside(curve: Sequence[Point], other: Sequence[Point], right: float, up: float) -> bool:
-    """Whether another rising curve stays between the two moved ones."""
+    """Return whether another rising curve stays between the two shifted ones."""
     at, height = Fraction(right), Fraction(up)
     within = all(
         heights(curve, x - at)[0] - height <= y <= heights(curve, x + at)[1] + height

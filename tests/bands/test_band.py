@@ -1,4 +1,4 @@
-"""`band`: whole tables by hand, the options' errors, and what all bands owe each other."""
+"""`band`: whole tables by hand, the options' errors, and properties of all bands."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_limits_increase_and_are_in_order_between_0_and_1(method, table, level):
     made = made.drop_nulls(["lower", "upper"])
     low, tpr, high = (made[name] for name in ("lower", "tpr", "upper"))
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
-    if method != "bootstrap":  # whose quantiles need not hold the estimate
+    if method != "bootstrap":  # its limits may exclude the estimate
         assert ((low <= tpr) & (tpr <= high)).all()
     steps = made.select(pl.col("lower", "tpr", "upper").diff().over("group")).drop_nulls()
     assert (steps.to_numpy() >= 0).all()

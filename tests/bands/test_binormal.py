@@ -1,4 +1,4 @@
-"""Binormal fits and bands: a published fit, another optimiser, and what fits owe each other."""
+"""Binormal fits and bands: a published fit, another optimiser, and properties of all fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kolmogorov-Smirnov bands: their quantiles, their corners by hand, and whether they hold."""
+"""Kolmogorov-Smirnov bands: their quantiles, limits computed by hand, and their coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bands from resampling: what they are by definition, and whether they hold."""
+"""Resampled bands: compared with their definition, and their coverage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = pl.DataFrame(
 
 
 def every_resample() -> dict[tuple[exact.Point, ...], Fraction]:
-    """The curve of each stratified resample of the small table, and how likely it is."""
+    """Return the curve of each stratified resample of the small table, and its probability."""
     pos, neg = (SMALL.filter(label=side)["score"].to_list() for side in (True, False))
     found: dict[tuple[exact.Point, ...], Fraction] = {}
     for drawn_pos in combinations_with_replacement(pos, 3):
@@ -150,7 +150,7 @@ def test_the_whole_true_curve_is_inside_with_the_confidence_level(method):
     made = rf.band(
         frame, "label", "score", by="sample", method=method, level=0.8, n_boot=200, seed=4
     )
-    # Four standard errors below; and not so wide that they hold always.
+    # At most four standard errors below the level, and not so wide that they always cover.
     assert 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300) < held(made, true).mean() < 0.95
 
 

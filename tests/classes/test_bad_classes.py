@@ -1,4 +1,4 @@
-"""Many-class tables that cannot be read: what the error says, from its first character."""
+"""Errors of tables with many classes, with their whole text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Areas of many groups at once are those of each group alone."""
+"""Areas of many groups at once equal those of each group alone."""
 
 from __future__ import annotations
 

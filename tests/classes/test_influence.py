@@ -1,4 +1,4 @@
-"""Derivatives of averages by the mass of a row, beside the quotient of small differences."""
+"""Derivatives of averages by the mass of a row, compared with difference quotients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Areas over all classes: by hand, by counting every pair, and beside scikit-learn."""
+"""Areas over all classes: by hand, by counting every pair, and compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def like(frame, table):
 
 
 def half(one, other):
-    """Say what a pair counts: 1, 1/2 or 0."""
+    """Return the credit of a pair: 1, 1/2 or 0."""
     return Fraction((one > other) - (one < other) + 1, 2)
 
 
 def share(pairs):
-    """Return the share of mass that is won, of pairs of mass and win; None without any."""
+    """Return the share of the mass that is won, from pairs of mass and win; None without any."""
     total = sum(mass for mass, _ in pairs)
     return sum(mass * won for mass, won in pairs) / total if total else None
 
 
 def by_counting(rows, classes):
-    """Work out all averages from every pair; rows are of mass, class, and a score per class."""
+    """Compute all averages from every pair; a row has a mass, a class and a score per class."""
     present = [c for c in classes if any(row[1] == c for row in rows)]
 
     def pairs(i, others):

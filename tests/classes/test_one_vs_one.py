@@ -1,4 +1,4 @@
-"""Each class against each other: long predictions of the rows of two classes at a time."""
+"""`one_vs_one`: binary predictions of each pair of classes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def like(frame, table):
 
 
 def long(rows, kind=pl.String):
-    """Write predictions of pairs from tuples of fold, id, both classes, label and score."""
+    """Return predictions of pairs from tuples of fold, id, both classes, label and score."""
     schema = {
         "fold": pl.Int64,
         "id": pl.UInt32,

@@ -1,4 +1,4 @@
-"""Each class against all others: long predictions of many-class tables of every layout."""
+"""`one_vs_rest`: binary predictions of each class, from tables of every layout."""
 
 from __future__ import annotations
 

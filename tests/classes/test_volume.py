@@ -1,4 +1,4 @@
-"""Volumes over three classes: by hand, and by trying every triple of rows in fractions."""
+"""Volumes over three classes: by hand, and from every triple of rows in exact fractions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def like(frame, table):
 
 
 def in_order(x, y, z):
-    """Say what three scores count: right is x < y < z."""
+    """Return the credit of three scores: 1 if x < y < z, less for ties."""
     (x,), (y,), (z,) = x, y, z
     if x == y == z:
         return Fraction(1, 6)
@@ -36,7 +36,7 @@ def in_order(x, y, z):
 
 
 def by_sum(*rows):
-    """Say what three rows of a score per class count: each should add that of its own class."""
+    """Return the credit of three rows with a score per class, by the rule of sums."""
     exact = [[Fraction(score) for score in row] for row in rows]
     sums = [
         sum(row[k] for row, k in zip(exact, way, strict=True)) for way in permutations(range(3))
@@ -46,7 +46,7 @@ def by_sum(*rows):
 
 
 def by_trying(classes, rule):
-    """Work out volume and variance from every triple; classes are lists of rows."""
+    """Compute volume and variance from every triple; classes are lists of rows."""
     if not all(classes):
         return None, None
     won = {}
@@ -73,7 +73,7 @@ def logit_limits(volume, se):
 
 
 def check(found, volume, variance):
-    """Compare a row of the table with what trying every triple gave."""
+    """Compare a row of the table with the result from every triple."""
     assert found["volume"] == (None if volume is None else float(volume))
     if not variance:
         assert found["se"] is found["lower"] is found["upper"] is found["ci_method"] is None

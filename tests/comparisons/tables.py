@@ -50,7 +50,7 @@ CLASSES = {
 
 
 def row(table: pl.DataFrame, **where: object) -> dict[str, object]:
-    """The one row of a table, or of what a filter leaves of it."""
+    """Return the only row of a table, after a filter if there is one."""
     return (table.filter(**where) if where else table).row(0, named=True)
 
 

@@ -65,7 +65,7 @@ def statistic(a: list[Fraction], b: list[Fraction], labels: list[bool], method: 
 def every_exchange(
     table: pl.DataFrame, method: str, cluster: str | None = None
 ) -> tuple[Fraction, list[Fraction]]:
-    """What was seen, and what each way to exchange ranks would have shown."""
+    """Return the observed statistic, and that of each exchange of ranks."""
     labels = table["label"].to_list()
     a, b = (middle_ranks(table[model].to_list(), labels) for model in "ab")
     units = list(range(len(labels))) if cluster is None else table[cluster].to_list()
@@ -75,7 +75,7 @@ def every_exchange(
         turn = dict(zip(names, turned, strict=True))
         swapped = [(y, x) if turn[unit] else (x, y) for x, y, unit in zip(a, b, units, strict=True)]
         one, other = (list(side) for side in zip(*swapped, strict=True))
-        # Ranks that met anew are ranked anew: those of two models may tie or leave gaps.
+        # Exchanged ranks may tie or leave gaps, so they are ranked again.
         one, other = (middle_ranks([-rank for rank in side], labels) for side in (one, other))
         found.append(statistic(one, other, labels, method))
     return statistic(a, b, labels, method), found

@@ -239,7 +239,7 @@ def test_a_count_equals_that_many_rows_with_the_same_seed(table, method):
     counted = rf.auc_test(table, "label", "score", count="count", **options)
     written = repeated(table, "count")
     expected = rf.auc_test(written, "label", "score", **options)
-    # Groups of which nothing is left are groups all the same.
+    # Groups without remaining rows are still in the result.
     left = counted.filter(pl.col("group").is_in(written["group"].unique(), nulls_equal=True))
     assert_frame_equal(left.drop("p_adjusted"), expected.drop("p_adjusted"), check_exact=True)
 
