@@ -446,7 +446,9 @@ def _compare_paired(
     instances = read_instances(frame, columns)
     baseline = _baseline_position(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=stream_keys(groups.keys))
+    # DeLong's test draws nothing, and the key of each group is computed in Python.
+    keys = [] if options.method == "delong" else stream_keys(groups.keys)
+    draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []
     for batch in model_batches(instances, groups, columns.options):
         pairs = _model_pairs(batch.models, baseline)

@@ -138,4 +138,4 @@ def test_costs_are_checked_as_those_of_metrics(costs):
     table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
     with pytest.raises(rf.RocframeError) as caught:
         found(table, costs)
-    assert str(caught.value).startswith("costs=")
+    assert str(caught.value).startswith("costs")
