@@ -153,3 +153,10 @@ def test_the_legend_shows_one_curve_alone(page, curves):
     row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
     for name in COUNTS:
         page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
+
+
+def test_altair_saves_a_dashboard_as_page_picture_and_specification(curves, tmp_path):
+    board = rf.dashboard(curves)
+    for name in ("board.html", "board.png", "board.json"):
+        board.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 10_000

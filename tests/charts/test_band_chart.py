@@ -16,7 +16,7 @@ def band(table: pl.DataFrame = VOTE, **options: object) -> pl.DataFrame:
     return rf.band(table, "label", "score", by="model", **options)
 
 
-def test_the_chart_of_bands_says_what_it_said(assert_golden):
+def test_the_specification_of_a_band_chart_is_unchanged(assert_golden):
     assert_golden(band().roc.chart(), "band_by_model")
 
 
@@ -43,7 +43,7 @@ def test_limits_both_ways_are_bars_both_ways():
         ("threshold", "90 % pointwise band (threshold)"),
     ],
 )
-def test_the_subtitle_and_the_description_say_what_a_band_promises(method, promise):
+def test_the_subtitle_and_the_description_name_level_and_method_of_a_band(method, promise):
     chart = band(method=method, level=0.9).roc.chart()
     assert chart.title.subtitle == promise
     assert f"{promise}." in chart.description

@@ -43,7 +43,7 @@ def svg(chart):
     return drawn(json.dumps(strict(chart)))
 
 
-def test_a_chart_of_all_options_says_so(table, assert_golden):
+def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):
     points = table.roc.at(fpr=0.1)
     chart = rf.chart(
         table, hull=True, costs=COSTS, ties=True, mark={"half": 0.5, "low": points}, scale="log"
@@ -71,7 +71,7 @@ def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
     assert lines(panels & rf.chart(table.clear(), **everything) | charts[5]) >= 8
 
 
-def test_side_by_side_each_kind_can_keep_its_areas(table):
+def test_charts_side_by_side_can_have_separate_legends(table):
     both = rf.chart(table) | rf.chart(table, kind="pr")
     auc, ap = rf.area(table)["auc"][0], rf.area(table, kind="pr")["average_precision"][0]
     shown = texts(both.resolve_scale(color="independent"))
@@ -80,7 +80,7 @@ def test_side_by_side_each_kind_can_keep_its_areas(table):
 
 @pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
 @given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
-def test_a_hull_has_the_rows_that_no_line_between_two_others_reaches(kind, rows):
+def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
     table = one((True, 5), (False, 5), *rows)
     (hull,) = parts(rf.chart(table, kind=kind, hull=True), "hull")
     points = list(zip(table["fp"], table["tp"], strict=True))
@@ -99,7 +99,7 @@ def test_a_hull_has_the_rows_that_no_line_between_two_others_reaches(kind, rows)
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.05, 0.9])
-def test_the_ring_is_at_the_row_that_costs_least_and_nothing_is_above_its_line(table, prevalence):
+def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table, prevalence):
     chart = rf.chart(table, costs=COSTS, prevalence=prevalence)
     for name, ring, line in zip(
         "ab", parts(chart, "touched"), parts(chart, "equal cost"), strict=True
@@ -160,7 +160,7 @@ def test_points_lie_on_the_curves_of_their_groups(table):
     assert parts(rf.chart(table, mark=table.roc.at(fpr=[])), "mark") == []
 
 
-def test_points_that_there_are_not_are_not_marked(table):
+def test_undefined_points_are_not_marked(table):
     alone = rf.curve(pl.DataFrame({"label": [1], "score": [1]}), "label", "score")
     assert alone.roc.at(fpr=0.1)["tp"].to_list() == [None]
     assert parts(rf.chart(alone, mark=alone.roc.at(fpr=0.1)), "mark") == []
@@ -225,7 +225,7 @@ def test_parts_stay_inside_axes_that_have_no_0(table, scale):
             assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
 
 
-def test_a_panel_without_a_curve_is_drawn_and_says_why():
+def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
     rows = pl.DataFrame(
         {"model": ["good"] * 2 + ["bad"] * 2, "label": [1, 0, 0, 0], "score": [2, 1, 2, 1]}
     )
@@ -276,7 +276,7 @@ def test_averaged_curves_have_no_parts(table):
     ],
     ids=["text", "nan", "empty", "seven", "number"],
 )
-def test_what_cannot_be_marked_is_named(table, mark, said):
+def test_an_invalid_mark_raises_an_error(table, mark, said):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, mark=mark)
     assert str(caught.value).startswith(said)

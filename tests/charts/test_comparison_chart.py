@@ -14,7 +14,7 @@ def vote() -> pl.DataFrame:
     return rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
 
 
-def test_the_chart_of_comparisons_says_what_it_said(vote, assert_golden):
+def test_the_specification_of_a_comparison_chart_is_unchanged(vote, assert_golden):
     table = rf.compare(vote, "label", "score", id="id", by="age")
     assert_golden(table.roc.chart(), "comparison_by_age")
 

@@ -10,7 +10,7 @@ from tests.charts.reading import encodings, marks, records, spec, svg
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
 
 
-def test_the_chart_of_covariances_says_what_it_said(assert_golden):
+def test_the_specification_of_a_covariance_chart_is_unchanged(assert_golden):
     table = rf.auc_covariance(VOTE, "label", "score", id="id", by="age")
     assert_golden(table.roc.chart(), "covariance_by_age")
 

@@ -1,8 +1,9 @@
-"""What holds for the chart of every table that has one."""
+"""Properties of the charts of all tables that have one."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -11,6 +12,9 @@ import rocframe as rf
 from rocframe.schemas import TABLES, table_of
 from tests.charts.reading import spec, svg
 from tests.test_names import PUNCTUATION
+
+if TYPE_CHECKING:
+    import altair as alt
 
 # Names that all verbs take, and those of fields in the data of charts.
 NAMES = ["^p.*$", *PUNCTUATION, "שלום", "row", "x", "c0", "f0", "a very long name " * 9]
@@ -76,7 +80,17 @@ MADE = {
     "area of precision-recall": lambda table, by: rf.area(curves(table, by), kind="pr"),
     "plan": lambda *_: rf.power(auc=[0.6, 0.7], n_pos=[10, 20], n_neg=30),
 }
-every_table = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+every_maker = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+
+
+@pytest.fixture(scope="module", params=MADE.values(), ids=MADE)
+def table(request: pytest.FixtureRequest) -> pl.DataFrame:
+    return request.param(PREDICTIONS, "g")
+
+
+@pytest.fixture(scope="module")
+def chart(table: pl.DataFrame) -> alt.Chart:
+    return table.roc.chart()
 
 
 def fields(part: object) -> set[str]:
@@ -100,67 +114,61 @@ def test_every_drawing_is_a_function():
             assert callable(getattr(import_module(module), name))
 
 
-@every_table
-def test_every_table_is_drawn_and_said_in_words(made):
-    table = made(PREDICTIONS, "g")
-    chart = table.roc.chart()
+def test_every_table_has_a_chart_with_a_title_and_a_description(chart):
     assert "NaN" not in svg(chart)
     assert chart.description.endswith(".")
     assert chart.title.text
 
 
-@every_table
-def test_the_chart_of_an_empty_table_is_empty(made):
-    chart = made(PREDICTIONS, "g").clear().roc.chart()
+def test_the_chart_of_an_empty_table_is_empty(table):
+    chart = table.clear().roc.chart()
     assert 'aria-roledescription="axis"' in svg(chart)
     assert any(f" 0 {things}" in chart.description for things in ("rows", "bands", "plans")) or (
         "0 points" in chart.description or "0 models" in chart.description
     )
 
 
-@every_table
-def test_an_option_that_a_drawing_does_not_read_raises(made):
-    table = made(PREDICTIONS, "g")
+def test_an_option_that_a_drawing_does_not_read_raises(table):
     reads = table_of(table.columns).type.chart_options
-    asked = {"color": "g", "facet": "g", "detail": "g", "kind": "roc", "by": "g"}
-    for option in asked.keys() - set(reads):
+    values = {"color": "g", "facet": "g", "detail": "g", "kind": "roc", "by": "g"}
+    for option in values.keys() - set(reads):
         with pytest.raises(rf.RocframeError) as caught:
-            table.roc.chart(**{option: asked[option]})
-        assert str(caught.value).startswith(f"{option}={asked[option]!r}: charts of a table of")
+            table.roc.chart(**{option: values[option]})
+        assert str(caught.value).startswith(f"{option}={values[option]!r}: charts of a table of")
 
 
-@every_table
-def test_a_group_of_any_name_is_drawn_under_it(made):
-    table = made(PREDICTIONS, "g")
-    expected = table.roc.chart()
-    for name in NAMES:
-        chart = table.rename({"g": name}, strict=False).roc.chart()
-        assert chart.data.values == expected.data.values
+def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
     odd = table.rename({"g": "a\\.b"}, strict=False).roc.chart()
-    assert fields(spec(odd)) == fields(spec(expected))
-    assert "NaN" not in svg(odd)
+    assert odd.data.values == chart.data.values
+    assert fields(spec(odd)) == fields(spec(chart))
+    if "g" not in table.columns:
+        return
+    odd, plain = (
+        table.select(*(pl.col("g").alias(name) for name in names), pl.exclude("g")).roc.chart()
+        for names in (NAMES, [f"g{i}" for i in range(len(NAMES))])
+    )
+    assert odd.data.values == plain.data.values
+    assert fields(spec(odd)) == fields(spec(plain))
 
 
-@every_table
-def test_group_values_of_any_kind_are_drawn(made):
+@every_maker
+def test_group_values_and_names_of_any_kind_are_drawn(made):
     values = [*NAMES, "null", None]
     parts = [PREDICTIONS.filter(g="u").with_columns(g=pl.lit(value, pl.String)) for value in values]
-    chart = made(pl.concat(parts), "g").roc.chart()
-    assert "NaN" not in svg(chart)
+    table = made(pl.concat(parts), "g").rename({"g": "a\\.b"}, strict=False)
+    assert "NaN" not in svg(table.roc.chart())
 
 
-@every_table
-def test_columns_that_others_put_behind_a_table_change_nothing(made):
-    table = made(PREDICTIONS, "g")
+def test_unknown_columns_after_those_of_a_table_change_nothing(table, chart):
     more = table.with_columns(pl.lit(1).alias("a.b"), pl.lit(2).alias("x"))
     if table.columns[-1] in {"auc", "pr_auc"}:  # an area is the last column of its table
         with pytest.raises(rf.BrokenCurveError):
             more.roc.chart()
         return
-    assert more.roc.chart().description == table.roc.chart().description
+    assert more.roc.chart().description == chart.description
 
 
-def test_a_table_of_contrasts_says_what_has_a_picture():
+def test_a_table_of_contrasts_has_no_chart_and_the_error_names_one_that_has():
     table = rf.contrast(PREDICTIONS, "label", "score", id="id", between="m")
     with pytest.raises(rf.BrokenCurveError) as caught:
         table.roc.chart()
@@ -170,7 +178,7 @@ def test_a_table_of_contrasts_says_what_has_a_picture():
     )
 
 
-def test_a_table_that_is_not_ours_says_which_are():
+def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(PREDICTIONS)
     assert str(caught.value) == (

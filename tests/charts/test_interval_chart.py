@@ -21,11 +21,11 @@ def areas(vote) -> pl.DataFrame:
     return rf.auc(vote, "label", "score", by="model")
 
 
-def test_the_chart_of_areas_says_what_it_said(areas, assert_golden):
+def test_the_specification_of_a_chart_of_areas_is_unchanged(areas, assert_golden):
     assert_golden(areas.roc.chart(), "auc_by_model")
 
 
-def test_the_chart_of_areas_over_folds_says_what_it_said(vote, assert_golden):
+def test_the_specification_of_a_chart_of_areas_over_folds_is_unchanged(vote, assert_golden):
     table = rf.fold_auc(vote, "label", "score", by=["model", "age"])
     assert_golden(table.roc.chart(), "fold_auc_by_model_and_age")
 
@@ -38,7 +38,7 @@ def test_the_dots_and_intervals_are_those_of_the_table(areas):
         assert drawn[name].to_list() == expected
 
 
-def test_an_undefined_group_keeps_its_line_and_says_why(areas):
+def test_an_undefined_area_has_a_line_with_the_reason(areas):
     chart = areas.roc.chart()
     assert [record["reason"] for record in records(chart)] == [
         "no positives" if model == "linear_svm" else None for model in areas["model"]
@@ -57,7 +57,7 @@ def test_a_description_has_the_most_important_numbers(areas):
     assert many.roc.chart().description.endswith(" and 8 more.")
 
 
-def test_the_subtitle_says_what_the_intervals_are(areas):
+def test_the_subtitle_describes_the_intervals(areas):
     assert areas.roc.chart().title.subtitle == "95 % intervals (logit_delong)"
 
 

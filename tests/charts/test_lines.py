@@ -52,7 +52,7 @@ def shown(kind, tp, fp, totals, top):
 
 @pytest.mark.parametrize("log", ["few", "ties", "rare", "sure", "smooth", "worst first"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_drawn_line_is_as_near_to_the_curve_as_can_be_seen(kind, log):
+def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     table = rf.curve(logs(log), "label", "score")
     chart = rf.chart(table, kind=kind)
     (record,) = (one for one in records(chart) if "part" not in one)
@@ -90,7 +90,7 @@ def test_a_drawn_line_is_as_near_to_the_curve_as_can_be_seen(kind, log):
     assert len(x) <= 500
 
 
-def test_a_curve_of_nothing_but_corners_is_drawn_with_few_of_them():
+def test_a_staircase_is_drawn_with_at_most_500_points():
     # 450 steps up and 450 to the right: no 500 points are within 1/500 of an axis of all.
     label = np.repeat(np.tile([True, False], 450), 5)
     table = rf.curve(

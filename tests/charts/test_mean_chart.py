@@ -175,7 +175,7 @@ def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
     assert [record["f0"] for record in records(chart)] == ["a", "b"]
 
 
-def test_infinite_means_have_no_place(curves):
+def test_infinite_means_are_not_drawn(curves):
     odds = (1 / pl.col("fp")).alias("odds")
     made = curves.roc.average(metrics=[odds, "tpr"], grid=5)
     assert np.isinf(made["odds"][0])

@@ -48,7 +48,7 @@ def test_one_metric_names_the_axis_and_has_no_panels():
     assert "facet" not in spec(chart)
 
 
-def test_an_infinite_metric_is_said_and_not_drawn():
+def test_an_infinite_metric_is_named_and_not_drawn():
     table = metrics("lr_pos", threshold=2.0, by="model").with_columns(
         estimate=pl.Series([float("inf"), 2.5])
     )

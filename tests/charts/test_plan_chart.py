@@ -16,7 +16,7 @@ def lines(chart) -> int:
     return svg(chart).count('aria-roledescription="line mark"')
 
 
-def test_the_chart_of_power_says_what_it_said(assert_golden):
+def test_the_specification_of_a_power_chart_is_unchanged(assert_golden):
     table = rf.power(auc=[0.6, 0.7], n_pos=[10, 20, 50], n_neg=100)
     assert_golden(table.roc.chart(), "power")
 
@@ -44,7 +44,7 @@ def test_what_varies_is_the_axis(options, expected):
     assert axes(rf.power(**options).roc.chart()) == expected
 
 
-def test_the_difference_that_so_many_rows_find_has_a_line_for_each_power():
+def test_detectable_differences_have_a_line_for_each_power():
     table = rf.sample_size(auc=[0.6, 0.7, 0.8], power=[0.8, 0.9])
     chart = table.roc.chart()
     assert axes(chart) == ("n_pos", "difference")

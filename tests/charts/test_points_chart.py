@@ -18,7 +18,7 @@ def drawn(chart) -> int:
     return svg(chart).count('aria-roledescription="point"')
 
 
-def test_the_chart_of_points_says_what_it_said(assert_golden):
+def test_the_specification_of_a_chart_of_points_is_unchanged(assert_golden):
     assert_golden(rf.at(CURVES, tpr=[0.8, 0.9]).roc.chart(), "points_by_model")
 
 
@@ -55,14 +55,14 @@ def test_points_lie_over_the_curves_on_their_axes():
     assert ">tpr 0.8<" in shown
 
 
-def test_what_was_asked_for_has_a_shape_as_long_as_there_are_shapes():
+def test_requested_values_have_shapes_if_there_are_enough_shapes():
     two = rf.at(CURVES, fpr=[0.1, 0.3]).roc.chart()
     assert encodings(two, "shape")[0]["scale"]["domain"] == ["fpr 0.1", "fpr 0.3"]
     many = rf.at(CURVES, fpr=[i / 20 for i in range(1, 12)]).roc.chart()
     assert encodings(many, "shape") == [{"value": "circle"}]
 
 
-def test_a_point_that_is_not_there_is_named_and_not_drawn():
+def test_an_undefined_point_is_named_and_not_drawn():
     points = rf.at(rf.curve(NONE, "label", "score", by="model"), tpr=0.8)
     chart = points.roc.chart()
     assert drawn(chart) == 1
@@ -70,7 +70,7 @@ def test_a_point_that_is_not_there_is_named_and_not_drawn():
     assert chart.description.endswith(" Not drawn: decision_tree · tpr 0.8.")
 
 
-def test_a_point_that_is_infinitely_far_is_named_and_not_drawn():
+def test_an_infinite_point_is_named_and_not_drawn():
     chart = rf.at(CURVES, fpr=0).roc.chart(kind="det")
     assert drawn(chart) == 0
     assert chart.title.subtitle == ("Not drawn: decision_tree · fpr 0, linear_svm · fpr 0")

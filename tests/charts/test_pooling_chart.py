@@ -11,12 +11,12 @@ VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
 
 
-def test_the_chart_of_gaps_says_what_it_said(assert_golden):
+def test_the_specification_of_a_chart_of_gaps_is_unchanged(assert_golden):
     table = rf.pooling_gap(VOTE, "label", "score", by="model")
     assert_golden(table.roc.chart(), "pooling_gap_by_model")
 
 
-def test_the_way_goes_from_the_mean_over_pairs_within_folds_to_all_pairs():
+def test_arrows_go_from_the_mean_over_pairs_within_folds_to_all_pairs():
     table = rf.pooling_gap(VOTE, "label", "score", by="model")
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))
@@ -34,7 +34,7 @@ def test_the_way_goes_from_the_mean_over_pairs_within_folds_to_all_pairs():
     )
 
 
-def test_an_undefined_group_keeps_its_line_and_says_why():
+def test_an_undefined_gap_has_a_line_with_the_reason():
     shown = svg(rf.pooling_gap(NONE, "label", "score", by="model").roc.chart())
     assert shown.count(">no positives<") == 1
     assert ">decision_tree<" in shown

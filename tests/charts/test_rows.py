@@ -34,7 +34,7 @@ def test_more_values_than_distinct_colors_have_lines():
     assert groups.color is None
 
 
-def test_names_that_are_spelled_alike_have_separate_lines():
+def test_different_keys_with_equal_text_have_separate_lines():
     table = pl.DataFrame({"g": ["a · b", "a"], "h": ["c", "b · c"]})
     assert lines(table, ["g", "h"], color=None) == ["a · b · c (1)", "a · b · c (2)"]
 

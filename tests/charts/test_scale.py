@@ -29,12 +29,12 @@ def table() -> pl.DataFrame:
 
 
 @every_pair
-def test_a_chart_says_its_scale(table, kind, scale, assert_golden):
+def test_the_specification_of_a_chart_with_a_scale_is_unchanged(table, kind, scale, assert_golden):
     assert_golden(rf.chart(table, kind=kind, scale=scale), f"{kind}_{scale}")
 
 
 @every_pair
-def test_a_line_bends_between_two_rows_as_the_axes_bend_it(table, kind, scale):
+def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scale):
     (record,) = records(rf.chart(table, kind=kind, scale=scale))
     spec = strict(rf.chart(table, kind=kind, scale=scale))["layer"][0]["encoding"]
     domains = [np.array(spec[axis]["scale"]["domain"], float) for axis in "xy"]
@@ -80,7 +80,7 @@ def test_logarithmic_axes_end_at_a_power_of_ten_below_the_least_rate(table):
     assert axis["axis"]["values"] == [low * 10**i for i in range(len(axis["axis"]["values"]))]
 
 
-def test_chance_bends_with_the_axes(table):
+def test_the_line_of_chance_is_curved_on_logarithmic_axes(table):
     def chance(kind):
         layer = rf.chart(table, kind=kind, scale="log").layer[1]
         return [(point["across"], point["up"]) for point in layer.data.values]
@@ -133,7 +133,9 @@ def test_means_lie_on_the_same_axes_as_their_curves():
         ("gain", "normal_deviate", "'roc', 'det'"),
     ],
 )
-def test_a_kind_without_such_axes_says_which_have_them(table, kind, scale, having):
+def test_the_error_for_an_unsupported_scale_lists_the_kinds_that_support_it(
+    table, kind, scale, having
+):
     title = {"pr": "Precision-recall", "gain": "Gain"}[kind]
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, scale=scale)
@@ -148,7 +150,7 @@ def test_an_unknown_scale_is_named(table):
         rf.chart(table, scale="symlog")
 
 
-def test_metrics_held_at_fixed_values_have_plain_axes():
+def test_metrics_at_fixed_values_have_linear_axes_only():
     rows = pl.DataFrame(
         {"fold": [0] * 4 + [1] * 4, "label": [1, 0, 1, 0] * 2, "score": [4, 3, 2, 1] * 2}
     )

@@ -17,7 +17,7 @@ def test_points_for_tooltips_are_spaced_along_the_line():
     assert np.diff(x[marked]).max() < 0.011
 
 
-def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixel():
+def test_tooltips_ignore_oscillation_within_a_pixel():
     y = np.append(np.tile([0.0, 1.0], 500), np.ones(1000))
     x = np.append(np.linspace(0, 0.001, 1000), np.linspace(0.001, 1, 1000))
     starts = np.array([0, len(x)])
@@ -29,7 +29,7 @@ def test_points_for_tooltips_are_not_spent_on_what_goes_to_and_fro_within_a_pixe
     assert marked[x > 0.001].sum() >= 25
 
 
-def test_lines_of_one_point_or_none_keep_what_they_have():
+def test_lines_of_one_point_or_none_are_unchanged():
     x = np.array([0.2, 0.3])
     some = evenly_spaced_points(x, x, np.array([0, 1, 1, 2, 2]), np.full(4, 5), corners=x > 0)
     assert some.tolist() == [True, True]

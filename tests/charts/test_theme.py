@@ -66,7 +66,7 @@ def seen(color, vision):
 
 
 @every_paint
-def test_every_line_stands_out_from_its_paper(paint):
+def test_every_color_has_contrast_with_the_background(paint):
     assert min(contrast(color, paint.paper) for color in paint.colors) >= 3
     assert contrast(paint.ink, paint.paper) > 7
     assert contrast(paint.quiet, paint.paper) > 4.5
@@ -74,7 +74,7 @@ def test_every_line_stands_out_from_its_paper(paint):
 
 @every_paint
 @pytest.mark.parametrize("vision", VISION)
-def test_eight_colors_are_told_apart_by_any_eyes(paint, vision):
+def test_eight_colors_differ_for_every_type_of_color_vision(paint, vision):
     places = [seen(color, vision) for color in paint.colors[:8]]
     # The closest two of Okabe and Ito's eight are .064 apart to those without long cones.
     assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 0.1
@@ -82,7 +82,7 @@ def test_eight_colors_are_told_apart_by_any_eyes(paint, vision):
 
 
 @pytest.mark.parametrize("theme", [light, dark])
-def test_a_theme_is_a_config_that_altair_takes(theme):
+def test_a_theme_is_a_valid_config_of_altair(theme):
     chart = alt.Chart(alt.InlineData(values=[{"a": 1}])).mark_point().encode(x="a:Q")
     alt.theme.register("tried", enable=False)(theme)
     with alt.theme.enable("tried"):
