@@ -57,11 +57,12 @@ OVERLAY_KINDS = {
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "touched", "mark"
 
-MIN_TIE = 1 / 800  # of an axis: a thinner range is hidden by the line
-# A tie with its positives first and with its negatives first, all the way round: tp and fp steps.
+MIN_TIE = 1 / 800  # share of an axis; the line would hide a narrower rectangle
+# Corners of the rectangle of a tie, as steps of tp and fp: its diagonal is the curve, its sides are
+# the curves with the tied positives or the tied negatives first. The last corner closes it.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-CURVE = "(curve)"  # no group column has this name here: they are renamed before
+CURVE = "(curve)"  # group columns are renamed to k0, k1, ... first, so names cannot clash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,7 +84,7 @@ class Scene:
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
     def line_records(self, part: str, path: Path) -> list[dict[str, Any]]:
-        """Return the points of an overlay that is a line, simplified as curves are."""
+        """Return the records of lines, simplified like the curves."""
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
@@ -94,7 +95,7 @@ class Scene:
         ]
 
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return points of one curve that have tooltips."""
+        """Return the record of points on one curve, with the totals for their tooltips."""
         return {
             "curve": curve,
             "part": part,
@@ -181,7 +182,7 @@ def _hulls(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _ties(scene: Scene) -> list[dict[str, Any]]:
-    """Return the outline of each step that is tied and wide enough to be visible."""
+    """Return the outlines of ties that are large enough to be visible."""
     curves, plane = scene.curves, scene.plane
     tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))
     curve = scene.curve
@@ -197,7 +198,7 @@ def _ties(scene: Scene) -> list[dict[str, Any]]:
     widths = [np.ptp([corner[axis] for corner in ends], axis=0) for axis in (0, 1)]
     row = row[np.minimum(*widths) >= MIN_TIE]
     corners = [(tp[row + up], fp[row + across]) for up, across in TIE_CORNERS]
-    # Each outline is a line of its own, back to its start.
+    # Each outline is a separate closed line.
     outlines = replace(
         scene.path,
         curve=np.repeat(np.arange(len(row)), len(TIE_CORNERS)),
@@ -264,7 +265,7 @@ def _equal_costs(
 def _clipped_line(
     plane: Plane, point: tuple[float, float], step: tuple[float, float]
 ) -> list[tuple[float, float]]:
-    """Return the two ends of a rising line, clipped to the axes; none if only a point is left."""
+    """Return both ends of a rising line, clipped to the axes, or no ends if they coincide."""
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
         low, high = (axis.low, axis.high) if axis.excludes_zero else (0.0, 1.0)
@@ -299,7 +300,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
 
 
 def _marks(scene: Scene, points: MarkedPoints) -> list[dict[str, Any]]:
-    """Return the marked points of each curve that are in the chart."""
+    """Return the marked points of each curve that lie inside the axes."""
     table = _marked_rows(scene.curves, points).sort(CURVE, maintain_order=True)
     curve = table.get_column(CURVE).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
@@ -322,7 +323,7 @@ def _marks(scene: Scene, points: MarkedPoints) -> list[dict[str, Any]]:
 
 
 def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
-    """Return points with the number of their curve, their threshold and their counts."""
+    """Return the curve number, threshold and counts of each marked point."""
     if not isinstance(points, pl.DataFrame):
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):

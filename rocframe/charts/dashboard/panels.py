@@ -43,15 +43,15 @@ MATRIX_CELLS = {
 POSITIVE_BARS = {"color": INK, "opacity": 0.85}
 NEGATIVE_BARS = {"color": QUIET, "opacity": 0.6}
 
-# The row of a threshold: its own threshold is not below it, that of the next row is.
+# A threshold t selects the row with hi >= t > lo, where lo is the threshold of the next row.
 AT_THRESHOLD = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
 IS_ROW = "datum.lo < datum.hi"  # neither a point between two rows, nor a repeated threshold
-# The threshold of the first curve, at the end of the axis if it lies beyond.
+# The threshold, clamped to the range of the score axis.
 CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
 
 
 def row_thresholds(slider: Slider) -> dict[str, str]:
-    """Return the fields of the threshold of a row, as a number and as the pointer sets it."""
+    """Return the fields of the threshold of a row: as a number, and as the slider value."""
     return {
         "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
         ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
@@ -82,7 +82,7 @@ def row_rates(start: Start) -> dict[str, str]:
         "fp_cost": f"{start.fn!r} * pow(2, {COSTS})",
         "expected_cost": f"datum.pi * (1 - datum.tpr) * {start.fn!r}"
         " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
-        # At the odds of the threshold; if nothing is called positive it is 0.
+        # Weighted by the odds of the threshold, and 0 if nothing is called positive.
         "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
         " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
         "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {start.fn!r})",
@@ -111,7 +111,7 @@ def _count_format(data: DashboardData) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatePanel:
-    """Two rates: the field and the title of each."""
+    """A panel of two rates: the field and the title of each axis."""
 
     name: str
     title: str
@@ -162,8 +162,8 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
             opacity=faint_unless_shown(data, 0.1),
         )
     )
-    # A cell around a point finds the field of its tooltip in the mark, which is no row: hence the
-    # text is a property that marks have too, under the same name.
+    # The Voronoi cell around a point reads its tooltip from the mark instead of the data row.
+    # `description` is a property of marks and a field of rows, so it works in both cases.
     texts: dict[str, Any] = {"description": "description:N", "tooltip": "description:N"}
     near = filter_shown(
         alt.Chart(name=f"{panel.name}_points")
@@ -179,7 +179,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         .encode(x=x, y=y, color=color),
         data,
     )
-    # The first layer has the axes.
+    # Vega-Lite takes the axes from the first layer.
     cost_lines = [_equal_cost_line(data)] if panel.name == "roc" else []
     return alt.LayerChart(
         layer=[line, _chance(panel.name), *cost_lines, here, near],
@@ -286,7 +286,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     veil = threshold.mark_rect(color=PAPER, opacity=0.6)
     veil = veil.encode(x="first:Q", x2="clamped:Q", tooltip=[])
     rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
-    # The veil covers the bars: invisible bars on top of it receive the pointer.
+    # The veil covers the bars, so invisible bars on top of it receive the pointer.
     hit = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hit = hit.encode(x=x, x2="right:Q", tooltip=rows).properties(name="spread_bins")
     layers = [*bars, veil, rule, hit]
