@@ -78,7 +78,7 @@ class PlotAxis:
         return share
 
     def shown(self, rate: float) -> float:
-        """Return the number that the axis shows a rate at."""
+        """Return the position of a rate in units of the axis: the rate or its normal deviate."""
         return round(NORMAL.inv_cdf(rate), 6) if self.deviate else rate
 
     def channel(self) -> dict[str, Any]:

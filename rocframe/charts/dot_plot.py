@@ -154,7 +154,7 @@ class DotPlot:
     def layered(
         self, layers: Sequence[alt.Chart], *, title: str, subtitle: str, description: str
     ) -> alt.LayerChart | alt.FacetChart:
-        """Put layers on top of each other, and the reasons for missing dots above them."""
+        """Layer the marks, with the reasons for missing dots on top."""
         chart = alt.LayerChart(
             layer=[*layers, _reasons(self), *_right_texts(self)],
             data=inline_data(self.records),
@@ -328,6 +328,6 @@ def row_records(table: pl.DataFrame, groups: Groups, shown: Sequence[str]) -> li
 
 
 def own_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
-    """Return the columns of rocframe: without group columns, and without added columns."""
+    """Return the documented columns of a table, without group columns and added columns."""
     right = table.columns[len(by) :]
     return right[: right.index("note") + 1] if "note" in right else right

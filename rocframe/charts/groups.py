@@ -127,7 +127,7 @@ class Groups:
 
     @property
     def own(self) -> dict[str, GroupColumn]:
-        """The columns that are not combined of others."""
+        """The group columns of the table, without combined ones."""
         return {name: column for name, column in self.columns.items() if not column.joint}
 
     def names(self, n_records: int) -> list[str]:
@@ -222,7 +222,7 @@ def caption_expression(captions: Mapping[str, str]) -> Any:
 
     The values themselves do not change: layers added by users share the colors of these values.
     """
-    # Vega-Lite replaces datum.label by a condition: hence the parentheses.
+    # The parentheses are needed because Vega-Lite replaces datum.label by a condition.
     return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
 
 

@@ -84,7 +84,7 @@ def note_text(note: str | None) -> str:
 
 
 def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:
-    """Return a number as JSON has it: 7 significant digits, and null for NaN.
+    """Return a number as a JSON value: 7 significant digits, and null for NaN.
 
     Infinity becomes the text "inf", or what `infinity` gives. Texts and integers stay as they are.
     """
@@ -103,12 +103,12 @@ def json_number(value: float | str | None, infinity: str | None = "inf") -> floa
 def json_numbers(
     values: Iterable[float | str | None], infinity: str | None = "inf"
 ) -> list[float | str | None]:
-    """Return numbers as JSON has them."""
+    """Return numbers as JSON values."""
     return [json_number(value, infinity) for value in values]
 
 
 def json_values(values: pl.Series) -> list[Any]:
-    """Return the values of a column as JSON has them; those that are not numbers as text."""
+    """Return the values of a column as JSON values: numbers, and all other types as text."""
     if values.dtype.is_numeric():
         exact = values.dtype.is_integer() or values.dtype.is_float()
         return json_numbers((values if exact else values.cast(pl.Float64)).to_list())
@@ -131,7 +131,7 @@ def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def one_row() -> alt.Chart:
-    """Return a layer with data of its own, of one row: its mark is drawn once."""
+    """Return a layer with its own data of one row, so that its mark is drawn once."""
     return alt.Chart(alt.InlineData(values=[{}]))
 
 

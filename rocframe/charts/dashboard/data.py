@@ -182,7 +182,7 @@ def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
 
 
 def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
-    """Return at most about `most` rows of a curve.
+    """Return approximately `most` rows of a curve or fewer.
 
     They are the corners of its ROC and precision-recall lines, and others evenly spaced along it.
     """
