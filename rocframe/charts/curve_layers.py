@@ -49,7 +49,7 @@ class Picture:
 
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Put layers on top of each other, with the transform of their common data."""
-        # Altair copies a chart for each added transform, so they are taken from a chart without layers.
+        # Altair copies a chart for each added transform, so a chart without layers collects them.
         return alt.LayerChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),
