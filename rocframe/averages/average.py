@@ -368,10 +368,12 @@ def _mean_table(
     members: Members, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
 ) -> pl.DataFrame:
     """Return the means of each group; `n_pooled` is the number of curves that were pooled."""
+    common = plan.common_values
+    n_values = None if common is None else len(common)
     means = Means(
         members=members,
         plan=plan,
-        axis=CurveAxis.of(members.curves, plan.fixed),
+        axis=CurveAxis.of(members.curves, plan.fixed, n_values=n_values),
         coarse=lack_rows(members.curves) if plan.fixed is None else None,
         streams=stream_keys(members.keys),
         n_pooled=n_pooled,

@@ -172,8 +172,20 @@ class CurveAxis:
     profile: Profile | None
 
     @classmethod
-    def of(cls, curves: Curves, metric: Rate | None, *, rounded: bool = True) -> CurveAxis:
-        """Evaluate the metric as far as the search needs it; `rounded=False` never rounds."""
+    def of(
+        cls,
+        curves: Curves,
+        metric: Rate | None,
+        *,
+        n_values: int | None = None,
+        rounded: bool = True,
+    ) -> CurveAxis:
+        """Evaluate the metric at all rows if the search needs them.
+
+        `n_values` is the number of values that each curve is searched for, if it is known. A few
+        values are searched faster when the metric is evaluated only at the rows that are compared.
+        `rounded=False` never rounds.
+        """
         walk, last = curves.columns, curves.lasts
         # At the last row a weighted share of the total is exactly 1.
         pos, neg = (
@@ -183,8 +195,10 @@ class CurveAxis:
         weighted = any(walk.is_float(name) for name in CONFUSION)
         exact = not rounded or metric is None or (metric.share is not None and not weighted)
         row_values = profile = None
-        if metric is not None and not (metric.monotone and exact):
-            sizes = np.diff(curves.starts)
+        sizes = np.diff(curves.starts)
+        steps = int(sizes.max(initial=0)).bit_length()
+        short_search = n_values is not None and n_values * steps * len(sizes) < walk.height
+        if metric is not None and not (metric.monotone and (exact or short_search)):
             tp, fp = (walk[name].astype(np.float64) for name in ("tp", "fp"))
             totals = np.repeat(pos, sizes), np.repeat(neg, sizes)
             row_values = metric.evaluate(confusion_counts(walk[THRESHOLD], tp, fp, *totals))
@@ -220,6 +234,10 @@ class CurveAxis:
             return self.row_values[row]
         walk, share = self.curves.columns, self.metric.share
         assert share is not None
+        if not self.exact:
+            tp, fp = (np.asarray(walk.at(name, row), np.float64) for name in ("tp", "fp"))
+            counts = confusion_counts(tp, tp, fp, self.pos[curve], self.neg[curve])
+            return round_values(share.evaluate(counts), self.metric.bounds)
         if any(walk.is_float(name) for name in CONFUSION):
             return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
         part = sum(walk.at(name, row) for name in share.part)
@@ -364,22 +382,23 @@ class CurveAxis:
             rising = self.values(below, curve[:, None]) > self.values(above, curve[:, None])
         good = {"higher": ~rising, "lower": rising}.get(better, np.ones_like(rising))
         chosen = np.where(between & ~good, below, above)
-        mix = np.zeros(row.shape)
         if nearest:
             chosen = self._nearest_row(curve, value, (above, below), chosen, occurrence)
-            above = below = chosen
-        else:
+            between = np.zeros(row.shape, bool)
+        threshold = walk.at(THRESHOLD, chosen)
+        tp, fp = (walk.at(name, chosen).astype(np.float64) for name in ("tp", "fp"))
+        if between.any():
+            share = self.metric.share
+            names = walk if share is None else {"tp", "fp", *share.part, *share.whole}
             upper, lower = (
-                {name: np.asarray(walk.at(name, rows), np.float64) for name in walk}
+                {name: np.asarray(walk.at(name, rows), np.float64) for name in names}
                 for rows in (above[between], below[between])
             )
-            mix[between] = segment_root(self.metric, value[between], upper, lower)
-        tp, fp = (
-            start + mix * (walk.at(name, below) - start)
-            for name in ("tp", "fp")
-            for start in [walk.at(name, above)]
-        )
-        return self._places(curve, tp, fp, walk.at(THRESHOLD, chosen), exists)
+            mix = segment_root(self.metric, value[between], upper, lower)
+            tp[between], fp[between] = (
+                upper[name] + mix * (lower[name] - upper[name]) for name in ("tp", "fp")
+            )
+        return self._places(curve, tp, fp, threshold, exists)
 
     def places_at_thresholds(
         self,
@@ -407,22 +426,22 @@ class CurveAxis:
         else:
             exists = self.complete[curve][:, None] | (walk.at(THRESHOLD, last) <= limit)
             exists &= ~coarse[curve][:, None] | (walk.at(THRESHOLD, row) == limit)
-        tp, fp = (walk.at(name, row) for name in ("tp", "fp"))
+        tp, fp = (walk.at(name, row).astype(np.float64) for name in ("tp", "fp"))
         return self._places(curve, tp, fp, limit, exists)
 
     def _places(
         self,
         curve: NDArray[np.int64],
-        tp: NDArray[Any],
-        fp: NDArray[Any],
+        tp: NDArray[np.float64],
+        fp: NDArray[np.float64],
         threshold: NDArray[np.float64],
         exists: NDArray[np.bool_],
     ) -> Places:
         walk = self.curves.columns
         second = np.minimum(self.curves.firsts[curve] + 1, self.curves.lasts[curve])[:, None]
         return Places(
-            tp=tp.astype(np.float64),
-            fp=fp.astype(np.float64),
+            tp=tp,
+            fp=fp,
             threshold=threshold,
             exists=exists,
             pos=self.pos[curve][:, None],
@@ -487,7 +506,7 @@ def segment_root(
     """
     if not len(value):
         return value
-    step = {name: lower[name] - upper[name] for name in CONFUSION}
+    step = {name: lower[name] - upper[name] for name in upper}
     share = metric.share
     if share is not None:
         off, change = (
