@@ -96,7 +96,7 @@ class Rate:
     def expr(self, settings: Settings | None = None) -> pl.Expr:
         """Return the metric as a Float64 expression; null where it is undefined."""
         settings = settings or self.settings or Settings()
-        counts = settings.counts if self.mixes else COUNTED
+        counts = settings.counts if self.mixes else COUNT_COLUMNS
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
@@ -217,7 +217,7 @@ def mcc(c: Counts, _: Settings) -> pl.Expr:
     margins = ((c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)).sqrt() * (
         (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
     ).sqrt()
-    return ratio(_crossed(c), margins).clip(-1, 1)
+    return ratio(_cross_product_difference(c), margins).clip(-1, 1)
 
 
 def kappa(c: Counts, _: Settings) -> pl.Expr:
@@ -225,7 +225,7 @@ def kappa(c: Counts, _: Settings) -> pl.Expr:
     chance = (c.tp + c.fp).cast(pl.Float64) * (c.fp + c.tn) + (c.tp + c.fn).cast(pl.Float64) * (
         c.fn + c.tn
     )
-    return ratio(2 * _crossed(c), chance)
+    return ratio(2 * _cross_product_difference(c), chance)
 
 
 def chi2(c: Counts, _: Settings) -> pl.Expr:
@@ -233,7 +233,7 @@ def chi2(c: Counts, _: Settings) -> pl.Expr:
     rows = (c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)
     columns = (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
     return pl.when((rows > 0) & (columns > 0)).then(
-        _crossed(c) / rows * _crossed(c) / columns * c.n
+        _cross_product_difference(c) / rows * _cross_product_difference(c) / columns * c.n
     )
 
 
@@ -550,7 +550,7 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
     return name
 
 
-def as_expressions(
+def parse_metric_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, pl.Expr]:
     """Read `metrics`: names of ours, or named expressions over tp, fp, fn, tn."""
@@ -573,7 +573,9 @@ def as_expressions(
     return named
 
 
-def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None) -> None:
+def check_metric_settings(
+    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
+) -> None:
     """Check that what is said beside the metrics is said to one of them."""
     every = set(names)
     for option, value, idle, reader in (
@@ -585,7 +587,7 @@ def check_read(names: Iterable[str], *, beta: float, costs: Mapping[str, float] 
             raise OptionValueError.of(option, value, "no metric uses it", todo)
 
 
-COUNTED = Counts(*(pl.col(name) for name in Counts._fields))
+COUNT_COLUMNS = Counts(*(pl.col(name) for name in Counts._fields))
 
 
 COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
@@ -615,10 +617,10 @@ class Settings:
     def counts(self) -> Counts:
         """The counts, with the classes at the wished-for prevalence."""
         if self.prevalence is None:
-            return COUNTED
-        tp, fp, fn, tn = COUNTED
-        pos = COUNTED.n * self.prevalence
-        neg = COUNTED.n * (1 - self.prevalence)
+            return COUNT_COLUMNS
+        tp, fp, fn, tn = COUNT_COLUMNS
+        pos = COUNT_COLUMNS.n * self.prevalence
+        neg = COUNT_COLUMNS.n * (1 - self.prevalence)
         return Counts(
             tp=pos * ratio(tp, tp + fn),
             fp=neg * ratio(fp, fp + tn),
@@ -681,5 +683,5 @@ def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
 
 
 # Products of two counts outgrow Int64; as floats they only lose digits that no one reads.
-def _crossed(c: Counts) -> pl.Expr:
+def _cross_product_difference(c: Counts) -> pl.Expr:
     return c.tp.cast(pl.Float64) * c.tn - c.fp.cast(pl.Float64) * c.fn

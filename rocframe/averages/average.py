@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.averages.curve_groups import Members, collect_blocks, grid_blocks, members_of
-from rocframe.averages.means import Cell, limits
+from rocframe.averages.curve_groups import Members, collect_blocks, grid_blocks, group_curves
+from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import pooled_curves
 from rocframe.curves.locate import CurveAxis, interleave, lack_rows, ranges
@@ -339,7 +339,7 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
 def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return the means of each group, one row per value of the fixed metric."""
     options = plan.options
-    members = members_of(curves, options.over, options.weights, options.weights_argument)
+    members = group_curves(curves, options.over, options.weights, options.weights_argument)
     return _mean_table(members, plan)
 
 
@@ -408,9 +408,9 @@ class Means:
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]
 
-        def cell(values: NDArray[np.float64]) -> Cell:
+        def cell(values: NDArray[np.float64]) -> CurveValues:
             known = np.where(exists, values, np.nan)
-            return Cell(values=known, weight=members.weight[rows], starts=starts)
+            return CurveValues(values=known, weight=members.weight[rows], starts=starts)
 
         thresholds = cell(places.threshold)
         mean, sd = thresholds.with_infinite()
@@ -431,7 +431,7 @@ class Means:
             metric_cell = cell(places.evaluate(metric))
             mean, sd = metric_cell.with_infinite()
             finite = np.where(np.isfinite(metric_cell.values), metric_cell.values, np.nan)
-            spread = limits(
+            spread = mean_limits(
                 cell(finite),
                 mean,
                 sd,

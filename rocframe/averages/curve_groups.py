@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-NAMED = 10  # curves that a note names
+MAX_NAMES_IN_NOTE = 10  # curves that a note names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +50,7 @@ class Members:
         return np.diff(self.starts)
 
 
-def members_of(
+def group_curves(
     curves: Curves,
     over: Sequence[str],
     weights: str | Mapping[Any, float],
@@ -60,10 +60,10 @@ def members_of(
 
     `argument` is the one that says how much each counts.
     """
-    keys, (curve, starts) = grouped(curves.keys, over)
+    keys, (curve, starts) = group_keys(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
-    told = spelled(curves.keys, over)
+    told = format_keys(curves.keys, over)
     weight = _weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
     usable, weight, told = usable[curve], weight[curve], told[curve]
     return Members(
@@ -73,11 +73,11 @@ def members_of(
         starts=starts,
         usable=usable,
         weight=weight,
-        notes=left_out(told, usable, starts),
+        notes=exclusion_notes(told, usable, starts),
     )
 
 
-def grouped(
+def group_keys(
     keys: pl.DataFrame, over: Sequence[str]
 ) -> tuple[pl.DataFrame, tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the keys without `over`, sorted, and which rows of `keys` each of them has."""
@@ -102,7 +102,7 @@ def grouped(
     return named, (rows, starts.astype(np.int64))
 
 
-def left_out(
+def exclusion_notes(
     told: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
 ) -> list[str | None]:
     """Say of each group how many curves lack a class, and name them."""
@@ -111,12 +111,14 @@ def left_out(
     group = np.searchsorted(starts, lost, "right") - 1
     for i in np.unique(group):
         names = list(told[lost[group == i]])
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        notes[i] = f"left_out:{len(names)} ({', '.join(names[:NAMED])}{more})"
+        more = (
+            f" and {len(names) - MAX_NAMES_IN_NOTE} more" if len(names) > MAX_NAMES_IN_NOTE else ""
+        )
+        notes[i] = f"left_out:{len(names)} ({', '.join(names[:MAX_NAMES_IN_NOTE])}{more})"
     return notes
 
 
-def spelled(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
+def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
     """Spell out the key of each curve."""
     columns = [format_values(keys.get_column(name)) for name in over]
     told = np.empty(keys.height, object)
@@ -306,7 +308,9 @@ def collect_blocks(
     return build_table(members.keys, columns, schema, rows=owner[order])
 
 
-def having(predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]) -> pl.LazyFrame:
+def check_key_columns(
+    predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]
+) -> pl.LazyFrame:
     """Return the plan of predictions, and check that they have these keys."""
 
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:

@@ -15,8 +15,13 @@ from rocframe.areas.area import area_of_mean
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
 from rocframe.averages.average import average_curves
-from rocframe.averages.curve_groups import grouped, having, left_out, spelled
-from rocframe.averages.means import Cell
+from rocframe.averages.curve_groups import (
+    check_key_columns,
+    exclusion_notes,
+    format_keys,
+    group_keys,
+)
+from rocframe.averages.means import CurveValues
 from rocframe.averages.options import parse_average_options, parse_over
 from rocframe.curves.curve import full_curves
 from rocframe.curves.table import curve_layout, read_curves
@@ -184,7 +189,7 @@ def fold_auc(
         return fold_areas(cases, len(names), ci, level)
 
     table = plan_table(
-        having(predictions, names),
+        check_key_columns(predictions, names),
         roles,
         make,
         columns=FOLD_AUC.columns(),
@@ -217,7 +222,7 @@ class Folds:
         """Measure each fold: the last `over` keys of the cases tell them apart."""
         walk = Scan.from_rows(sort_rows(cases))
         names = cases.keys.columns[cases.keys.width - over :]
-        keys, (fold, starts) = grouped(walk.rows.keys, names)
+        keys, (fold, starts) = group_keys(walk.rows.keys, names)
         area = count_pairs(walk).areas[0][fold]
         return cls(
             keys=keys,
@@ -226,18 +231,18 @@ class Folds:
             starts=starts,
             area=area,
             usable=~np.isnan(area),
-            told=spelled(walk.rows.keys, names)[fold],
+            told=format_keys(walk.rows.keys, names)[fold],
         )
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> CurveValues:
         """The areas, to be averaged."""
         return self.of_folds(self.area)
 
-    def of_folds(self, values: NDArray[np.float64]) -> Cell:
+    def of_folds(self, values: NDArray[np.float64]) -> CurveValues:
         """Return values of each fold, to be averaged where folds count."""
         kept = np.where(self.usable, values, np.nan)[:, None]
-        return Cell(values=kept, weight=np.ones(len(kept)), starts=self.starts[:-1])
+        return CurveValues(values=kept, weight=np.ones(len(kept)), starts=self.starts[:-1])
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
         """Add up what the walk has of each fold, over all folds of a group."""
@@ -261,11 +266,11 @@ class Folds:
                 single = np.add.reduceat(alone, self.starts[:-1]) > 0
                 first = np.where(single & unknown & (first == None), name, first)  # noqa: E711
             first = np.where(flat & (first == None), "zero_variance", first)  # noqa: E711
-        second = left_out(self.told, self.usable, self.starts)
+        second = exclusion_notes(self.told, self.usable, self.starts)
         return ["; ".join(filter(None, both)) or None for both in zip(first, second, strict=True)]
 
 
-def normalized(cases: Cases) -> Cases:
+def scale_weights(cases: Cases) -> Cases:
     """Bring weights to at most 1, so that no product of two is too large."""
     if cases.weight is None:
         return cases
@@ -273,12 +278,12 @@ def normalized(cases: Cases) -> Cases:
     return replace(cases, weight=weight)
 
 
-def without(cases: Cases, over: int) -> Cases:
+def merge_folds(cases: Cases, over: int) -> Cases:
     """Return the cases with all folds of a group as one."""
     return replace(cases, keys=cases.keys[:, : cases.keys.width - over])
 
 
-def nothing_of(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def empty_result(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """Return the table of no rows: without group columns one group, which has none."""
     columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
     return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
@@ -287,10 +292,10 @@ def nothing_of(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFra
 def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of a table of areas over folds."""
     schema = FOLD_AUC.columns()
-    cases = normalized(cases)
+    cases = scale_weights(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():
-        return nothing_of(folds.keys, schema)
+        return empty_result(folds.keys, schema)
     totals = folds.walk.totals
     mean = folds.cell.mean
     columns: dict[str, Any] = {
@@ -301,11 +306,11 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
         "mean_auc": mean[:, 0],
         "sd": folds.cell.sd(mean)[:, 0],
         "auc_of_mean": _auc_of_mean(cases, over),
-        "pooled_auc": count_pairs(Scan.from_rows(sort_rows(without(cases, over)))).areas[0],
+        "pooled_auc": count_pairs(Scan.from_rows(sort_rows(merge_folds(cases, over)))).areas[0],
         "note": folds.notes(),
     }
     if ci is not None:
-        variance = _ledell(folds) if ci == "ledell" else _delong(folds)
+        variance = _ledell_mean_variance(folds) if ci == "ledell" else _delong_mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if ci == "logit_delong" else wald
         lower, upper = limits(mean[:, 0], se, normal_quantile(level), 1.0)
@@ -320,7 +325,7 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
     return build_table(folds.keys, columns, schema)
 
 
-def _delong(folds: Folds) -> NDArray[np.float64]:
+def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """Return the variance of each mean: folds share no test rows, so theirs add up."""
     walk = folds.walk
     own = delong_variance(walk, count_pairs(walk))[folds.fold]
@@ -331,7 +336,7 @@ def _delong(folds: Folds) -> NDArray[np.float64]:
     return np.where(known & (count > 0), cell.mean[:, 0] / np.maximum(count, 1), np.nan)
 
 
-def _ledell(folds: Folds) -> NDArray[np.float64]:
+def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """Return the variance of each mean by its influence curve, with classes of all folds."""
     walk = folds.walk
     totals = walk.totals

@@ -22,7 +22,7 @@ RESAMPLES_PER_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cell:
+class CurveValues:
     """Values of some curves (down) at some places (across): curves of group i from `starts[i]`.
 
     NaN is where a curve has no value; `weight` is how much each curve counts.
@@ -62,7 +62,7 @@ class Cell:
     def unevenness(self) -> NDArray[np.float64]:
         """The sum of squared shares of the weight: one over their number if all weigh the same."""
         squares = self.add(self.weight[:, None] ** 2 * self.there)
-        return _over(squares, self.mass**2)
+        return _divide(squares, self.mass**2)
 
     @property
     def base(self) -> NDArray[np.float64]:
@@ -75,21 +75,23 @@ class Cell:
         """The weighted mean of each group."""
         base = self.base
         above = np.where(self.there, self.values - self.spread(base), 0)
-        mean: NDArray[np.float64] = base + _over(self.add(self.weight[:, None] * above), self.mass)
+        mean: NDArray[np.float64] = base + _divide(
+            self.add(self.weight[:, None] * above), self.mass
+        )
         return mean
 
     def sd(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of each group, with n - 1; NaN for one curve."""
         off = np.where(self.there, self.values - self.spread(mean), 0)
-        squares = _over(self.add(self.weight[:, None] * off**2), self.mass)
+        squares = _divide(self.add(self.weight[:, None] * off**2), self.mass)
         left = np.where(self.count > 1, 1 - self.unevenness, 0)
-        sd: NDArray[np.float64] = np.sqrt(_over(squares, left))
+        sd: NDArray[np.float64] = np.sqrt(_divide(squares, left))
         return sd
 
     def with_infinite(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and spread of thresholds or rates, some of which may be infinite."""
         ends = np.isinf(self.values)
-        finite = Cell(
+        finite = CurveValues(
             values=np.where(ends, 0.0, self.values), weight=self.weight, starts=self.starts
         )
         mean = finite.mean
@@ -101,14 +103,14 @@ class Cell:
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
 
 
-def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divide(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     found: NDArray[np.float64] = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=found, where=whole > 0)
     return found
 
 
-def limits(
-    cell: Cell,
+def mean_limits(
+    cell: CurveValues,
     mean: NDArray[np.float64],
     sd: NDArray[np.float64],
     options: AverageOptions,
@@ -126,18 +128,18 @@ def limits(
     if options.interval is None:
         return (np.full(mean.shape, np.nan),) * 3
     if options.interval == "bootstrap":
-        se, lower, upper = _resampled(cell, options, streams)
+        se, lower, upper = _bootstrap_limits(cell, options, streams)
         return se, lower, upper
     if options.interval == "binomial":
-        own = _over(cell.weight**2, rows)
+        own = _divide(cell.weight**2, rows)
         shares = np.where(cell.there, own[:, None], 0.0)
-        se = np.sqrt(mean * (1 - mean) * _over(cell.add(shares), cell.mass**2))
+        se = np.sqrt(mean * (1 - mean) * _divide(cell.add(shares), cell.mass**2))
     else:
         share = cell.unevenness
         if options.interval == "corrected":
             share = share + _test_per_train(options, curves)[:, None]
         se = sd * np.sqrt(share)
-    reach = _quantiles(options, cell.count) * se
+    reach = _critical_values(options, cell.count) * se
     return se, np.clip(mean - reach, *bounds), np.clip(mean + reach, *bounds)
 
 
@@ -145,10 +147,10 @@ def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArr
     """Return how many test rows each group has per training row: k folds have 1 to k - 1."""
     if options.test_per_train is not None:
         return np.full(len(curves), options.test_per_train)
-    return _over(np.ones(len(curves)), (curves - 1).astype(np.float64))
+    return _divide(np.ones(len(curves)), (curves - 1).astype(np.float64))
 
 
-def _quantiles(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
+def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how many standard errors the limits are from the mean."""
     from scipy.special import ndtri, stdtrit
 
@@ -160,8 +162,8 @@ def _quantiles(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.
     return found[count]
 
 
-def _resampled(
-    cell: Cell, options: AverageOptions, streams: list[tuple[int, ...]]
+def _bootstrap_limits(
+    cell: CurveValues, options: AverageOptions, streams: list[tuple[int, ...]]
 ) -> tuple[NDArray[np.float64], ...]:
     """Return standard error and percentile limits of the mean over resampled curves."""
     ends = np.append(cell.starts[1:], len(cell.values))
@@ -198,7 +200,7 @@ def _replicate_means(
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
         mass = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
-        return base + _over(mass @ above, mass @ there.astype(np.float64)), 0
+        return base + _divide(mass @ above, mass @ there.astype(np.float64)), 0
 
     means, _ = batched_replicates(
         draw, n_boot=options.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=options.seed, key=key

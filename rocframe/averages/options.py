@@ -13,7 +13,7 @@ from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
 from rocframe.options import check_choice, parse_names, parse_number
-from rocframe.rates import Settings, check_read, parse_metric
+from rocframe.rates import Settings, check_metric_settings, parse_metric
 from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
@@ -357,7 +357,9 @@ def _check_pooled(method: str, **given: object) -> None:
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
     """Check that some metric depends on each parameter that is given."""
-    check_read([metric.name for metric in metrics], beta=settings.beta, costs=settings.costs)
+    check_metric_settings(
+        [metric.name for metric in metrics], beta=settings.beta, costs=settings.costs
+    )
     if settings.prevalence is not None and not any(metric.mixes for metric in metrics):
         wrong = "no metric depends on it"
         todo = 'Say metrics=["precision"] with it, say, or leave it out.'

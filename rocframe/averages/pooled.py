@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import auc_of
-from rocframe.averages.curve_groups import members_of
-from rocframe.averages.means import Cell
+from rocframe.averages.curve_groups import group_curves
+from rocframe.averages.means import CurveValues
 from rocframe.curves.locate import lack_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
@@ -33,17 +33,19 @@ def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
     """Return the curve of all rows of each group, whichever curve they came from."""
-    members = members_of(curves, over, "equal")
-    merged = _merged(
-        replace(curves, columns=CurveColumns.from_arrays(_ranked(curves))) if ranked else curves,
+    members = group_curves(curves, over, "equal")
+    merged = _merge_curves(
+        replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
+        if ranked
+        else curves,
         members,
     )
-    own = _areas(curves)[members.curve]
+    own = _curve_areas(curves)[members.curve]
     own[~members.usable] = np.nan
-    cell = Cell(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
+    cell = CurveValues(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
     groups = len(members.notes)
     per_group = {
-        "pooled_auc": pl.Series(_areas(merged), dtype=pl.Float64, nan_to_null=True),
+        "pooled_auc": pl.Series(_curve_areas(merged), dtype=pl.Float64, nan_to_null=True),
         "mean_auc": pl.Series(cell.mean.ravel() if groups else [], dtype=pl.Float64),
         "n_curves": pl.Series(cell.count.ravel() if groups else [], dtype=pl.Int64),
         "note": pl.Series(members.notes, dtype=pl.String),
@@ -60,7 +62,7 @@ def pooled_curves(
     )
 
 
-def _areas(curves: Curves) -> NDArray[np.float64]:
+def _curve_areas(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each curve; NaN for all where one ends before its lowest score."""
     try:
         return auc_of(curves)
@@ -68,21 +70,21 @@ def _areas(curves: Curves) -> NDArray[np.float64]:
         return np.full(len(curves.firsts), np.nan)
 
 
-def _merged(curves: Curves, members: Members) -> Curves:
+def _merge_curves(curves: Curves, members: Members) -> Curves:
     """Add up the counts of each group's curves at each distinct threshold."""
     lengths = np.diff(curves.starts)[members.curve]
-    rows = np.repeat(curves.firsts[members.curve] - _before(lengths), lengths)
+    rows = np.repeat(curves.firsts[members.curve] - _exclusive_sums(lengths), lengths)
     rows += np.arange(len(rows))
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
     first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True
     walk = {name: values[rows] for name, values in curves.columns.items()}
-    edges = np.append(_before(lengths), len(rows))[members.starts]
+    edges = np.append(_exclusive_sums(lengths), len(rows))[members.starts]
     order = np.concatenate(
         [
             np.zeros(0, np.int64),
             *(
-                start + _falling(walk[THRESHOLD][start:end], first[rows[start:end]])
+                start + _merge_order(walk[THRESHOLD][start:end], first[rows[start:end]])
                 for start, end in pairwise(edges)
             ),
         ]
@@ -95,14 +97,14 @@ def _merged(curves: Curves, members: Members) -> Curves:
     )
     at = np.flatnonzero(fresh)
     starts = np.searchsorted(place[at], np.arange(len(members.notes) + 1))
-    _check_together(curves, members, lengths, np.diff(starts))
+    _check_same_thresholds(curves, members, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
     for part, rest in (("tp", "fn"), ("fp", "tn")):
         steps = np.diff(walk[part], prepend=walk[part][:1] * 0)
         steps[first[rows]] = walk[part][first[rows]]
         running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
-        counts[part] = _running(running, starts)
-        ends = np.append(_before(lengths)[1:], len(rows)) - 1 if len(rows) else rows
+        counts[part] = _sums_within_groups(running, starts)
+        ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
         whole = np.add.reduceat(walk[part][ends] + walk[rest][ends], members.starts[:-1])
         counts[rest] = np.repeat(whole, np.diff(starts)) - counts[part]
         if counts[rest].dtype.kind == "f":
@@ -111,7 +113,7 @@ def _merged(curves: Curves, members: Members) -> Curves:
     return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
 
 
-def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _merge_order(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the order of a group's rows; those above all scores come before infinite scores."""
     scored = np.flatnonzero(~above)
     # Each curve is in order already: a stable sort merges them.
@@ -119,13 +121,13 @@ def _falling(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArra
     return np.concatenate([np.flatnonzero(above), order])
 
 
-def _before(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many there are before each."""
     before: NDArray[np.int64] = np.cumsum(lengths) - lengths
     return before
 
 
-def _running(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Add up within groups."""
     running = np.cumsum(steps)
     if steps.dtype.kind == "i":
@@ -138,7 +140,7 @@ def _running(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     return running
 
 
-def _check_together(
+def _check_same_thresholds(
     curves: Curves, members: Members, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
     """Check that curves at given thresholds are all at the same ones."""
@@ -152,7 +154,7 @@ def _check_together(
         )
 
 
-def _ranked(curves: Curves) -> dict[str, NDArray[Any]]:
+def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
     """Return the curves with a rank in the place of each score.
 
     It is the share of the curve's own rows that have a lower score, ties counting half.

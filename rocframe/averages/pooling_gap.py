@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.averages.curve_groups import having
-from rocframe.averages.fold_auc import Folds, normalized, nothing_of, without
+from rocframe.averages.curve_groups import check_key_columns
+from rocframe.averages.fold_auc import Folds, empty_result, merge_folds, scale_weights
 from rocframe.averages.options import parse_over
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inputs.node import plan_table
@@ -155,10 +155,10 @@ def pooling_gap(
     )
 
     def make(cases: Cases) -> pl.DataFrame:
-        return gaps(cases, len(names))
+        return pooling_gaps(cases, len(names))
 
     table = plan_table(
-        having(predictions, names),
+        check_key_columns(predictions, names),
         roles,
         make,
         columns=POOLING_GAP.columns(),
@@ -168,21 +168,21 @@ def pooling_gap(
     return as_input_frame(predictions, table)
 
 
-class Table(NamedTuple):
+class FoldPairs(NamedTuple):
     """Of each fold's positives (down) and each fold's negatives (across): all pairs, and won."""
 
     won: NDArray[np.float64]
     pairs: NDArray[np.float64]
 
 
-def gaps(cases: Cases, over: int) -> pl.DataFrame:
+def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
     """Return one row per group: its key, then what pooling does to its area."""
     schema = POOLING_GAP.columns()
-    cases = normalized(cases)
+    cases = scale_weights(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():
-        return nothing_of(folds.keys, schema)
-    rows = sort_rows(without(cases, over), follow=True)
+        return empty_result(folds.keys, schema)
+    rows = sort_rows(merge_folds(cases, over), follow=True)
     every = RowGroups.from_keys(cases.keys, len(cases.negative))
     fold_of = np.empty(len(every.order), np.int64)
     fold_of[every.order] = np.repeat(np.arange(len(every.starts) - 1), np.diff(every.starts))
@@ -195,12 +195,13 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     member = place[fold_of[rows.row]]
     groups = range(len(folds.starts) - 1)
     tables = run_parallel(
-        lambda group: _table(rows, member, group, int(np.diff(folds.starts)[group])), groups
+        lambda group: _count_fold_pairs(rows, member, group, int(np.diff(folds.starts)[group])),
+        groups,
     )
     pooled = count_pairs(Scan.from_rows(rows)).areas[0]
     mean = folds.cell.mean[:, 0]
     split = [
-        _split(table, folds.told[folds.starts[group] : folds.starts[group + 1]])
+        _decompose_gap(table, folds.told[folds.starts[group] : folds.starts[group + 1]])
         for group, table in enumerate(tables)
     ]
     totals = folds.walk.totals
@@ -221,7 +222,9 @@ def gaps(cases: Cases, over: int) -> pl.DataFrame:
     return build_table(folds.keys, columns, schema)
 
 
-def _table(rows: SortedRows, member: NDArray[np.int64], group: int, size: int) -> Table:
+def _count_fold_pairs(
+    rows: SortedRows, member: NDArray[np.int64], group: int, size: int
+) -> FoldPairs:
     """Count the pairs of each two folds of a group, and those won, a tie counting half."""
     start, end = rows.starts[group], rows.ends[group]
     whole = slice(start, rows.starts[group + 1])
@@ -253,13 +256,13 @@ def _table(rows: SortedRows, member: NDArray[np.int64], group: int, size: int) -
             for side in (~negative[a:b], negative[a:b])
         )
         passed = np.cumsum(neg, axis=0)
-        _add_up(won, pos, below - passed + neg / 2)
+        _add_pairs(won, pos, below - passed + neg / 2)
         below = below - passed[-1]
         first = edge
-    return Table(won, np.outer(by_fold(~negative & counted), by_fold(negative & counted)))
+    return FoldPairs(won, np.outer(by_fold(~negative & counted), by_fold(negative & counted)))
 
 
-def _add_up(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
+def _add_pairs(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
     """Add what the positives of each fold have won, at each step, against those of each fold.
 
     Without ties a step has positives of one fold, and all others would be multiplied by 0.
@@ -276,14 +279,14 @@ def _add_up(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float
         won[down[starts]] += np.add.reduceat(pairs, starts, axis=0)
 
 
-def _split(table: Table, told: NDArray[np.object_]) -> dict[str, Any]:
+def _decompose_gap(table: FoldPairs, told: NDArray[np.object_]) -> dict[str, Any]:
     """Say what pairs within folds and between them do to the area."""
     total = table.pairs.sum()
     found: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
     )
     found |= dict.fromkeys(("worst_positives", "worst_negatives"))
-    won, pairs = (_between(part) for part in table)
+    won, pairs = (_without_diagonal(part) for part in table)
     between, within = pairs.sum(), np.trace(table.pairs)
     if total > 0:
         found["between_share"] = between / total
@@ -301,7 +304,7 @@ def _split(table: Table, told: NDArray[np.object_]) -> dict[str, Any]:
     return found
 
 
-def _between(part: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_diagonal(part: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what two folds share, and nothing of one fold's own."""
     found = part.copy()
     np.fill_diagonal(found, 0.0)

@@ -24,7 +24,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
 from rocframe.options import NOT_GIVEN, parse_names, parse_numbers
-from rocframe.rates import Settings, as_expressions, check_read
+from rocframe.rates import Settings, check_metric_settings, parse_metric_expressions
 from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
@@ -183,14 +183,14 @@ def curve(
     """
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
-    named = as_expressions(metrics, settings)
+    named = parse_metric_expressions(metrics, settings)
     if max_error is not None:
         max_error = parse_max_error(max_error)
         _check_no_thresholds(thresholds)
     told = {} if max_error is None else SIMPLIFICATION
     made = [*CURVE_COLUMNS, *shape.rates, *told]
     _check_metric_columns(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], made, score)
-    check_read(named, beta=beta, costs=costs)
+    check_metric_settings(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,

@@ -506,7 +506,7 @@ def segment_root(
     """
     if not len(value):
         return value
-    step = {name: lower[name] - upper[name] for name in upper}
+    step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     share = metric.share
     if share is not None:
         off, change = (

@@ -35,7 +35,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.metrics.metric import check_method, check_points, parse_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
 from rocframe.options import NOT_GIVEN
-from rocframe.rates import Settings, check_read
+from rocframe.rates import Settings, check_metric_settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def intervals(
     """
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
     parsed = parse_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
-    check_read([metric.name for metric in parsed], beta=beta, costs=costs)
+    check_metric_settings([metric.name for metric in parsed], beta=beta, costs=costs)
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     check_points(parsed, given)
     at_points = any(value is not None for value in given.values())
