@@ -113,12 +113,12 @@ class Rate:
 
 
 def ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Divide; null, never NaN, where the whole is empty."""
+    """Return a quotient; null if the denominator is 0."""
     return pl.when(whole > 0).then(part / whole)
 
 
 def odds(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Divide; infinite over an empty whole, null where both are empty."""
+    """Return a quotient; infinite if the denominator is 0, null if both are 0."""
     return pl.when(whole > 0).then(part / whole).when((whole == 0) & (part > 0)).then(pl.lit(inf))
 
 
@@ -192,7 +192,7 @@ class Counts(NamedTuple):
 
 CONFUSION = Counts._fields
 
-# What an expression of the caller may contain.
+# Columns that an expression of the caller may contain.
 VARIABLES = ("threshold", *CONFUSION)
 
 accuracy = Share(("tp", "tn"), Counts._fields)
@@ -207,13 +207,13 @@ prevalence = Share(("tp", "fn"), Counts._fields)
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
-    """Return the harmonic mean of precision and recall, recall counting beta times as much."""
+    """Return the harmonic mean of precision and recall, with beta as the weight of recall."""
     square = s.beta**2
     return ratio((1 + square) * c.tp, (1 + square) * c.tp + square * c.fn + c.fp)
 
 
 def mcc(c: Counts, _: Settings) -> pl.Expr:
-    """Return the correlation of label and call."""
+    """Return Matthews' correlation of label and predicted class."""
     margins = ((c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)).sqrt() * (
         (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
     ).sqrt()
@@ -221,7 +221,7 @@ def mcc(c: Counts, _: Settings) -> pl.Expr:
 
 
 def kappa(c: Counts, _: Settings) -> pl.Expr:
-    """Return the agreement of label and call beyond chance."""
+    """Return Cohen's kappa of label and predicted class."""
     chance = (c.tp + c.fp).cast(pl.Float64) * (c.fp + c.tn) + (c.tp + c.fn).cast(pl.Float64) * (
         c.fn + c.tn
     )
@@ -229,7 +229,7 @@ def kappa(c: Counts, _: Settings) -> pl.Expr:
 
 
 def chi2(c: Counts, _: Settings) -> pl.Expr:
-    """Pearson's statistic of label and call, uncorrected."""
+    """Return Pearson's chi-squared statistic without continuity correction."""
     rows = (c.tp + c.fp).cast(pl.Float64) * (c.fn + c.tn)
     columns = (c.tp + c.fn).cast(pl.Float64) * (c.fp + c.tn)
     return pl.when((rows > 0) & (columns > 0)).then(
@@ -238,12 +238,12 @@ def chi2(c: Counts, _: Settings) -> pl.Expr:
 
 
 def lift(c: Counts, s: Settings) -> pl.Expr:
-    """How many times the prevalence the precision is."""
+    """Return the precision divided by the prevalence."""
     return ratio(precision(c, s), prevalence(c, s))
 
 
 def mutual_information(c: Counts, _: Settings) -> pl.Expr:
-    """Return what the call tells of the label, in bits."""
+    """Return the mutual information of label and predicted class, in bits."""
 
     def cell(count: pl.Expr, row: pl.Expr, col: pl.Expr) -> pl.Expr:
         share = count / c.n
@@ -260,7 +260,7 @@ def mutual_information(c: Counts, _: Settings) -> pl.Expr:
 
 
 def expected_cost(c: Counts, s: Settings) -> pl.Expr:
-    """Return what a row costs on average."""
+    """Return the mean cost per row."""
     if s.costs is None:
         raise OptionValueError.of(
             "metrics",
@@ -269,19 +269,19 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
             'Use, for example, costs={"fp": 1, "fn": 5}; '
             "the cost of correct predictions is 0 by default.",
         )
-    paid = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
-    return ratio(paid, c.n)
+    cost = sum((getattr(c, name) * cost for name, cost in s.costs.items()), pl.lit(0.0))
+    return ratio(cost, c.n)
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return true positives less false ones at the odds of the threshold, per row."""
-    at = pl.col("threshold")
-    gained = (c.tp - c.fp * (at / (1 - at))) / c.n
+    """Return the net benefit per row: tp less fp weighted by the odds of the threshold."""
+    threshold = pl.col("threshold")
+    benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (
-        pl.when((at == inf) & (c.n > 0))
+        pl.when((threshold == inf) & (c.n > 0))
         .then(0.0)
-        .when((at >= 0) & (at < 1) & (c.n > 0))
-        .then(gained)
+        .when((threshold >= 0) & (threshold < 1) & (c.n > 0))
+        .then(benefit)
     )
 
 
@@ -553,7 +553,7 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
 def parse_metric_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, pl.Expr]:
-    """Read `metrics`: names of ours, or named expressions over tp, fp, fn, tn."""
+    """Return the metrics as named expressions; they are given by name or as expressions."""
     given: list[object] = (
         [metrics]
         if isinstance(metrics, str | pl.Expr) or not hasattr(metrics, "__iter__")
@@ -576,13 +576,13 @@ def parse_metric_expressions(
 def check_metric_settings(
     names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
 ) -> None:
-    """Check that what is said beside the metrics is said to one of them."""
+    """Check that `costs` and `beta` are used by one of the metrics."""
     every = set(names)
-    for option, value, idle, reader in (
+    for option, value, default, reader in (
         ("costs", costs, None, "expected_cost"),
         ("beta", beta, 1, "f_beta"),
     ):
-        if value != idle and reader not in every:
+        if value != default and reader not in every:
             todo = f'Use, for example, metrics=["{reader}"].'
             raise OptionValueError.of(option, value, "no metric uses it", todo)
 
@@ -595,7 +595,7 @@ COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
-    """What some metrics ask for beside the counts."""
+    """Parameters of metrics: `beta`, `costs` and `prevalence`."""
 
     beta: float = 1.0
     costs: Mapping[str, float] | None = None
@@ -615,7 +615,7 @@ class Settings:
 
     @property
     def counts(self) -> Counts:
-        """The counts, with the classes at the wished-for prevalence."""
+        """The counts, rescaled to the given prevalence."""
         if self.prevalence is None:
             return COUNT_COLUMNS
         tp, fp, fn, tn = COUNT_COLUMNS
@@ -629,8 +629,8 @@ class Settings:
         )
 
 
-# In no order, of all sizes, with a row that comes twice and one that is not there: whatever looks
-# at several rows sees others than it would see alone.
+# Unsorted rows of different sizes, with a duplicate and a null row: an expression that uses several
+# rows returns other values for them than for each row alone.
 TRIAL_ROWS: tuple[tuple[float | None, ...], ...] = (
     (0.3, 3.0, 7.0, 2.0, 11.0),
     (0.7, 1.0, 0.0, 4.0, 18.0),
@@ -649,7 +649,7 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
         together = _column_of(frame, expr)
         alone = [_column_of(frame[i], expr) for i in range(len(TRIAL_ROWS))]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        why = (str(error).splitlines() or ["polars says no more"])[0]
+        why = (str(error).splitlines() or ["no further message"])[0]
         raise _rowwise_error(argument, name, f"it cannot be computed row by row: {why}") from error
     for made in (together, *alone):
         if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
@@ -660,11 +660,11 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
 
 
 def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
-    return frame.with_columns(expr.alias("made")).get_column("made")
+    return frame.with_columns(expr.alias("value")).get_column("value")
 
 
-def _as_numbers(made: pl.Series) -> list[float | None]:
-    return made.cast(pl.Float64).fill_nan(None).to_list()
+def _as_numbers(values: pl.Series) -> list[float | None]:
+    return values.cast(pl.Float64).fill_nan(None).to_list()
 
 
 def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
@@ -682,6 +682,6 @@ def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
     return OptionValueError.of(argument, name, wrong, todo)
 
 
-# Products of two counts outgrow Int64; as floats they only lose digits that no one reads.
+# Products of two counts may exceed Int64, so they are computed as Float64.
 def _cross_product_difference(c: Counts) -> pl.Expr:
     return c.tp.cast(pl.Float64) * c.tn - c.fp.cast(pl.Float64) * c.fn

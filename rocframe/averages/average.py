@@ -293,17 +293,17 @@ def average(
             raise OptionValueError.of(
                 "interval",
                 options.interval,
-                "these curves have weights, which are no numbers of rows",
-                'Say interval="corrected" or interval="t".',
+                "the curves have weights instead of numbers of rows",
+                'Use interval="corrected" or interval="t".',
             )
 
         def average_rows(rows: pl.DataFrame) -> pl.DataFrame:
-            every = read_curves(rows, table)
+            all_curves = read_curves(rows, table)
             if plan is None:
-                return pooled_curves(every, curve_kind, options.over, ranked=options.ranked)
+                return pooled_curves(all_curves, curve_kind, options.over, ranked=options.ranked)
             if options.method == "pooled":
-                return pooled_metrics(every, curve_kind, plan)
-            return average_curves(every, plan)
+                return pooled_metrics(all_curves, curve_kind, plan)
+            return average_curves(all_curves, plan)
 
         return through_node(
             frame.select(table.walk),
@@ -322,8 +322,8 @@ def _check_key(name: str, table: CurveLayout) -> None:
         return
     if name not in table.row:
         raise MissingColumnError.of("over", name, [*table.by, *table.row])
-    keys = f"Its keys are: {format_list(table.by)}." if table.by else "It has no keys."
-    raise OptionValueError.of("over", name, "it is no key of the table", keys)
+    keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
+    raise OptionValueError.of("over", name, "this column is not a key of the table", keys)
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
@@ -331,8 +331,8 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
     at_thresholds = plan is None or plan.fixed is None or method == "pooled"
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.of(
-            "curves: simplified curves lack rows, so what is called at a threshold is not known",
-            "Average the full curves, made without max_error=; or hold a rate fixed.",
+            "curves: simplified curves lack rows, so the counts at a threshold are unknown",
+            "Average the full curves, made without max_error=, or use a fixed rate.",
         )
 
 
@@ -408,12 +408,12 @@ class Means:
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]
 
-        def cell(values: NDArray[np.float64]) -> CurveValues:
+        def curve_values(values: NDArray[np.float64]) -> CurveValues:
             known = np.where(exists, values, np.nan)
             return CurveValues(values=known, weight=members.weight[rows], starts=starts)
 
-        thresholds = cell(places.threshold)
-        mean, sd = thresholds.with_infinite()
+        thresholds = curve_values(places.threshold)
+        mean, sd = thresholds.mean_and_sd()
         columns: dict[str, Any] = {
             "ci_level": np.nan if options.interval is None else options.level,
             "n_curves": thresholds.count,
@@ -428,11 +428,11 @@ class Means:
             columns["side"] = np.tile(np.array(["left", "right"], object), shape[1] // 2)
         counts: dict[str, NDArray[np.int64]] = {}
         for metric in plan.metrics:
-            metric_cell = cell(places.evaluate(metric))
-            mean, sd = metric_cell.with_infinite()
-            finite = np.where(np.isfinite(metric_cell.values), metric_cell.values, np.nan)
+            metric_values = curve_values(places.evaluate(metric))
+            mean, sd = metric_values.mean_and_sd()
+            finite = np.where(np.isfinite(metric_values.values), metric_values.values, np.nan)
             spread = mean_limits(
-                cell(finite),
+                curve_values(finite),
                 mean,
                 sd,
                 options,
@@ -444,7 +444,7 @@ class Means:
             known = np.isfinite(mean)
             parts = (mean, sd, *(np.where(known, part, np.nan) for part in spread))
             columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
-            counts[metric.column] = metric_cell.count
+            counts[metric.column] = metric_values.count
         if plan.curve:
             columns["n_curves"] = counts[plan.metrics[-1].column]
             counts = {}
@@ -454,7 +454,7 @@ class Means:
         return columns
 
     def places(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> Places:
-        """Return the point of each curve at each value, on both sides of a jump if wanted."""
+        """Return the point of each curve at each value, on both sides of jumps if planned."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             assert self.coarse is not None

@@ -1,4 +1,4 @@
-"""Groups of curves that are averaged together, and the grid of each."""
+"""Group the curves that are averaged together, and divide groups and grid into blocks."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ MAX_NAMES_IN_NOTE = 10  # curves that a note names
 class Members:
     """The curves of all groups, group after group.
 
-    Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbers in the table
-    of curves. `usable` says which have both classes, `weight` how much each counts.
+    Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, positions in the
+    table of curves. `usable` is True for curves with both classes.
+    `weight` is the weight of each curve in the mean.
     """
 
     keys: pl.DataFrame
@@ -46,7 +47,7 @@ class Members:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many curves each group has, left out ones among them."""
+        """Number of curves of each group, including those that are left out."""
         return np.diff(self.starts)
 
 
@@ -56,16 +57,16 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> Members:
-    """Put the curves of each group together, in the order of their keys.
+    """Group the curves by their other keys, in the order of these keys.
 
-    `argument` is the one that says how much each counts.
+    `argument` is the name of the argument that gives the weights, for errors.
     """
     keys, (curve, starts) = group_keys(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
     usable = (pos > 0) & (neg > 0)
-    told = format_keys(curves.keys, over)
+    names = format_keys(curves.keys, over)
     weight = _weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
-    usable, weight, told = usable[curve], weight[curve], told[curve]
+    usable, weight, names = usable[curve], weight[curve], names[curve]
     return Members(
         keys=keys,
         curves=curves,
@@ -73,14 +74,14 @@ def group_curves(
         starts=starts,
         usable=usable,
         weight=weight,
-        notes=exclusion_notes(told, usable, starts),
+        notes=exclusion_notes(names, usable, starts),
     )
 
 
 def group_keys(
     keys: pl.DataFrame, over: Sequence[str]
 ) -> tuple[pl.DataFrame, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the keys without `over`, sorted, and which rows of `keys` each of them has."""
+    """Return the sorted keys without `over`, and the rows of each: their positions and starts."""
     rest = [name for name in keys.columns if name not in over]
     if not rest:
         size = keys.height
@@ -103,27 +104,26 @@ def group_keys(
 
 
 def exclusion_notes(
-    told: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
+    names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
 ) -> list[str | None]:
-    """Say of each group how many curves lack a class, and name them."""
+    """Return a note for each group with curves that lack a class: their number and names."""
     notes: list[str | None] = [None] * (len(starts) - 1)
-    lost = np.flatnonzero(~usable)
-    group = np.searchsorted(starts, lost, "right") - 1
+    excluded = np.flatnonzero(~usable)
+    group = np.searchsorted(starts, excluded, "right") - 1
     for i in np.unique(group):
-        names = list(told[lost[group == i]])
-        more = (
-            f" and {len(names) - MAX_NAMES_IN_NOTE} more" if len(names) > MAX_NAMES_IN_NOTE else ""
-        )
-        notes[i] = f"left_out:{len(names)} ({', '.join(names[:MAX_NAMES_IN_NOTE])}{more})"
+        keys = names[excluded[group == i]]
+        rest = len(keys) - MAX_NAMES_IN_NOTE
+        more = f" and {rest} more" if rest > 0 else ""
+        notes[i] = f"left_out:{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})"
     return notes
 
 
 def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:
-    """Spell out the key of each curve."""
+    """Return the key of each curve as text."""
     columns = [format_values(keys.get_column(name)) for name in over]
-    told = np.empty(keys.height, object)
-    told[:] = [" ".join(key) for key in zip(*columns, strict=True)]
-    return told
+    result = np.empty(keys.height, object)
+    result[:] = [" ".join(key) for key in zip(*columns, strict=True)]
+    return result
 
 
 def _weights(
@@ -136,22 +136,22 @@ def _weights(
     if isinstance(weights, str):
         return known.get(weights, np.ones(keys.height))
     columns = [keys.get_column(name).to_list() for name in over]
-    asked = columns[0] if len(over) == 1 else list(zip(*columns, strict=True))
-    found = np.ones(keys.height)
-    for i, key in enumerate(asked):
+    values = columns[0] if len(over) == 1 else list(zip(*columns, strict=True))
+    result = np.ones(keys.height)
+    for i, key in enumerate(values):
         if key not in weights:
             raise OptionValueError.of(
                 argument,
                 weights,
-                f"it has no weight for {key!r}",
-                f"Give one for every value of {' and '.join(map(repr, over))}.",
+                f"there is no weight for {key!r}",
+                f"Give a weight for every value of {' and '.join(map(repr, over))}.",
             )
-        found[i] = to_float(weights[key])
-    return found
+        result[i] = to_float(weights[key])
+    return result
 
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the size of a class, as the last row has it: weighted rates end at exactly 1."""
+    """Return the size of a class from the last row, so that weighted rates end at exactly 1."""
     first_counts, second_counts = (
         curves.columns.at(name, curves.lasts) for name in (first, second)
     )
@@ -178,7 +178,7 @@ class GridBlock:
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which values each group has."""
+        """True for the values that each group uses."""
         return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 
@@ -199,17 +199,17 @@ def grid_blocks(members: Members, axis: CurveAxis, plan: AveragePlan) -> Iterato
         yield from _similar_blocks(members, groups[part], values, starts)
 
 
-def _split(edges: NDArray[np.int64], most: int) -> Iterator[slice]:
+def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
     """Split groups into runs of at most this size together, or of one group each."""
     first = 0
     while first < len(edges) - 1:
-        last = int(np.searchsorted(edges, edges[first] + most, "right")) - 1
+        last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
         yield slice(first, max(last, first + 1))
         first = max(last, first + 1)
 
 
 def _split_values(members: Members, block: GridBlock) -> Iterator[GridBlock]:
-    """Split the values of a group that is too large for all of them."""
+    """Split the values of a group whose curves and values exceed a block."""
     step = width = block.values.shape[1]
     if len(block.groups) == 1:
         step = max(1, MAX_CELLS // int(members.sizes[block.groups[0]]))
@@ -225,7 +225,7 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Put groups with similar numbers of values together, so that few cells stay unused."""
+    """Put groups with similar numbers of values together, so that few cells are unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(members.sizes[groups[order]])
@@ -311,7 +311,7 @@ def collect_blocks(
 def check_key_columns(
     predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the plan of predictions, and check that they have these keys."""
+    """Return the lazy predictions, with a check that they have these columns."""
 
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:

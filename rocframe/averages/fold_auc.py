@@ -1,7 +1,4 @@
-"""The verb `fold_auc`: the mean of the areas of folds, with its interval.
-
-The intervals use the variance of DeLong et al. (1988) or that of LeDell et al. (2015).
-"""
+"""The verb `fold_auc`: the mean AUC over folds, with the intervals of DeLong and of LeDell."""
 
 from __future__ import annotations
 
@@ -173,8 +170,8 @@ def fold_auc(
     parse_level(level)
     names = parse_over(over)
     if weight is not None and ci == "ledell":
-        wrong = "the influence curve is that of rows without weights"
-        raise OptionValueError.of("weight", weight, wrong, 'Say ci="delong" with it.')
+        problem = "the influence curve is defined for rows without weights"
+        raise OptionValueError.of("weight", weight, problem, 'Use ci="delong" with weights.')
     roles = Roles(
         label=label,
         score=score,
@@ -185,13 +182,10 @@ def fold_auc(
         missing=missing,
     )
 
-    def make(cases: Cases) -> pl.DataFrame:
-        return fold_areas(cases, len(names), ci, level)
-
     table = plan_table(
         check_key_columns(predictions, names),
         roles,
-        make,
+        lambda cases: fold_areas(cases, len(names), ci, level),
         columns=FOLD_AUC.columns(),
         anchor="n_pos",
         over=len(names),
@@ -204,9 +198,10 @@ Interval = Literal["logit_delong", "delong", "ledell"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Folds:
-    """The folds of all groups: their areas, which count, and the walk that they come from.
+    """The areas of the folds of all groups, and the scan from which they are computed.
 
-    Group i has the folds `fold[starts[i]]` to `fold[starts[i + 1] - 1]` of the walk.
+    Group i has the folds `fold[starts[i]]` to `fold[starts[i + 1] - 1]` of the scan. `usable` is
+    True for folds with both classes; `names` are the keys of the folds as text.
     """
 
     keys: pl.DataFrame
@@ -215,14 +210,14 @@ class Folds:
     starts: NDArray[np.int64]
     area: NDArray[np.float64]
     usable: NDArray[np.bool_]
-    told: NDArray[np.object_]
+    names: NDArray[np.object_]
 
     @classmethod
     def of(cls, cases: Cases, over: int) -> Folds:
-        """Measure each fold: the last `over` keys of the cases tell them apart."""
+        """Compute the area of each fold; folds are identified by the last `over` keys."""
         walk = Scan.from_rows(sort_rows(cases))
-        names = cases.keys.columns[cases.keys.width - over :]
-        keys, (fold, starts) = group_keys(walk.rows.keys, names)
+        fold_keys = cases.keys.columns[cases.keys.width - over :]
+        keys, (fold, starts) = group_keys(walk.rows.keys, fold_keys)
         area = count_pairs(walk).areas[0][fold]
         return cls(
             keys=keys,
@@ -231,28 +226,28 @@ class Folds:
             starts=starts,
             area=area,
             usable=~np.isnan(area),
-            told=format_keys(walk.rows.keys, names)[fold],
+            names=format_keys(walk.rows.keys, fold_keys)[fold],
         )
 
     @property
-    def cell(self) -> CurveValues:
-        """The areas, to be averaged."""
-        return self.of_folds(self.area)
+    def areas(self) -> CurveValues:
+        """The areas of the usable folds."""
+        return self.usable_values(self.area)
 
-    def of_folds(self, values: NDArray[np.float64]) -> CurveValues:
-        """Return values of each fold, to be averaged where folds count."""
-        kept = np.where(self.usable, values, np.nan)[:, None]
-        return CurveValues(values=kept, weight=np.ones(len(kept)), starts=self.starts[:-1])
+    def usable_values(self, values: NDArray[np.float64]) -> CurveValues:
+        """Return values of the folds, with equal weights and NaN for folds that are not usable."""
+        column = np.where(self.usable, values, np.nan)[:, None]
+        return CurveValues(values=column, weight=np.ones(len(column)), starts=self.starts[:-1])
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Add up what the walk has of each fold, over all folds of a group."""
+        """Return the sums over all folds of each group."""
         total: NDArray[Any] = np.add.reduceat(values[self.fold], self.starts[:-1])
         return total
 
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
-        """Say what keeps a group from having all its numbers, and which folds are left out.
+        """Return why results of a group are null, and which folds are left out.
 
-        A fold with one row of a class has no variance, and so the mean has none.
+        A fold with only one row of a class has no variance; then the mean has none either.
         """
         totals = self.walk.totals
         first = notes(self.total(totals.pos_rows), self.total(totals.neg_rows), None)
@@ -266,12 +261,12 @@ class Folds:
                 single = np.add.reduceat(alone, self.starts[:-1]) > 0
                 first = np.where(single & unknown & (first == None), name, first)  # noqa: E711
             first = np.where(flat & (first == None), "zero_variance", first)  # noqa: E711
-        second = exclusion_notes(self.told, self.usable, self.starts)
+        second = exclusion_notes(self.names, self.usable, self.starts)
         return ["; ".join(filter(None, both)) or None for both in zip(first, second, strict=True)]
 
 
 def scale_weights(cases: Cases) -> Cases:
-    """Bring weights to at most 1, so that no product of two is too large."""
+    """Scale the weights to at most 1, so that products of two do not overflow."""
     if cases.weight is None:
         return cases
     (weight,) = scale_to_unit(cases.weight)
@@ -279,32 +274,32 @@ def scale_weights(cases: Cases) -> Cases:
 
 
 def merge_folds(cases: Cases, over: int) -> Cases:
-    """Return the cases with all folds of a group as one."""
+    """Return the cases without the fold keys, so that a group is one curve."""
     return replace(cases, keys=cases.keys[:, : cases.keys.width - over])
 
 
 def empty_result(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Return the table of no rows: without group columns one group, which has none."""
+    """Return the result for no rows: one row of zero counts without group columns, else no row."""
     columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
     return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
 
 
 def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl.DataFrame:
-    """Return one row per group: its key, then the columns of a table of areas over folds."""
+    """Return the table of `fold_auc`, one row per group."""
     schema = FOLD_AUC.columns()
     cases = scale_weights(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
     totals = folds.walk.totals
-    mean = folds.cell.mean
+    mean = folds.areas.mean
     columns: dict[str, Any] = {
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
         "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
-        "n_curves": folds.cell.count[:, 0],
+        "n_curves": folds.areas.count[:, 0],
         "mean_auc": mean[:, 0],
-        "sd": folds.cell.sd(mean)[:, 0],
+        "sd": folds.areas.sd(mean)[:, 0],
         "auc_of_mean": _auc_of_mean(cases, over),
         "pooled_auc": count_pairs(Scan.from_rows(sort_rows(merge_folds(cases, over)))).areas[0],
         "note": folds.notes(),
@@ -326,45 +321,48 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
 
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of each mean: folds share no test rows, so theirs add up."""
+    """Return the variance of each mean by DeLong's method; folds are independent."""
     walk = folds.walk
-    own = delong_variance(walk, count_pairs(walk))[folds.fold]
-    cell = folds.of_folds(own)
+    variance = delong_variance(walk, count_pairs(walk))[folds.fold]
+    values = folds.usable_values(variance)
     # A fold with one row of a class has an area, but no variance.
-    known = np.add.reduceat(folds.usable & np.isnan(own), folds.starts[:-1]) == 0
-    count = cell.count[:, 0]
-    return np.where(known & (count > 0), cell.mean[:, 0] / np.maximum(count, 1), np.nan)
+    known = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
+    count = values.count[:, 0]
+    return np.where(known & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
 
 
 def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of each mean by its influence curve, with classes of all folds."""
+    """Return the variance of each mean by the influence curve of LeDell et al. (2015)."""
     walk = folds.walk
     totals = walk.totals
     pos, neg = totals.pos_rows[folds.fold], totals.neg_rows[folds.fold]
     size = (pos + neg).astype(np.float64)
 
-    def used(values: NDArray[Any]) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = np.add.reduceat(
+    def usable_sums(values: NDArray[Any]) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = np.add.reduceat(
             np.where(folds.usable, values, 0).astype(np.float64), folds.starts[:-1]
         )
-        return total
+        return sums
 
     lengths = np.diff(folds.starts)
-    all_pos, all_neg = used(pos), used(neg)
-    whole = all_pos + all_neg
+    all_pos, all_neg = usable_sums(pos), usable_sums(neg)
+    total = all_pos + all_neg
     squares = np.zeros(len(size))
-    both = delong_class_variances(walk, count_pairs(walk))
+    class_variances = delong_class_variances(walk, count_pairs(walk))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for own, part, every in ((pos, both[0], all_pos), (neg, both[1], all_neg)):
-            # One row alone has the placement of its class's mean.
-            about = np.where(own > 1, part[folds.fold] * own * (own - 1.0), 0.0)
-            squares += np.repeat(whole / every, lengths) ** 2 * about
-        found = folds.of_folds(squares / size).mean[:, 0] / whole
-    return np.where(whole > 0, found, np.nan)
+        for n, variance, class_rows in (
+            (pos, class_variances[0], all_pos),
+            (neg, class_variances[1], all_neg),
+        ):
+            # The placement value of a single row equals the mean of its class.
+            squared_sum = np.where(n > 1, variance[folds.fold] * n * (n - 1.0), 0.0)
+            squares += np.repeat(total / class_rows, lengths) ** 2 * squared_sum
+        result = folds.usable_values(squares / size).mean[:, 0] / total
+    return np.where(total > 0, result, np.nan)
 
 
 def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
-    """Return the area under the mean of each group's curves, on an even grid."""
+    """Return the area under the vertical average of the curves of each group."""
     names = cases.keys.columns
     table = full_curves(cases)
     columns = curve_layout(table.schema, names, ())

@@ -1,6 +1,6 @@
-"""Means of values of curves, their spread and limits.
+"""Weighted means over curves, with standard deviation and confidence limits.
 
-The corrected t interval is that of Nadeau and Bengio (2003).
+The corrected t interval is the one of Nadeau and Bengio (2003).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ RESAMPLES_PER_BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveValues:
-    """Values of some curves (down) at some places (across): curves of group i from `starts[i]`.
+    """Values of curves (down) at grid points (across); the curves of group i start at `starts[i]`.
 
-    NaN is where a curve has no value; `weight` is how much each curve counts.
+    NaN means that a curve has no value there. `weight` is the weight of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -33,63 +33,63 @@ class CurveValues:
     starts: NDArray[np.int64]
 
     @property
-    def there(self) -> NDArray[np.bool_]:
-        """Where curves have a value."""
+    def defined(self) -> NDArray[np.bool_]:
+        """Whether each value is defined."""
         return ~np.isnan(self.values)
 
-    def add(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up over the curves of each group."""
+    def group_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums over the curves of each group."""
         total: NDArray[np.float64] = np.add.reduceat(values, self.starts, axis=0)
         return total
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Repeat what groups have for each of their curves."""
+    def repeat_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Repeat the values of each group for each of its curves."""
         lengths = np.diff(np.append(self.starts, len(self.values)))
         return np.repeat(values, lengths, axis=0)
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """How many curves of each group have a value."""
-        counts: NDArray[np.int64] = np.add.reduceat(self.there.astype(np.int64), self.starts)
+        """Number of curves of each group that have a value."""
+        counts: NDArray[np.int64] = np.add.reduceat(self.defined.astype(np.int64), self.starts)
         return counts
 
     @property
-    def mass(self) -> NDArray[np.float64]:
-        """The sum of their weights."""
-        return self.add(self.weight[:, None] * self.there)
+    def total_weight(self) -> NDArray[np.float64]:
+        """Total weight of these curves."""
+        return self.group_sums(self.weight[:, None] * self.defined)
 
     @property
-    def unevenness(self) -> NDArray[np.float64]:
-        """The sum of squared shares of the weight: one over their number if all weigh the same."""
-        squares = self.add(self.weight[:, None] ** 2 * self.there)
-        return _divide(squares, self.mass**2)
+    def sum_squared_shares(self) -> NDArray[np.float64]:
+        """Sum of the squared shares of the total weight; 1 / n for n equal weights."""
+        squares = self.group_sums(self.weight[:, None] ** 2 * self.defined)
+        return _divide(squares, self.total_weight**2)
 
     @property
-    def base(self) -> NDArray[np.float64]:
-        """The smallest value of each group: sums of differences to it keep equal values equal."""
-        base: NDArray[np.float64] = np.fmin.reduceat(self.values, self.starts, axis=0)
-        return base
+    def minimum(self) -> NDArray[np.float64]:
+        """Smallest value of each group, the origin of sums: means of equal values are exact."""
+        result: NDArray[np.float64] = np.fmin.reduceat(self.values, self.starts, axis=0)
+        return result
 
     @property
     def mean(self) -> NDArray[np.float64]:
         """The weighted mean of each group."""
-        base = self.base
-        above = np.where(self.there, self.values - self.spread(base), 0)
-        mean: NDArray[np.float64] = base + _divide(
-            self.add(self.weight[:, None] * above), self.mass
+        origin = self.minimum
+        above = np.where(self.defined, self.values - self.repeat_groups(origin), 0)
+        mean: NDArray[np.float64] = origin + _divide(
+            self.group_sums(self.weight[:, None] * above), self.total_weight
         )
         return mean
 
     def sd(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of each group, with n - 1; NaN for one curve."""
-        off = np.where(self.there, self.values - self.spread(mean), 0)
-        squares = _divide(self.add(self.weight[:, None] * off**2), self.mass)
-        left = np.where(self.count > 1, 1 - self.unevenness, 0)
-        sd: NDArray[np.float64] = np.sqrt(_divide(squares, left))
+        deviation = np.where(self.defined, self.values - self.repeat_groups(mean), 0)
+        variance = _divide(self.group_sums(self.weight[:, None] * deviation**2), self.total_weight)
+        correction = np.where(self.count > 1, 1 - self.sum_squared_shares, 0)
+        sd: NDArray[np.float64] = np.sqrt(_divide(variance, correction))
         return sd
 
-    def with_infinite(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and spread of thresholds or rates, some of which may be infinite."""
+    def mean_and_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mean and standard deviation; values may be infinite."""
         ends = np.isinf(self.values)
         finite = CurveValues(
             values=np.where(ends, 0.0, self.values), weight=self.weight, starts=self.starts
@@ -97,20 +97,21 @@ class CurveValues:
         mean = finite.mean
         sd = finite.sd(mean)
         high, low = (
-            self.add((self.values == end).astype(np.float64)) > 0 for end in (np.inf, -np.inf)
+            self.group_sums((self.values == end).astype(np.float64)) > 0
+            for end in (np.inf, -np.inf)
         )
         mean = np.where(high, np.inf, np.where(low, -np.inf, mean))
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
 
 
 def _divide(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.full(whole.shape, np.nan)
-    np.divide(part, whole, out=found, where=whole > 0)
-    return found
+    result: NDArray[np.float64] = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=result, where=whole > 0)
+    return result
 
 
 def mean_limits(
-    cell: CurveValues,
+    values: CurveValues,
     mean: NDArray[np.float64],
     sd: NDArray[np.float64],
     options: AverageOptions,
@@ -120,71 +121,72 @@ def mean_limits(
     streams: list[tuple[int, ...]],
     bounds: tuple[float, float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return standard error and limits of each mean; NaN where there are none.
+    """Return standard error, lower and upper limit of each mean; NaN where they are undefined.
 
-    `curves` are those of each group, with the ones that lack a class; `rows` those that the rate
-    of each curve is a share of.
+    `curves` is the number of curves of each group, including those that lack a class; `rows` is
+    the denominator of the metric in each curve.
     """
     if options.interval is None:
         return (np.full(mean.shape, np.nan),) * 3
     if options.interval == "bootstrap":
-        se, lower, upper = _bootstrap_limits(cell, options, streams)
-        return se, lower, upper
+        return _bootstrap_limits(values, options, streams)
     if options.interval == "binomial":
-        own = _divide(cell.weight**2, rows)
-        shares = np.where(cell.there, own[:, None], 0.0)
-        se = np.sqrt(mean * (1 - mean) * _divide(cell.add(shares), cell.mass**2))
+        variance = _divide(values.weight**2, rows)
+        terms = np.where(values.defined, variance[:, None], 0.0)
+        se = np.sqrt(mean * (1 - mean) * _divide(values.group_sums(terms), values.total_weight**2))
     else:
-        share = cell.unevenness
+        factor = values.sum_squared_shares
         if options.interval == "corrected":
-            share = share + _test_per_train(options, curves)[:, None]
-        se = sd * np.sqrt(share)
-    reach = _critical_values(options, cell.count) * se
-    return se, np.clip(mean - reach, *bounds), np.clip(mean + reach, *bounds)
+            factor = factor + _test_per_train(options, curves)[:, None]
+        se = sd * np.sqrt(factor)
+    margin = _critical_values(options, values.count) * se
+    return se, np.clip(mean - margin, *bounds), np.clip(mean + margin, *bounds)
 
 
 def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many test rows each group has per training row: k folds have 1 to k - 1."""
+    """Return the number of test rows per training row; 1 / (k - 1) for k folds."""
     if options.test_per_train is not None:
         return np.full(len(curves), options.test_per_train)
     return _divide(np.ones(len(curves)), (curves - 1).astype(np.float64))
 
 
 def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many standard errors the limits are from the mean."""
+    """Return the distance of the limits from the mean, in standard errors."""
     from scipy.special import ndtri, stdtrit
 
-    share = (1 + options.level) / 2
+    probability = (1 + options.level) / 2
     if options.interval in {"normal", "binomial"}:
-        return np.full(count.shape, ndtri(share))
-    found = np.full(int(count.max(initial=1)) + 1, np.nan)
-    found[2:] = stdtrit(np.arange(1, len(found) - 1, dtype=np.float64), share)
-    return found[count]
+        return np.full(count.shape, ndtri(probability))
+    quantiles = np.full(int(count.max(initial=1)) + 1, np.nan)
+    quantiles[2:] = stdtrit(np.arange(1, len(quantiles) - 1, dtype=np.float64), probability)
+    return quantiles[count]
 
 
 def _bootstrap_limits(
-    cell: CurveValues, options: AverageOptions, streams: list[tuple[int, ...]]
-) -> tuple[NDArray[np.float64], ...]:
+    values: CurveValues, options: AverageOptions, streams: list[tuple[int, ...]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return standard error and percentile limits of the mean over resampled curves."""
-    ends = np.append(cell.starts[1:], len(cell.values))
-    found = [np.full(cell.count.shape, np.nan) for _ in range(3)]
-    tails = [(1 - options.level) / 2, (1 + options.level) / 2]
-    for group, (start, end) in enumerate(zip(cell.starts, ends, strict=True)):
-        some = cell.there[start:end].any(axis=1)
-        if some.sum() < 2:
+    ends = np.append(values.starts[1:], len(values.values))
+    se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
+    probabilities = [(1 - options.level) / 2, (1 + options.level) / 2]
+    for group, (start, end) in enumerate(zip(values.starts, ends, strict=True)):
+        used = start + np.flatnonzero(values.defined[start:end].any(axis=1))
+        if len(used) < 2:
             continue
-        values, weight = cell.values[start:end][some], cell.weight[start:end][some]
-        single = (~np.isnan(values)).sum(axis=0) < 2
-        every = _replicate_means(values, weight, options, streams[group])
-        every[:, single] = np.nan
-        whole = ~np.isnan(every).any(axis=0)
-        found[0][group, whole] = every[:, whole].std(axis=0, ddof=1)
-        found[1][group, whole], found[2][group, whole] = np.quantile(every[:, whole], tails, axis=0)
-        for at in np.flatnonzero(~whole & ~single):  # drawn without any curve that has a value
-            drawn_means = every[~np.isnan(every[:, at]), at]
-            found[0][group, at] = drawn_means.std(ddof=1)
-            found[1][group, at], found[2][group, at] = np.quantile(drawn_means, tails)
-    return tuple(found)
+        means = _replicate_means(values.values[used], values.weight[used], options, streams[group])
+        single = values.defined[used].sum(axis=0) < 2
+        means[:, single] = np.nan
+        complete = ~np.isnan(means).any(axis=0)
+        se[group, complete] = means[:, complete].std(axis=0, ddof=1)
+        lower[group, complete], upper[group, complete] = np.quantile(
+            means[:, complete], probabilities, axis=0
+        )
+        # In some resamples no curve has a value at these grid points.
+        for point in np.flatnonzero(~complete & ~single):
+            defined = means[~np.isnan(means[:, point]), point]
+            se[group, point] = defined.std(ddof=1)
+            lower[group, point], upper[group, point] = np.quantile(defined, probabilities)
+    return se, lower, upper
 
 
 def _replicate_means(
@@ -194,13 +196,13 @@ def _replicate_means(
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
     """Return the means over resampled curves, a row per resample."""
-    there, curves = ~np.isnan(values), len(weight)
-    base = np.nanmin(values, axis=0, where=there, initial=np.inf)
-    above = np.where(there, values - base, 0)
+    defined, curves = ~np.isnan(values), len(weight)
+    origin = np.nanmin(values, axis=0, where=defined, initial=np.inf)
+    above = np.where(defined, values - origin, 0)
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
-        mass = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
-        return base + _divide(mass @ above, mass @ there.astype(np.float64)), 0
+        weights = stream.multinomial(curves, np.full(curves, 1 / curves), size) * weight
+        return origin + _divide(weights @ above, weights @ defined.astype(np.float64)), 0
 
     means, _ = batched_replicates(
         draw, n_boot=options.n_boot, batch_size=RESAMPLES_PER_BATCH, seed=options.seed, key=key

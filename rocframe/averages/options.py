@@ -108,12 +108,12 @@ class AverageOptions:
     def _curve_plan(self, kind: Kind, fixed: Rate | None, axes: dict[str, Rate]) -> AveragePlan:
         """Return the plan of an averaged curve."""
         if fixed is not None and not fixed.proportion_of:
-            wrong = (
-                f"{fixed.column} is no axis to hold fixed: a curve may have one value of it at "
-                "several places, or at none"
+            problem = (
+                f"{fixed.column} cannot be the fixed axis: a curve may have the same value at "
+                "several points, or at none"
             )
             raise OptionValueError.of(
-                "method", self.method, wrong, 'Say method="vertical", or "threshold".'
+                "method", self.method, problem, 'Use method="vertical" or method="threshold".'
             )
         metrics = tuple(axis for name, axis in axes.items() if not fixed or name != fixed.column)
         _check_settings((), self.settings)
@@ -142,9 +142,11 @@ class AverageOptions:
         if fixed is not None:
             for argument, metric in [("fixed", fixed), *(("metrics", one) for one in metrics)]:
                 if metric.reads_threshold:
-                    wrong = "it reads the threshold, and between two rows there is none"
-                    todo = 'Say fixed="threshold", with it among the metrics.'
-                    raise OptionValueError.of(argument, metric.column, wrong, todo)
+                    problem = (
+                        "the metric contains the threshold, which is undefined between two rows"
+                    )
+                    hint = 'Use fixed="threshold" and give the metric in metrics=.'
+                    raise OptionValueError.of(argument, metric.column, problem, hint)
         self._check_binomial(metrics)
         return AveragePlan(
             options=self,
@@ -163,9 +165,9 @@ class AverageOptions:
     def _check_binomial(self, metrics: Sequence[Rate]) -> None:
         for metric in metrics:
             if self.interval == "binomial" and not metric.proportion_of:
-                wrong = f"{metric.column} is no share of a number of rows that is fixed"
-                todo = 'Say interval="corrected", say.'
-                raise OptionValueError.of("interval", self.interval, wrong, todo)
+                problem = f"{metric.column} is not a proportion of a fixed number of rows"
+                hint = 'Use, for example, interval="corrected".'
+                raise OptionValueError.of("interval", self.interval, problem, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,13 +225,13 @@ def parse_average_options(
     seed: int | None = None,
     settings: Settings | None = None,
 ) -> AverageOptions:
-    """Check the options, each alone and with the method, and return them as one record."""
+    """Check each option, also in combination with the method, and return one record."""
     settings = settings or Settings()
     keys = parse_over(over)
     flag: object = nearest
     if not isinstance(flag, bool):
-        wrong, todo = "it is neither True nor False", "Say nearest=True, or leave it out."
-        raise OptionValueError.of("nearest", flag, wrong, todo)
+        problem, hint = "expected True or False", "Use nearest=True, or leave it out."
+        raise OptionValueError.of("nearest", flag, problem, hint)
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
         _check_settings((), settings)
@@ -237,8 +239,8 @@ def parse_average_options(
     if fixed is None:
         _check_pooled(method, metrics=metrics, nearest=nearest or None)
     elif method == "horizontal" or (method == THRESHOLD and not _is_threshold(fixed)):
-        wrong = f"method={method!r} says itself what is held fixed"
-        raise OptionValueError.of("fixed", fixed, wrong, 'Say method="vertical" with it.')
+        problem = f"method={method!r} determines the fixed metric"
+        raise OptionValueError.of("fixed", fixed, problem, 'Use method="vertical" with fixed=.')
     elif not _is_threshold(fixed):
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
     averaged = None if metrics is None else _parse_metrics(metrics, settings)
@@ -249,10 +251,10 @@ def parse_average_options(
     parse_level(level)
     parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
-    taken, usual = CLASS_METHODS.get(method, (method, "equal"))
-    classes, pooled = method in CLASS_METHODS, taken == "pooled"
+    base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
+    classes, pooled = method in CLASS_METHODS, base_method == "pooled"
     limits = not (classes or pooled)
-    for option, value, idle, read in (
+    for option, value, default, used in (
         ("grid", grid, DEFAULT_GRID, not pooled),
         ("weights", weights, "equal", limits),
         ("interval", interval, "corrected", limits or interval is None),
@@ -263,21 +265,21 @@ def parse_average_options(
         ("n_boot", n_boot, DEFAULT_N_BOOT, limits and interval == "bootstrap"),
         ("seed", seed, None, limits and interval == "bootstrap"),
     ):
-        if not read and not (isinstance(value, type(idle)) and value == idle):
-            wrong = f"method={method!r} with interval={interval!r} does not read it"
-            raise OptionValueError.of(option, value, wrong, "Leave it out.")
+        if not used and not (isinstance(value, type(default)) and value == default):
+            problem = f"method={method!r} with interval={interval!r} does not use this option"
+            raise OptionValueError.of(option, value, problem, "Leave it out.")
     if prior is not None and not isinstance(prior, Mapping):
-        wrong = "it is no mapping from classes to numbers"
-        todo = "Give, say, prior={'a': 0.9, 'b': 0.1}."
-        raise OptionValueError.of("prior", prior, wrong, todo)
+        problem = "expected a mapping from classes to numbers"
+        hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
+        raise OptionValueError.of("prior", prior, problem, hint)
     if prior is not None:
         check_weights("prior", prior)
-    bounds = None if at_values or taken in {"threshold", "pooled"} else (0, 1)
+    bounds = None if at_values or base_method in {"threshold", "pooled"} else (0, 1)
     parse_grid(given_grid, keyword="union", bounds=bounds)
     interval = interval if limits else None
     return AverageOptions(
         over=keys,
-        method=taken,
+        method=base_method,
         fixed=fixed_metric,
         fixed_threshold=method == THRESHOLD or _is_threshold(fixed),
         metrics=averaged,
@@ -286,7 +288,7 @@ def parse_average_options(
         interval=interval,
         level=level,
         test_per_train=parse_test_per_train(test_per_train, keys, interval),
-        weights=prior if prior is not None else usual if classes else weights,
+        weights=prior if prior is not None else class_weights if classes else weights,
         weights_argument="weights" if prior is None else "prior",
         ranked=ranks is not None,
         n_boot=parse_n_boot("n_boot", n_boot),
@@ -304,7 +306,7 @@ def parse_over(over: object) -> tuple[str, ...]:
     several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
     if not several or not all(isinstance(name, str) for name in several):
         raise OptionValueError.of(
-            "over", over, "it names no key of the curves", 'Give one or several, say over="fold".'
+            "over", over, "expected the name of one or more keys", 'Use, for example, over="fold".'
         )
     return parse_names(several)  # type: ignore[arg-type]
 
@@ -312,24 +314,24 @@ def parse_over(over: object) -> tuple[str, ...]:
 def _parse_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> tuple[Rate, ...]:
-    """Return the metrics that are averaged: one, or several."""
+    """Return the metrics to average."""
     single = isinstance(metrics, str) or not hasattr(metrics, "__iter__")
     given: list[object] = [metrics] if single else [*metrics]  # type: ignore[misc]
     if not given:
-        todo = 'Give one or several, say "precision".'
-        raise OptionValueError.of("metrics", metrics, "it names no metric", todo)
+        hint = 'Use, for example, metrics=["precision"].'
+        raise OptionValueError.of("metrics", metrics, "expected at least one metric", hint)
     return tuple(parse_metric("metrics", metric, settings) for metric in given)
 
 
 def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:
-    """Read how many test rows there are per training row; None where that follows."""
+    """Return the number of test rows per training row; None to derive it from the folds."""
     if given is None:
         if interval == "corrected" and len(over) > 1:
             raise OptionValueError.of(
                 "test_per_train",
                 None,
-                "how many rows a model was fitted on does not follow from several keys",
-                "Say it: 1/9 for ten folds, however often they were dealt out anew.",
+                "the size of the training sets cannot be derived if over= names several keys",
+                "For repeated ten-fold cross-validation, use test_per_train=1/9.",
             )
         return None
     hint = "For ten folds, use test_per_train=1/9."
@@ -337,7 +339,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
 
 
 def check_weights(argument: str, weights: object) -> None:
-    """Check the weights of curves, as far as that goes without the curves."""
+    """Check the weights; missing curves are found when the curves are read."""
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
@@ -347,12 +349,12 @@ def check_weights(argument: str, weights: object) -> None:
 
 
 def _check_pooled(method: str, **given: object) -> None:
-    """Check that no metrics are averaged where the result is a whole curve."""
+    """Check that `metrics` and `nearest` are not given if the result is a pooled curve."""
     for option, value in given.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
-            wrong = f"method={method!r} makes a whole curve, with its tp, fp, fn, tn"
-            todo = "Say fixed= with it, or work metrics out of these."
-            raise OptionValueError.of(option, value, wrong, todo)
+            problem = f"method={method!r} returns a curve with the columns tp, fp, fn, tn"
+            hint = "Give fixed= too, or compute metrics from these columns."
+            raise OptionValueError.of(option, value, problem, hint)
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
@@ -361,13 +363,13 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
         [metric.name for metric in metrics], beta=settings.beta, costs=settings.costs
     )
     if settings.prevalence is not None and not any(metric.mixes for metric in metrics):
-        wrong = "no metric depends on it"
-        todo = 'Say metrics=["precision"] with it, say, or leave it out.'
-        raise OptionValueError.of("prevalence", settings.prevalence, wrong, todo)
+        problem = "no metric depends on the prevalence"
+        hint = 'Use it with, for example, metrics=["precision"], or leave it out.'
+        raise OptionValueError.of("prevalence", settings.prevalence, problem, hint)
 
 
 def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
-    """Check that no two columns of the table have one name."""
+    """Check that all columns of the table have different names."""
     taken = [fixed, *AVERAGE_INFO]
     for metric in metrics:
         for column in spread_columns(metric.column):

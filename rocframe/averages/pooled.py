@@ -1,4 +1,4 @@
-"""Curves of all groups → one curve of their merged test sets."""
+"""Pool the curves of each group into one curve of all their rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return the curve of all rows of each group, whichever curve they came from."""
+    """Return one curve per group, of the rows of all its curves."""
     members = group_curves(curves, over, "equal")
     merged = _merge_curves(
         replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
@@ -40,14 +40,16 @@ def pooled_curves(
         else curves,
         members,
     )
-    own = _curve_areas(curves)[members.curve]
-    own[~members.usable] = np.nan
-    cell = CurveValues(values=own[:, None], weight=members.weight, starts=members.starts[:-1])
+    areas = _curve_areas(curves)[members.curve]
+    areas[~members.usable] = np.nan
+    curve_areas = CurveValues(
+        values=areas[:, None], weight=members.weight, starts=members.starts[:-1]
+    )
     groups = len(members.notes)
     per_group = {
         "pooled_auc": pl.Series(_curve_areas(merged), dtype=pl.Float64, nan_to_null=True),
-        "mean_auc": pl.Series(cell.mean.ravel() if groups else [], dtype=pl.Float64),
-        "n_curves": pl.Series(cell.count.ravel() if groups else [], dtype=pl.Int64),
+        "mean_auc": pl.Series(curve_areas.mean.ravel() if groups else [], dtype=pl.Float64),
+        "n_curves": pl.Series(curve_areas.count.ravel() if groups else [], dtype=pl.Int64),
         "note": pl.Series(members.notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
@@ -63,7 +65,7 @@ def pooled_curves(
 
 
 def _curve_areas(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each curve; NaN for all where one ends before its lowest score."""
+    """Return the area under each curve; all NaN if any curve ends before its lowest score."""
     try:
         return auc_of(curves)
     except BrokenCurveError:
@@ -114,27 +116,27 @@ def _merge_curves(curves: Curves, members: Members) -> Curves:
 
 
 def _merge_order(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the order of a group's rows; those above all scores come before infinite scores."""
+    """Return the row order by falling threshold; rows above all scores precede infinite scores."""
     scored = np.flatnonzero(~above)
-    # Each curve is in order already: a stable sort merges them.
+    # Each curve is sorted already, which a stable sort merges fast.
     order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]
     return np.concatenate([np.flatnonzero(above), order])
 
 
 def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many there are before each."""
-    before: NDArray[np.int64] = np.cumsum(lengths) - lengths
-    return before
+    """Return the sum of the preceding lengths."""
+    result: NDArray[np.int64] = np.cumsum(lengths) - lengths
+    return result
 
 
 def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Add up within groups."""
+    """Return the cumulative sums within each group."""
     running = np.cumsum(steps)
     if steps.dtype.kind == "i":
         before = np.append(0, running)[starts[:-1]]
         total: NDArray[Any] = running - np.repeat(before, np.diff(starts))
         return total
-    # Sums of weights depend on no group before.
+    # Rounding of a sum of weights must not depend on preceding groups.
     for start, end in pairwise(starts):
         running[start:end] = np.cumsum(steps[start:end])
     return running
@@ -143,22 +145,19 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
 def _check_same_thresholds(
     curves: Curves, members: Members, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Check that curves at given thresholds are all at the same ones."""
+    """Check that curves made with `thresholds=` have the same thresholds."""
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    apart = lack_rows(curves)[members.curve] & (lengths != merged[group])
-    if apart.any():
+    different = lack_rows(curves)[members.curve] & (lengths != merged[group])
+    if different.any():
         raise BrokenCurveError.of(
-            "curves: curves that were made with other thresholds= than each other cannot be pooled",
-            "Make them without thresholds=, or all with the same; a filter on rows of curves, too, "
-            "leaves other ones in each.",
+            "curves: curves with different thresholds= cannot be pooled",
+            "Make them without thresholds=, or with the same thresholds. Do not filter the rows "
+            "of curves.",
         )
 
 
 def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
-    """Return the curves with a rank in the place of each score.
-
-    It is the share of the curve's own rows that have a lower score, ties counting half.
-    """
+    """Replace each score by the proportion of lower scores in its curve, ties as half."""
     check_ends(
         curves, "the ranks of its scores are unknown", "Make the curves without thresholds=."
     )

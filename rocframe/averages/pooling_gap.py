@@ -154,13 +154,10 @@ def pooling_gap(
         missing=missing,
     )
 
-    def make(cases: Cases) -> pl.DataFrame:
-        return pooling_gaps(cases, len(names))
-
     table = plan_table(
         check_key_columns(predictions, names),
         roles,
-        make,
+        lambda cases: pooling_gaps(cases, len(names)),
         columns=POOLING_GAP.columns(),
         anchor="n_pos",
         over=len(names),
@@ -169,24 +166,29 @@ def pooling_gap(
 
 
 class FoldPairs(NamedTuple):
-    """Of each fold's positives (down) and each fold's negatives (across): all pairs, and won."""
+    """Pairs of the positives of each fold (down) and the negatives of each fold (across).
+
+    `won` is the number of correctly ranked pairs, ties as half, and `pairs` that of all pairs.
+    """
 
     won: NDArray[np.float64]
     pairs: NDArray[np.float64]
 
 
 def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
-    """Return one row per group: its key, then what pooling does to its area."""
+    """Return the table of `pooling_gap`, one row per group."""
     schema = POOLING_GAP.columns()
     cases = scale_weights(cases)
     folds = Folds.of(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
     rows = sort_rows(merge_folds(cases, over), follow=True)
-    every = RowGroups.from_keys(cases.keys, len(cases.negative))
-    fold_of = np.empty(len(every.order), np.int64)
-    fold_of[every.order] = np.repeat(np.arange(len(every.starts) - 1), np.diff(every.starts))
-    # Numbers of folds within their group.
+    all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))
+    fold_of = np.empty(len(all_folds.order), np.int64)
+    fold_of[all_folds.order] = np.repeat(
+        np.arange(len(all_folds.starts) - 1), np.diff(all_folds.starts)
+    )
+    # Position of each fold within its group.
     place = np.empty(len(folds.fold), np.int64)
     place[folds.fold] = np.arange(len(folds.fold)) - np.repeat(
         folds.starts[:-1], np.diff(folds.starts)
@@ -199,9 +201,9 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         groups,
     )
     pooled = count_pairs(Scan.from_rows(rows)).areas[0]
-    mean = folds.cell.mean[:, 0]
+    mean = folds.areas.mean[:, 0]
     split = [
-        _decompose_gap(table, folds.told[folds.starts[group] : folds.starts[group + 1]])
+        _decompose_gap(table, folds.names[folds.starts[group] : folds.starts[group + 1]])
         for group, table in enumerate(tables)
     ]
     totals = folds.walk.totals
@@ -209,7 +211,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
         "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
-        "n_curves": folds.cell.count[:, 0],
+        "n_curves": folds.areas.count[:, 0],
         "pooled_auc": pooled,
         "mean_auc": mean,
         "gap": pooled - mean,
@@ -225,7 +227,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
 def _count_fold_pairs(
     rows: SortedRows, member: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Count the pairs of each two folds of a group, and those won, a tie counting half."""
+    """Count the pairs of each two folds of a group, and the correctly ranked ones."""
     start, end = rows.starts[group], rows.ends[group]
     whole = slice(start, rows.starts[group + 1])
     mass = np.ones(whole.stop - start) if rows.weights is None else rows.weights.mass[whole]
@@ -234,8 +236,8 @@ def _count_fold_pairs(
     counted = np.arange(len(kind)) < end - start
     counted |= kind == rows.codec.reserved(ReservedCode.UNSCORED)
 
-    def by_fold(rows_: NDArray[np.bool_]) -> NDArray[np.float64]:
-        sums = np.bincount(member[whole][rows_], mass[rows_], minlength=size)
+    def by_fold(selected: NDArray[np.bool_]) -> NDArray[np.float64]:
+        sums = np.bincount(member[whole][selected], mass[selected], minlength=size)
         return sums.astype(np.float64)
 
     scored = int(end - start)
@@ -243,15 +245,15 @@ def _count_fold_pairs(
     below = by_fold(negative & (np.arange(len(kind)) < scored))
     won = np.zeros((size, size))
     first, last = 0, int(step[-1]) + 1 if scored else 0
-    most = max(1, 2 * BLOCK_ROWS // size)
+    block = max(1, 2 * BLOCK_ROWS // size)
     while first < last:
-        edge = min(first + most, last)
+        edge = min(first + block, last)
         a, b = np.searchsorted(step, [first, edge])
         here = slice(start + a, start + b)
-        cell = (step[a:b] - first) * size + member[here]
+        index = (step[a:b] - first) * size + member[here]
         pos, neg = (
             np.bincount(
-                cell, np.where(side, mass[a:b], 0), minlength=(edge - first) * size
+                index, np.where(side, mass[a:b], 0), minlength=(edge - first) * size
             ).reshape(-1, size)
             for side in (~negative[a:b], negative[a:b])
         )
@@ -263,49 +265,49 @@ def _count_fold_pairs(
 
 
 def _add_pairs(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
-    """Add what the positives of each fold have won, at each step, against those of each fold.
+    """Add the correctly ranked pairs of each distinct score to `won`.
 
-    Without ties a step has positives of one fold, and all others would be multiplied by 0.
+    Without ties, only one fold has positives at a score, so that a full product is mostly zeros.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
         won += pos.T @ lower
         return
     fold, step = np.nonzero(pos.T)
-    most = max(1, 2 * BLOCK_ROWS // len(won))
-    for start in range(0, len(fold), most):
-        down, along = fold[start : start + most], step[start : start + most]
+    block = max(1, 2 * BLOCK_ROWS // len(won))
+    for start in range(0, len(fold), block):
+        down, along = fold[start : start + block], step[start : start + block]
         starts = np.flatnonzero(np.diff(down, prepend=-1))
         pairs = pos[along, down][:, None] * lower[along]
         won[down[starts]] += np.add.reduceat(pairs, starts, axis=0)
 
 
-def _decompose_gap(table: FoldPairs, told: NDArray[np.object_]) -> dict[str, Any]:
-    """Say what pairs within folds and between them do to the area."""
+def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, Any]:
+    """Return the effects of the pairs within and between folds on the area of one group."""
     total = table.pairs.sum()
-    found: dict[str, Any] = dict.fromkeys(
+    result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
     )
-    found |= dict.fromkeys(("worst_positives", "worst_negatives"))
+    result |= dict.fromkeys(("worst_positives", "worst_negatives"))
     won, pairs = (_without_diagonal(part) for part in table)
     between, within = pairs.sum(), np.trace(table.pairs)
     if total > 0:
-        found["between_share"] = between / total
+        result["between_share"] = between / total
     if between > 0:
-        found["between_auc"] = won.sum() / between
+        result["between_auc"] = won.sum() / between
     if within > 0:
-        found["within_auc"] = np.trace(table.won) / within
+        result["within_auc"] = np.trace(table.won) / within
     if between > 0 and within > 0:
-        moved = (won - found["within_auc"] * pairs) / total
-        i, j = np.unravel_index(np.argmax(np.abs(moved)), moved.shape)
-        if moved[i, j]:
-            found |= {"worst_positives": told[i], "worst_negatives": told[j]}
-            found["worst_auc"] = table.won[i, j] / table.pairs[i, j]
-            found["worst_gap"] = moved[i, j]
-    return found
+        effect = (won - result["within_auc"] * pairs) / total
+        i, j = np.unravel_index(np.argmax(np.abs(effect)), effect.shape)
+        if effect[i, j]:
+            result |= {"worst_positives": names[i], "worst_negatives": names[j]}
+            result["worst_auc"] = table.won[i, j] / table.pairs[i, j]
+            result["worst_gap"] = effect[i, j]
+    return result
 
 
 def _without_diagonal(part: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what two folds share, and nothing of one fold's own."""
-    found = part.copy()
-    np.fill_diagonal(found, 0.0)
-    return found
+    """Return the pairs of different folds, with 0 for pairs within a fold."""
+    result = part.copy()
+    np.fill_diagonal(result, 0.0)
+    return result

@@ -303,8 +303,8 @@ def test_training_rows_can_be_said():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.average(several, over=["again", "fold"])
     assert str(caught.value) == (
-        "test_per_train=None: how many rows a model was fitted on does not follow from several "
-        "keys.\nSay it: 1/9 for ten folds, however often they were dealt out anew."
+        "test_per_train=None: the size of the training sets cannot be derived if over= names "
+        "several keys.\nFor repeated ten-fold cross-validation, use test_per_train=1/9."
     )
 
 
@@ -510,26 +510,33 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"weights": {1: 1.0}},
-            "weights={1: 1.0}: it has no weight for 2.\nGive one for every value of 'fold'.",
+            "weights={1: 1.0}: there is no weight for 2.\nGive a weight for every value of 'fold'.",
         ),
         ({"level": 1}, "level=1: expected a number above 0 and below 1."),
-        ({"over": []}, "over=[]: it names no key of the curves.\nGive one or several, say over="),
-        ({"over": "tpr"}, "over='tpr': it is no key of the table.\nIts keys are: 'fold'."),
+        ({"over": []}, "over=[]: expected the name of one or more keys.\nUse, for example, over="),
+        (
+            {"over": "tpr"},
+            "over='tpr': this column is not a key of the table.\nIts keys are: 'fold'.",
+        ),
         ({"over": "flod"}, "over='flod': the frame has no such column.\nIt has: 'fold', "),
         (
             {"interval": "t", "test_per_train": 0.1},
             (
-                "test_per_train=0.1: method='vertical' with interval='t' does not read it.\n"
+                "test_per_train=0.1: method='vertical' with interval='t' does "
+                "not use this option.\n"
                 "Leave it out."
             ),
         ),
         (
             {"method": "pooled", "grid": "union"},
-            "grid='union': method='pooled' with interval='corrected' does not read it.\n",
+            "grid='union': method='pooled' with interval='corrected' does not use this option.\n",
         ),
         (
             {"ranks": "within"},
-            "ranks='within': method='vertical' with interval='corrected' does not read it.\n",
+            (
+                "ranks='within': method='vertical' with interval='corrected' does "
+                "not use this option.\n"
+            ),
         ),
         (
             {"test_per_train": -1},
@@ -540,33 +547,37 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"level": 0.9, "interval": None},
-            "level=0.9: method='vertical' with interval=None does not read it.\nLeave it out.",
+            (
+                "level=0.9: method='vertical' with interval=None does not use this option.\n"
+                "Leave it out."
+            ),
         ),
         (
             {"n_boot": 100},
-            "n_boot=100: method='vertical' with interval='corrected' does not read it.\n",
+            "n_boot=100: method='vertical' with interval='corrected' does not use this option.\n",
         ),
         (
             {"seed": 1, "interval": "t"},
-            "seed=1: method='vertical' with interval='t' does not read it.\nLeave it out.",
+            "seed=1: method='vertical' with interval='t' does not use this option.\nLeave it out.",
         ),
         (
             {"method": "pooled", "level": 0.9},
-            "level=0.9: method='pooled' with interval='corrected' does not read it.\n",
+            "level=0.9: method='pooled' with interval='corrected' does not use this option.\n",
         ),
         ({"n_boot": 1}, "n_boot=1: expected an integer from 2 to "),
         (
             {"method": "horizontal", "kind": "pr"},
             (
-                "method='horizontal': precision is no axis to hold fixed: a curve may have one "
-                'value of it at several places, or at none.\nSay method="vertical", or "threshold".'
+                "method='horizontal': precision cannot be the fixed axis: a curve may have the "
+                "same value at several points, or at none.\n"
+                'Use method="vertical" or method="threshold".'
             ),
         ),
         (
             {"interval": "binomial", "kind": "lift"},
             (
-                "interval='binomial': lift is no share of a number of rows that is fixed.\n"
-                'Say interval="corrected", say.'
+                "interval='binomial': lift is not a proportion of a fixed number of rows.\n"
+                'Use, for example, interval="corrected".'
             ),
         ),
     ],
@@ -592,9 +603,9 @@ def test_curves_at_different_thresholds_are_not_pooled():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(pl.concat([one, two]), method="pooled")
     assert str(caught.value) == (
-        "curves: curves that were made with other thresholds= than each other cannot be pooled.\n"
-        "Make them without thresholds=, or all with the same; a filter on rows of curves, too, "
-        "leaves other ones in each."
+        "curves: curves with different thresholds= cannot be pooled.\n"
+        "Make them without thresholds=, or with the same thresholds. Do not filter the rows "
+        "of curves."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(one, method="pooled", ranks="within")
@@ -663,7 +674,7 @@ def test_a_curve_at_given_thresholds_has_values_at_these_only():
     assert at["tpr"].to_list() == [0.5, 0.75, 0.75, 1.0, 1.0]
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(mixed, method="pooled")
-    assert str(caught.value).startswith("curves: curves that were made with other thresholds= than")
+    assert str(caught.value).startswith("curves: curves with different thresholds= cannot")
     # What shows nowhere is pooled as if scores were rounded down to the thresholds.
     pooled = rf.average(pl.concat([one, two]), method="pooled")
     rounded = table.with_columns(
@@ -718,8 +729,8 @@ def test_simplified_curves_are_not_read_at_thresholds(options):
         with pytest.raises(rf.BrokenCurveError) as caught:
             rf.average(some, **options)
         assert str(caught.value) == (
-            "curves: simplified curves lack rows, so what is called at a threshold is not "
-            "known.\nAverage the full curves, made without max_error=; or hold a rate fixed."
+            "curves: simplified curves lack rows, so the counts at a threshold are unknown.\n"
+            "Average the full curves, made without max_error=, or use a fixed rate."
         )
     kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
     assert_frame_equal(rf.average(some, grid=5), rf.average(kept, grid=5))

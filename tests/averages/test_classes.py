@@ -109,19 +109,22 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
     [
         (
             {"method": "macro", "interval": "t"},
-            "interval='t': method='macro' with interval='t' does not read it.\nLeave it out.",
+            (
+                "interval='t': method='macro' with interval='t' does not use this option.\n"
+                "Leave it out."
+            ),
         ),
         (
             {"method": "macro", "weights": "rows"},
-            "weights='rows': method='macro' with interval='corrected' does not read it.\n",
+            "weights='rows': method='macro' with interval='corrected' does not use this option.\n",
         ),
         (
             {"method": "macro", "prior": {"a": 1}},
-            "prior={'a': 1}: method='macro' with interval='corrected' does not read it.\n",
+            "prior={'a': 1}: method='macro' with interval='corrected' does not use this option.\n",
         ),
         (
             {"method": "weighted", "prior": [0.5]},
-            "prior=[0.5]: it is no mapping from classes to numbers.\nGive, say, prior={",
+            "prior=[0.5]: expected a mapping from classes to numbers.\nUse, for example, prior={",
         ),
         (
             {"method": "weighted", "prior": {"a": 0}},
@@ -129,7 +132,10 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
         ),
         (
             {"method": "weighted", "prior": {"a": 1}},
-            "prior={'a': 1}: it has no weight for 'b'.\nGive one for every value of 'class'.",
+            (
+                "prior={'a': 1}: there is no weight for 'b'.\n"
+                "Give a weight for every value of 'class'."
+            ),
         ),
     ],
 )

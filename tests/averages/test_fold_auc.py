@@ -260,7 +260,7 @@ def test_folds_that_are_not_there_are_named(frame, verb):
     )
     with pytest.raises(rf.OptionValueError) as caught:
         verb(frame(TABLE), "label", "score", over=None)
-    assert str(caught.value).startswith("over=None: it names no key of the curves.")
+    assert str(caught.value).startswith("over=None: expected the name of one or more keys.")
 
 
 def test_the_influence_curve_knows_no_weights():
@@ -268,8 +268,8 @@ def test_the_influence_curve_knows_no_weights():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
     assert str(caught.value) == (
-        "weight='w': the influence curve is that of rows without weights.\n"
-        'Say ci="delong" with it.'
+        "weight='w': the influence curve is defined for rows without weights.\n"
+        'Use ci="delong" with weights.'
     )
     with pytest.raises(rf.UnknownOptionError) as caught:
         rf.fold_auc(table, "label", "score", ci="wald")

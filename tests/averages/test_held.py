@@ -352,19 +352,22 @@ WRONG = [
         {"metrics": "auc"},
         "metrics='auc': there is no such choice.\nChoose one of: ",
     ),
-    ({"metrics": []}, 'metrics=[]: it names no metric.\nGive one or several, say "precision".'),
+    (
+        {"metrics": []},
+        'metrics=[]: expected at least one metric.\nUse, for example, metrics=["precision"].',
+    ),
     (
         {"fixed": "tpr", "method": "horizontal"},
         (
-            "fixed='tpr': method='horizontal' says itself what is held fixed.\n"
-            'Say method="vertical" with it.'
+            "fixed='tpr': method='horizontal' determines the fixed metric.\n"
+            'Use method="vertical" with fixed=.'
         ),
     ),
     (
         {"metrics": "f1", "method": "micro"},
         (
-            "metrics='f1': method='micro' makes a whole curve, with its tp, fp, fn, tn.\n"
-            "Say fixed= with it, or work metrics out of these."
+            "metrics='f1': method='micro' returns a curve with the columns tp, fp, fn, tn.\n"
+            "Give fixed= too, or compute metrics from these columns."
         ),
     ),
     ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name is given more than once.\n"),
@@ -383,11 +386,12 @@ WRONG = [
     (
         {"fixed": "fpr", "metrics": "net_benefit"},
         (
-            "metrics='net_benefit': it reads the threshold, and between two rows there is none.\n"
-            'Say fixed="threshold", with it among the metrics.'
+            "metrics='net_benefit': the metric contains the threshold, which is "
+            "undefined between two rows.\n"
+            'Use fixed="threshold" and give the metric in metrics=.'
         ),
     ),
-    ({"fixed": "net_benefit"}, "fixed='net_benefit': it reads the threshold, and between two"),
+    ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric contains the threshold, which is"),
     (
         {"fixed": "accuracy", "grid": [0.5, 5]},
         "grid=[0.5, 5]: 5 is outside the range from 0 to 1.\nUse values within this range.",
@@ -399,21 +403,21 @@ WRONG = [
     (
         {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},
         (
-            "interval='binomial': precision is no share of a number of rows that is fixed.\n"
-            'Say interval="corrected", say.'
+            "interval='binomial': precision is not a proportion of a fixed number of rows.\n"
+            'Use, for example, interval="corrected".'
         ),
     ),
     (
         {"nearest": 1},
-        "nearest=1: it is neither True nor False.\nSay nearest=True, or leave it out.",
+        "nearest=1: expected True or False.\nUse nearest=True, or leave it out.",
     ),
     ({"beta": 2}, 'beta=2: no metric uses it.\nUse, for example, metrics=["f_beta"].'),
     ({"fixed": "f1", "costs": {"fp": 1}}, "costs={'fp': 1}: no metric uses it.\n"),
     (
         {"metrics": "tpr", "prevalence": 0.1},
         (
-            "prevalence=0.1: no metric depends on it.\n"
-            'Say metrics=["precision"] with it, say, or leave it out.'
+            "prevalence=0.1: no metric depends on the prevalence.\n"
+            'Use it with, for example, metrics=["precision"], or leave it out.'
         ),
     ),
     ({"metrics": "expected_cost"}, "metrics='expected_cost': the costs of errors are not given.\n"),

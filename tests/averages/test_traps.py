@@ -49,7 +49,7 @@ def test_binomial_limits_weigh_each_fold_by_its_rows():
 def test_weights_are_no_numbers_of_rows_for_binomial_limits():
     curves = rf.curve(log(), "label", "score", by="fold", weight="w")
     with pytest.raises(
-        rf.OptionValueError, match=r"^interval='binomial': these curves have weights, which are no"
+        rf.OptionValueError, match=r"^interval='binomial': the curves have weights instead of"
     ):
         rf.average(curves, over="fold", interval="binomial")
 
