@@ -277,3 +277,38 @@ def test_no_short_file_has_a_single_importer_in_its_folder():
         and len(importers[module(path)]) == 1
     ]
     assert short == []
+
+
+# Names that two modules define on purpose.
+SHARED_NAMES = {
+    # Expressions of `.roc` have the name of the function or metric that they compute.
+    *("auc", "gini", "ks", "average_precision", "pr_auc", "tpr", "fpr"),
+    "__all__",
+    # Constants, records and formats with a meaning of their own in each module.
+    *("CURVE", "LINE", "NORMAL", "PANELS_PER_ROW", "RATES", "THRESHOLD", "TOLERANCE"),
+    *("Table", "nearly_equal", "spelled"),
+}
+
+
+def test_no_public_name_is_defined_in_two_modules():
+    modules = {}
+    for path in FILES:
+        for node in parsed(path).body:
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    names = {name}
+                case ast.Assign(targets=targets):
+                    stored = [n for target in targets for n in ast.walk(target)]
+                    names = {n.id for n in stored if isinstance(n, ast.Name)}
+                case ast.AnnAssign(target=ast.Name(id=name)):
+                    names = {name}
+                case _:
+                    names = set()
+            for name in names:
+                modules.setdefault(name, []).append(name_of(path))
+    repeated = {
+        name: files
+        for name, files in modules.items()
+        if len(files) > 1 and not name.startswith("_") and name not in SHARED_NAMES
+    }
+    assert repeated == {}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.averages.curve_groups import GridBlock
-    from rocframe.averages.options import AverageInterval, AveragePlan, Grid, Method, Weights
+    from rocframe.averages.options import AverageInterval, AverageMethod, AveragePlan, Grid, Weights
     from rocframe.curves.locate import Places
     from rocframe.curves.table import CurveLayout, Curves
     from rocframe.frames import FrameT
@@ -42,7 +42,7 @@ def average(
     /,
     *,
     over: str | Sequence[str] = "fold",
-    method: Method = "vertical",
+    method: AverageMethod = "vertical",
     fixed: str | pl.Expr | None = None,
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
     nearest: bool = False,

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
-Method = Literal["vertical", "horizontal", "threshold", "pooled", "macro", "weighted", "micro"]
+AverageMethod = Literal[
+    "vertical", "horizontal", "threshold", "pooled", "macro", "weighted", "micro"
+]
 
 AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
 
@@ -41,7 +43,7 @@ Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 
 # Methods for averages over classes: the method that computes them, and the weights of the classes.
-CLASS_METHODS: dict[str, tuple[Method, str]] = {
+CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "macro": ("vertical", "equal"),
     "weighted": ("vertical", "positives"),
     "micro": ("pooled", "equal"),
@@ -63,7 +65,7 @@ class AverageOptions:
     """
 
     over: tuple[str, ...]
-    method: Method
+    method: AverageMethod
     fixed: Rate | None
     fixed_threshold: bool
     metrics: tuple[Rate, ...] | None
@@ -210,7 +212,7 @@ class AveragePlan:
 def parse_average_options(
     *,
     over: object,
-    method: Method = "vertical",
+    method: AverageMethod = "vertical",
     fixed: str | pl.Expr | None = None,
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
     nearest: bool = False,
@@ -245,7 +247,7 @@ def parse_average_options(
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
     averaged = None if metrics is None else _parse_metrics(metrics, settings)
     given_grid, grid = grid, DEFAULT_GRID if at_values else grid
-    check_choice("method", method, get_args(Method))
+    check_choice("method", method, get_args(AverageMethod))
     check_choice("interval", interval, (*get_args(AverageInterval), None))
     check_choice("ranks", ranks, ("within", None))
     parse_level(level)

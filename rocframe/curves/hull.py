@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import OptionValueError
+from rocframe.kernel.exact import MAX_INT64
 from rocframe.options import to_float
 from rocframe.rates import CONFUSION, RATES, Settings
 
@@ -99,8 +100,6 @@ def _hull_candidates(
 
 
 ERROR_COSTS = {"fp": 1.0, "fn": 1.0}  # then the cost is the share of rows that are called wrongly
-
-MAX_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

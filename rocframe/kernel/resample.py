@@ -30,7 +30,7 @@ REUSED_BYTES = 1 << 24  # bytes that the allocator keeps for the next batch of a
 
 MAX_STORED_NUMBERS = 1 << 19  # values of replicates in memory at a time, of all groups
 
-Counts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
+RowCounts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +55,8 @@ class ReplicateCounts:
     """
 
     population: GroupRows
-    pos: Counts
-    neg: Counts
+    pos: RowCounts
+    neg: RowCounts
     redrawn: int = 0
 
     @classmethod
@@ -99,7 +99,7 @@ class ReplicateCounts:
 
 
 def _cumulative_counts(
-    side: ClassRows, counts: Counts, steps: NDArray[np.int64] | None
+    side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the mass of a class before and after each step of each replicate, and in all."""
     mass = counts if side.weight is None else counts * side.weight
@@ -134,7 +134,7 @@ class RowSampler:
         """The number of values that one replicate takes to draw."""
         return len(self.rows) if self.chances is not None else self.total
 
-    def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> Counts:
+    def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
         """Draw `sizes[i]` rows for replicate i; return the number of rows of each kind."""
         if self.chances is not None:
             return stream.multinomial(sizes, self.chances)
@@ -215,7 +215,7 @@ def draw_clusters(
     size: int,
     clusters: int,
     sides: Sequence[NDArray[np.int64]],
-) -> tuple[Counts, int]:
+) -> tuple[RowCounts, int]:
     """Draw as many clusters as there are for each replicate; again if a class is missing.
 
     `sides` are the clusters of the rows of each class. Returns how often each cluster was drawn,

@@ -142,7 +142,7 @@ def test_a_column_of_no_type_is_a_column_of_nulls(method):
     [
         ({"score": "word"}, "score='word': the column has type String.\nScores are numbers"),
         ({"weight": "word"}, "weight='word': the column has type String.\nWeights are numbers"),
-        ({"count": "half"}, "count='half': the column has type Float64.\nCounts are whole"),
+        ({"count": "half"}, "count='half': the column has type Float64.\nCounts are integers"),
         ({"label": "day", "positive": "x"}, "label='day': the column has type Date.\nLabels are"),
     ],
 )

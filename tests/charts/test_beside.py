@@ -268,7 +268,7 @@ def test_averaged_curves_have_no_parts(table):
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ("high", "mark='high': it is neither thresholds nor a collected table of points.\nPass"),
+        ("high", "mark='high': it is neither thresholds nor a collected table of points.\nGive"),
         (float("nan"), "mark=nan: it is neither thresholds nor a collected table of points."),
         ({}, "mark=[]: there are 0 names, and shapes tell 1 to 6 apart."),
         ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: there"),
