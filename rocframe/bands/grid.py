@@ -97,15 +97,15 @@ class BandCurves:
     tolerance: float = 0.0
 
     @classmethod
-    def from_trace(cls, trace: CurveArrays) -> BandCurves:
-        """Compute the rates of traced curves."""
-        tp, fp, fn, tn = trace.counts.values()
+    def from_trace(cls, curves: CurveArrays) -> BandCurves:
+        """Return the rates of full curves."""
+        tp, fp, fn, tn = curves.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)
-        totals = trace.walk.totals
+        totals = curves.scan.totals
         return cls(
-            starts=trace.starts,
-            counts=trace.counts,
+            starts=curves.starts,
+            counts=curves.counts,
             fpr=fpr,
             tpr=tpr,
             n_pos=totals.pos_rows,

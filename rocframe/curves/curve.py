@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +85,12 @@ def curve(
         More columns: names such as `"f1"` or `"mcc"`, and named expressions of your own over `tp`,
         `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
     thresholds : sequence of float, default None
-        Only these thresholds, falling, and `inf`; no full table is built on the way.
+        Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
+        computed.
     max_error : float, default None
-        Only the rows that `simplify` keeps, and its columns `error` and `area_change` right of all
-        others; no full table is built on the way.
+        Simplify the curves as `simplify` does: return only the rows that it keeps, and add its
+        columns `error` and `area_change` at the right. The full table is not built. Cannot be
+        combined with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -115,26 +116,27 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`; with
-        `max_error` then `error, area_change`. Sorted by group and falling threshold. Counts are
-        Int64, or Float64 where rows are weighted;
-        threshold and rates are Float64. A rate is null where its denominator is 0: a group
-        without positives keeps its `fpr` and has null `tpr`. A group without usable rows is its
-        `inf` row. Without `by` there is always one group; with `by` and no rows, none.
+        One row per group and distinct score, and one row per group above all scores, sorted by
+        group and falling threshold. Columns: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two
+        rates, then `metrics`; with `max_error` then `error, area_change`. Counts are Int64, or
+        Float64 if `weight` is given; thresholds and rates are Float64. A rate is null where its
+        denominator is 0: a group without positives has null `tpr` and valid `fpr`. A group without
+        usable rows has only its `inf` row. Without `by` there is always one group; with `by`, a
+        table without rows has no groups.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column does not exist or has the wrong type, if a column name is reserved or repeated,
+        or if an option is invalid; for a LazyFrame, some of these errors occur in `collect`. Also
+        if the positive class is ambiguous, if values are missing and `missing="raise"`, or if a
+        weight is negative or not finite.
 
     See Also
     --------
     auc : The area under each curve, from predictions.
     at : Operating points of a curve table.
-    simplify : Fewer rows of a curve table, and what that costs.
+    simplify : Remove rows of a curve table within an error bound.
 
     Notes
     -----
@@ -187,9 +189,9 @@ def curve(
     if max_error is not None:
         max_error = parse_max_error(max_error)
         _check_no_thresholds(thresholds)
-    told = {} if max_error is None else SIMPLIFICATION
-    made = [*CURVE_COLUMNS, *shape.rates, *told]
-    _check_metric_columns(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], made, score)
+    measures = {} if max_error is None else SIMPLIFICATION
+    reserved = [*CURVE_COLUMNS, *shape.rates, *measures]
+    _check_metric_columns(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], reserved, score)
     check_metric_settings(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -200,32 +202,31 @@ def curve(
         count=count,
         missing=missing,
     )
-    edges = None if thresholds is None else parse_thresholds(thresholds)
+    rising = None if thresholds is None else parse_thresholds(thresholds)
 
-    def make(cases: Cases) -> pl.DataFrame:
-        # numpy loads with the first curve, not with the package.
+    def compute(cases: Cases) -> pl.DataFrame:
         if max_error is not None:
             return simplified_curves(cases, shape, scale_of(shape, None), max_error)
-        if edges is None:
+        if rising is None:
             return full_curves(cases)
-        return counts_at_thresholds(cases, edges)
+        return counts_at_thresholds(cases, rising)
 
-    walked = plan_table(
+    counts = plan_table(
         predictions,
         roles,
-        make,
-        columns={**curve_columns(roles.mass), **told},
+        compute,
+        columns={**curve_columns(roles.mass), **measures},
         more=(*shape.rates, *named),
         anchor=THRESHOLD,
     )
-    # Metrics of one's own may use the rates.
-    rated = walked.with_columns(*shape.exprs(settings))
-    rated = rated.with_columns(expr.alias(name) for name, expr in named.items())
-    if named:  # 0/0 in a metric of one's own is as undefined as in ours
-        rated = rated.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
-    if told:
-        rated = rated.select(~cs.by_name(*told), cs.by_name(*told))
-    return as_input_frame(predictions, rated)
+    # User-defined metrics may refer to the rates.
+    result = counts.with_columns(*shape.exprs(settings))
+    result = result.with_columns(expr.alias(name) for name, expr in named.items())
+    if named:  # 0/0 is null in user-defined metrics too
+        result = result.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
+    if measures:
+        result = result.select(~cs.by_name(*measures), cs.by_name(*measures))
+    return as_input_frame(predictions, result)
 
 
 def _check_no_thresholds(thresholds: object) -> None:
@@ -233,22 +234,22 @@ def _check_no_thresholds(thresholds: object) -> None:
         raise OptionValueError.of(
             "thresholds",
             thresholds,
-            "these are the rows to make, and max_error= chooses others",
+            "cannot be combined with max_error=, which chooses the rows",
             "Leave out one of the two.",
         )
 
 
 def _check_metric_columns(
-    named: Mapping[str, pl.Expr], known: Sequence[str], made: Sequence[str], score: Scores
+    named: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> None:
-    """Check that metrics read columns that exist, and have names that no column has."""
-    several = [] if isinstance(score, str) else [MODEL]
+    """Check that metrics refer to existing columns, and that their names are not in use."""
+    model = [] if isinstance(score, str) else [MODEL]
     for name, expr in named.items():
         for root in expr.meta.root_names():
-            if root not in (*known, *several):
+            if root not in (*known, *model):
                 raise MissingColumnError.of("metrics", root, known)
-        if name in made:
-            raise RepeatedNameError.in_result("metrics", name, made)
+        if name in reserved:
+            raise RepeatedNameError.in_result("metrics", name, reserved)
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
@@ -261,7 +262,7 @@ def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
 class CurveArrays:
     """The rows of a curve table, as arrays: group i has the rows `starts[i]` to `starts[i + 1]`."""
 
-    walk: Scan
+    scan: Scan
     starts: NDArray[np.int64]
     threshold: NDArray[np.float64]
     counts: dict[str, NDArray[Any]]
@@ -270,204 +271,217 @@ class CurveArrays:
 def full_curves(cases: Cases) -> pl.DataFrame:
     """Return the confusion matrix at every distinct score of each group.
 
-    The groups' columns come first, under the names they have in `cases`.
+    The group columns come first, under the names they have in `cases`.
     """
-    trace = trace_curves(Scan.from_rows(sort_rows(cases)))
-    keys = repeat_keys(trace.walk.rows.keys, np.diff(trace.starts))
-    return keys.hstack(pl.DataFrame({THRESHOLD: trace.threshold, **trace.counts}))
+    curves = trace_curves(Scan.from_rows(sort_rows(cases)))
+    keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
+    return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
 
 
-def trace_curves(walk: Scan) -> CurveArrays:
+def trace_curves(scan: Scan) -> CurveArrays:
     """Return the rows of all curves as arrays."""
-    rows = walk.rows
-    kind = walk.totals.pos.dtype
+    pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.rows.codec
+    unscored = scan.rows.unscored.neg_mass.astype(pos.dtype)
 
-    def steps(block: Block) -> tuple[Block, NDArray[np.float64]]:
-        return block, rows.codec.decode(block.codes)
-
-    parts = walk.map(steps)
-    starts, wheres = row_positions([(block.groups, block.starts) for block, _ in parts], walk)
-    firsts = starts[:-1]
-    table = {name: np.empty(int(starts[-1]), kind) for name in ("tp", "fp", "fn", "tn")}
-    threshold = np.empty(int(starts[-1]), np.float64)
-
-    def place(part: tuple[tuple[Block, NDArray[np.float64]], Callable[[], Any]]) -> None:
-        (block, scores), find = part
-        where = find()
+    def columns(block: Block) -> dict[str, NDArray[Any]]:
         if len(block.groups) == 1:
-            pos, neg, more = (values[block.groups[0]] for values in sides)
+            n_pos, n_neg, offset = (total[block.groups[0]] for total in (pos, neg, unscored))
         else:
-            pos, neg, more = (block.of_steps(values) for values in sides)
-        threshold[where] = scores
-        table["tp"][where] = block.tp
-        table["fp"][where] = block.fp + more
-        table["fn"][where] = pos - block.tp
-        table["tn"][where] = neg - (block.fp + more)
+            n_pos, n_neg, offset = (block.of_steps(total) for total in (pos, neg, unscored))
+        fp = block.fp + offset
+        return {
+            THRESHOLD: codec.decode(block.codes),
+            "tp": block.tp,
+            "fp": fp,
+            "fn": n_pos - block.tp,
+            "tn": n_neg - fp,
+        }
 
-    totals, unscored = walk.totals, rows.unscored.neg_mass
-    sides = (totals.pos, totals.neg, unscored.astype(kind))
-    run_parallel(place, zip(parts, wheres, strict=True))
-    threshold[firsts] = np.inf
-    table["tp"][firsts] = 0
-    table["fp"][firsts] = unscored
-    table["fn"][firsts] = totals.pos
-    table["tn"][firsts] = totals.neg - unscored
-    return CurveArrays(walk=walk, starts=starts, threshold=threshold, counts=table)
-
-
-def row_positions(
-    blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], walk: Scan
-) -> tuple[NDArray[np.int64], list[Callable[[], Any]]]:
-    """Return where the rows of each group start, and functions that find the rows of each block.
-
-    A block consists of its groups and where their steps start in it. Each group has one more row,
-    above all its steps.
-    """
-    lengths = np.ones(walk.rows.keys.height, np.int64)
-    done = []
-    for groups, steps in blocks:
-        done.append(lengths[groups])
-        lengths[groups] += np.diff(steps)
-    starts = np.append(0, np.cumsum(lengths))
-
-    def find(groups: NDArray[np.int64], steps: NDArray[np.int64], passed: NDArray[np.int64]) -> Any:
-        first = starts[groups] + passed
-        if len(groups) == 1:
-            return slice(int(first[0]), int(first[0] + steps[-1]))
-        return np.arange(steps[-1]) + np.repeat(first - steps[:-1], np.diff(steps))
-
-    return starts, [
-        partial(find, groups, steps, passed)
-        for (groups, steps), passed in zip(blocks, done, strict=True)
-    ]
-
-
-def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
-    """Repeat each group's key as often as its table has rows."""
-    return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
+    first = {
+        THRESHOLD: np.full(len(pos), np.inf),
+        "tp": np.zeros_like(pos),
+        "fp": unscored,
+        "fn": pos,
+        "tn": neg - unscored,
+    }
+    starts, counts = _collect_rows(scan, columns, first)
+    threshold = counts.pop(THRESHOLD)
+    return CurveArrays(scan=scan, starts=starts, threshold=threshold, counts=counts)
 
 
 def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
     """Return the simplified curve of each group, with its error and change of area.
 
-    The groups' columns come first, under the names they have in `cases`.
+    The group columns come first, under the names they have in `cases`.
     """
-    walk = Scan.from_rows(sort_rows(cases))
-    walks, codes = _trace_counts(walk)
-    rows, error = simplified_rows(walks, kind, scale, max_error)
-    group = np.searchsorted(walks.starts, rows, "right") - 1
-    pos, neg = walks.pos[group], walks.neg[group]
-    tp, fp = walks.tp[rows], walks.fp[rows]
-    threshold = walk.rows.codec.decode(codes[rows])
-    threshold[rows == walks.starts[group]] = np.inf
-    told = (error, area_change(walks, rows, kind))
+    scan = Scan.from_rows(sort_rows(cases))
+    counts, codes = _trace_counts(scan)
+    rows, error = simplified_rows(counts, kind, scale, max_error)
+    group = np.searchsorted(counts.starts, rows, "right") - 1
+    pos, neg = counts.pos[group], counts.neg[group]
+    tp, fp = counts.tp[rows], counts.fp[rows]
+    threshold = scan.rows.codec.decode(codes[rows])
+    threshold[rows == counts.starts[group]] = np.inf
     columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-    columns |= {name: values[group] for name, values in zip(SIMPLIFICATION, told, strict=True)}
+    measures = (error, area_change(counts, rows, kind))
+    columns |= {name: values[group] for name, values in zip(SIMPLIFICATION, measures, strict=True)}
     schema = {
         **curve_columns(pl.Float64() if tp.dtype.kind == "f" else pl.Int64()),
         **SIMPLIFICATION,
     }
-    return build_table(walk.rows.keys, columns, schema, rows=group)
+    return build_table(scan.rows.keys, columns, schema, rows=group)
 
 
-def _trace_counts(walk: Scan) -> tuple[CurveCounts, NDArray[Any]]:
-    """Return the counts of all rows of all curves, and the codes of their scores."""
-    totals, unscored = walk.totals, walk.rows.unscored.neg_mass
-    kind = totals.pos.dtype
+def _trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
+    """Return tp and fp in all rows of all curves, and the codes of their scores.
 
-    def steps(block: Block) -> tuple[NDArray[Any], ...]:
-        return block.groups, block.starts, block.tp, block.fp, block.codes
-
-    parts = walk.map(steps)
-    starts, wheres = row_positions([(part[0], part[1]) for part in parts], walk)
-    tp, fp = (np.zeros(int(starts[-1]), kind) for _ in range(2))
-    codes = np.zeros(int(starts[-1]), walk.rows.codes.dtype)
-
-    def place(part: tuple[tuple[NDArray[Any], ...], Callable[[], Any]]) -> None:
-        (_, _, called, false, scores), find = part
-        where = find()
-        tp[where], fp[where], codes[where] = called, false, scores
-
-    run_parallel(place, zip(parts, wheres, strict=True))
-    if unscored.any():
-        fp += np.repeat(unscored.astype(kind), np.diff(starts))
-    return CurveCounts(tp=tp, fp=fp, starts=starts, pos=totals.pos, neg=totals.neg), codes
-
-
-COUNTED_ROWS = 1 << 16
-
-
-def counts_at_thresholds(cases: Cases, edges: Sequence[float]) -> pl.DataFrame:
-    """Return the confusion matrix of each group at each of some rising thresholds.
-
-    The groups' columns come first, under the names they have in `cases`.
+    Scores are not decoded and fn and tn are not computed, because only few rows need them.
     """
-    rising = np.asarray(edges, np.float64)
-    cells = len(rising) + 1
+    pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
+    unscored = rows.unscored.neg_mass.astype(pos.dtype)
+    has_unscored = bool(unscored.any())
+
+    def columns(block: Block) -> dict[str, NDArray[Any]]:
+        fp = block.fp + block.of_steps(unscored) if has_unscored else block.fp
+        return {"tp": block.tp, "fp": fp, "codes": block.codes}
+
+    first = {
+        "tp": np.zeros_like(pos),
+        "fp": unscored,
+        "codes": np.zeros(len(pos), rows.codes.dtype),
+    }
+    starts, table = _collect_rows(scan, columns, first)
+    counts = CurveCounts(tp=table["tp"], fp=table["fp"], starts=starts, pos=pos, neg=neg)
+    return counts, table["codes"]
+
+
+def _collect_rows(
+    scan: Scan,
+    columns: Callable[[Block], dict[str, NDArray[Any]]],
+    first: Mapping[str, NDArray[Any]],
+) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+    """Return where the rows of each group start, and the columns of all rows.
+
+    `first` has the columns of the first row of each group, above all scores. `columns` returns
+    those of the steps of a block.
+    """
+    parts = scan.map(lambda block: (block.groups, block.starts, columns(block)))
+    starts, positions = _row_positions(len(scan.totals.pos), [part[:2] for part in parts])
+    table = {name: np.empty(int(starts[-1]), values.dtype) for name, values in first.items()}
+
+    def copy_part(part: int) -> None:
+        rows = positions(part)
+        for name, values in parts[part][2].items():
+            table[name][rows] = values
+
+    run_parallel(copy_part, range(len(parts)))
+    for name, values in first.items():
+        table[name][starts[:-1]] = values
+    return starts, table
+
+
+def _row_positions(
+    groups: int, blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+) -> tuple[NDArray[np.int64], Callable[[int], Any]]:
+    """Return where the rows of each group start, and a function that finds the rows of a block.
+
+    A block is given by its groups and by where their steps start in it. Each group has one more
+    row, above all its steps.
+    """
+    lengths = np.ones(groups, np.int64)
+    previous = []
+    for block_groups, steps in blocks:
+        previous.append(lengths[block_groups])
+        lengths[block_groups] += np.diff(steps)
+    starts = np.append(0, np.cumsum(lengths))
+
+    def positions(block: int) -> Any:
+        block_groups, steps = blocks[block]
+        first = starts[block_groups] + previous[block]
+        if len(block_groups) == 1:
+            return slice(int(first[0]), int(first[0] + steps[-1]))
+        return np.arange(steps[-1]) + np.repeat(first - steps[:-1], np.diff(steps))
+
+    return starts, positions
+
+
+def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
+    """Repeat the key of each group for each of its rows."""
+    return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
+
+
+COUNTED_ROWS = 1 << 16  # rows of a slice: its arrays fit into the cache
+
+
+def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
+    """Return the confusion matrix of each group at each of several rising thresholds.
+
+    The group columns come first, under the names they have in `cases`.
+    """
+    thresholds = np.asarray(rising, np.float64)
+    cells = len(thresholds) + 1
+    # Cell of a row: the number of thresholds at or below its score; negatives follow positives.
     cell = np.empty(len(cases.score), np.uint32)
 
-    def find(part: slice) -> None:
-        # The number of thresholds that a score reaches.
+    def find_cells(part: slice) -> None:
         negative = cases.negative[part]
-        reached = np.searchsorted(rising, cases.score[part].astype(np.float64), "right")
-        cell[part] = reached + cells * negative
+        n_below = np.searchsorted(thresholds, cases.score[part].astype(np.float64), "right")
+        cell[part] = n_below + cells * negative
         if cases.state is not None:
             state = cases.state[part]
-            # An unscored positive reaches none; unscored negatives are added below.
+            # Unscored positives are below all thresholds; unscored negatives are added later.
             cell[part][state == RowState.UNSCORED] = 0
-            aside = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
-            cell[part][aside] = 2 * cells
+            ignored = (state > RowState.UNSCORED) | ((state == RowState.UNSCORED) & negative)
+            cell[part][ignored] = 2 * cells
 
-    run_parallel(find, split_rows(len(cell), COUNTED_ROWS))
-    mass = (
+    run_parallel(find_cells, split_rows(len(cell), COUNTED_ROWS))
+    weight = (
         cases.count
         if cases.weight is None
         else cases.weight * (1 if cases.count is None else cases.count)
     )
-    keys, sums = _sum_cells(cases.keys, cell, mass, 2 * cells + 1)
+    keys, sums = _sum_cells(cases.keys, cell, weight, 2 * cells + 1)
     unscored = np.zeros(len(sums), sums.dtype)
     if cases.state is not None:
-        lost = (cases.state == RowState.UNSCORED) & cases.negative
-        where = np.where(lost, 0, 1).astype(np.uint32)
-        unscored = _sum_cells(cases.keys, where, mass, 2)[1][:, 0]
-    # From the top down: scores that reach the highest threshold first.
-    walked = []
-    for side in (sums[:, :cells], sums[:, cells : 2 * cells]):
-        running = np.cumsum(side[:, ::-1], axis=1)
+        unscored_negative = (cases.state == RowState.UNSCORED) & cases.negative
+        where = np.where(unscored_negative, 0, 1).astype(np.uint32)
+        unscored = _sum_cells(cases.keys, where, weight, 2)[1][:, 0]
+    # Accumulate from the highest threshold down.
+    counts = []
+    for class_sums in (sums[:, :cells], sums[:, cells : 2 * cells]):
+        running = np.cumsum(class_sums[:, ::-1], axis=1)
         above = np.zeros_like(running)
         above[:, 1:] = running[:, :-1]
-        walked.append((above, running[:, -1:] - above))
-    (tp, fn), (fp, tn) = walked
-    more = unscored[:, None]
-    columns = {"tp": tp, "fp": fp + more, "fn": fn, "tn": tn}
-    threshold = np.append(np.inf, rising[::-1])
-    lengths = np.full(len(sums), cells)
-    columns[THRESHOLD] = np.tile(threshold, (len(sums), 1))
+        counts.append((above, running[:, -1:] - above))
+    (tp, fn), (fp, tn) = counts
+    falling = np.tile(np.append(np.inf, thresholds[::-1]), (len(sums), 1))
+    columns = {THRESHOLD: falling, "tp": tp, "fp": fp + unscored[:, None], "fn": fn, "tn": tn}
     flat = {name: np.ascontiguousarray(columns[name]).ravel() for name in CURVE_COLUMNS}
-    return repeat_keys(keys, lengths).hstack(pl.DataFrame(flat))
+    return repeat_keys(keys, np.full(len(sums), cells)).hstack(pl.DataFrame(flat))
 
 
 def _sum_cells(
-    keys: pl.DataFrame, cell: np.ndarray, mass: np.ndarray | None, cells: int
+    keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Add up the mass in each cell of each group; return the sorted groups and one row for each."""
-    kind = np.int64 if mass is None else mass.dtype
+    """Sum the weights in each cell of each group; return the sorted groups and one row for each."""
+    dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
-        if kind == np.int64 and mass is not None:  # bincount would add whole numbers as floats
+        if dtype == np.int64 and weight is not None:  # bincount would add integers as floats
             sums = np.zeros(cells, np.int64)
-            np.add.at(sums, cell, mass)
+            np.add.at(sums, cell, weight)
         else:
-            sums = np.bincount(cell, mass, cells).astype(kind)
+            sums = np.bincount(cell, weight, cells).astype(dtype)
         return pl.DataFrame(height=1), sums[None, :]
     frame = keys.with_columns(cell=pl.Series(cell))
-    amount = pl.len().cast(pl.Int64) if mass is None else pl.col("mass").sum()
-    if mass is not None:
-        frame = frame.with_columns(mass=pl.Series(mass))
-    counted = frame.group_by(*keys.columns, "cell").agg(amount.alias("mass"))
+    total = pl.len().cast(pl.Int64)
+    if weight is not None:
+        frame = frame.with_columns(weight=pl.Series(weight))
+        total = pl.col("weight").sum()
+    counted = frame.group_by(*keys.columns, "cell").agg(total.alias("total"))
     groups = counted.select(keys.columns).unique().sort(keys.columns)
-    placed = counted.join(
+    indexed = counted.join(
         groups.with_row_index("group"), on=keys.columns, nulls_equal=True, how="left"
     )
-    sums = np.zeros((groups.height, cells), kind)
-    sums[placed["group"].to_numpy(), placed["cell"].to_numpy()] = placed["mass"].to_numpy()
+    sums = np.zeros((groups.height, cells), dtype)
+    sums[indexed["group"].to_numpy(), indexed["cell"].to_numpy()] = indexed["total"].to_numpy()
     return groups, sums

@@ -54,15 +54,15 @@ def simplify(
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Every group must be complete. Rows may be in any order.
     max_error : float, default 1 / 500
-        How far the simplified curve may be from the full one, as a share of the axes, between 0 and
-        1.
+        Largest allowed distance between the simplified and the full curve, as a fraction of the
+        length of an axis, between 0 and 1.
     keep : str, sequence of str or selector, default ()
-        Operating points that stay: a threshold or several, which mean the rows that `at` finds, or
-        a table of operating points as `at` makes it.
+        Operating points to keep: one or more thresholds, for which the rows that `at` finds are
+        kept, or a table of operating points as returned by `at`.
     scale : str, default None
-        How the axes are displayed: `"linear"`; `"log"`, the x axis alone, for `roc`, `gain`, `lift`
-        and `lift_chart`; `"normal_deviate"`, both axes, for `roc` and `det`. None is normal
-        deviates for `det` and linear for all others.
+        Scale of the axes on which the error is measured: `"linear"`; `"log"`, of the x axis only,
+        for `roc`, `gain`, `lift` and `lift_chart`; `"normal_deviate"`, of both axes, for `roc` and
+        `det`. None means normal deviates for `det` and linear axes for all other kinds.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -71,31 +71,31 @@ def simplify(
     Returns
     -------
     DataFrame or LazyFrame
-        The columns of `curves`, then `error, area_change` (Float64, the same in all rows of a
-        group). `error` is a proven bound, at most `max_error`: at every x the y of the two
-        curves differ by no more, and at every y the x; where one of them is vertical, this holds
-        for both ends of what it runs through there. Precision and lift go up and down, and for
-        them it is said of every x alone. `area_change` is the simplified area less the full one:
-        of `pr_auc` for precision-recall, of `auc` for every other kind. Both are null where the
-        curve, or the area, is undefined; of such a curve the ends stay.
+        The remaining rows of `curves`, with all its columns, then `error, area_change` (Float64,
+        the same in all rows of a group). `error` is an upper bound of the distance between the two
+        curves, at most `max_error`: at every x their y differ by at most `error`, and at every y
+        their x. On a vertical segment this holds for both of its ends. Precision and lift are not
+        monotone, so for them the bound applies to y only. `area_change` is the area under the
+        simplified curve minus that under the full curve: `pr_auc` for precision-recall, `auc` for
+        every other kind. `error` is null if the curve is undefined, and `area_change` if the area
+        is. Undefined curves keep their first and last rows.
 
     Raises
     ------
     RocframeError
-        If an option is outside its set or range; if the table is no curve table, has a column
-        `error` or `area_change` already, or a group is not whole, as after a filter on rows or a
-        join.
+        If an option is invalid, if the table is not a curve table or already has a column `error`
+        or `area_change`, or if a group is incomplete, for example because rows were filtered.
 
     Notes
     -----
-    Axes have length 1 for rates; for `lift` the length is the largest lift of the curve, and for
-    `lift_chart` all positives. A log axis starts at the least x above 0 that the curve has; 0 is
-    drawn there, and the rows on both sides of that jump stay. Normal-deviate axes run from the
-    least distance of a rate of the curve from 0 and 1, but for 0 and 1 themselves, to as far from
-    1; 0 and 1 are drawn at their ends, and the rows on both sides of these jumps stay.
+    The axes of rates have length 1. The y axis of `lift` has the length of the largest lift of the
+    curve, and that of `lift_chart` the number of positives. A log axis starts at the smallest x > 0
+    of the curve; x = 0 is drawn at this start. Normal-deviate axes run from d to 1 - d, where d is
+    the smallest distance, above 0, of a rate of the curve from 0 or 1; rates of 0 and 1 are drawn
+    at the ends. The rows on both sides of such a jump are kept.
 
-    Areas of simplified curves are not those of the full ones: for ROC they differ by less than
-    `error` on linear axes.
+    The area under a simplified curve differs from that under the full one. For ROC curves on linear
+    axes the difference is less than `error`.
 
     References
     ----------

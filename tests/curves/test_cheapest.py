@@ -133,9 +133,13 @@ def test_costs_for_which_nothing_is_an_error_are_named(costs):
     )
 
 
-@pytest.mark.parametrize("costs", [{"fq": 1}, {"fp": "x"}, [1, 2]], ids=str)
-def test_costs_are_checked_as_those_of_metrics(costs):
+@pytest.mark.parametrize(
+    ("costs", "start"),
+    [({"fq": 1}, "costs="), ({"fp": "x"}, "costs['fp']='x'"), ([1, 2], "costs=")],
+    ids=str,
+)
+def test_costs_are_checked_as_those_of_metrics(costs, start):
     table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
     with pytest.raises(rf.RocframeError) as caught:
         found(table, costs)
-    assert str(caught.value).startswith("costs")
+    assert str(caught.value).startswith(start)
