@@ -463,7 +463,7 @@ def test_a_metric_of_ones_own_is_null_and_not_nan_where_it_is_undefined():
 def test_a_metric_may_not_take_the_place_of_the_models_names():
     rows = pl.DataFrame({"label": [1, 0], "a": [2, 1], "b": [1, 2]})
     with pytest.raises(
-        rf.RepeatedNameError, match="metrics='model': the table has a column of that"
+        rf.RepeatedNameError, match="metrics='model': the result has a column of this name"
     ):
         rf.curve(rows, "label", ["a", "b"], metrics=[pl.col("tp").alias("model")])
 
@@ -472,6 +472,6 @@ def test_a_metric_may_not_take_the_place_of_a_key_of_at():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
     curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
     with pytest.raises(
-        rf.BrokenCurveError, match="the column 'value' would be in the result twice"
+        rf.BrokenCurveError, match="it has a column 'value', which is also a column of the result"
     ):
         rf.at(curves, fpr=0.5)
