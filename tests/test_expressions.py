@@ -47,7 +47,7 @@ def in_parts(parts, expression, keys):
 @every_aggregate
 @every_mass
 @either_engine
-def test_group_by_has_a_number_per_group(method, mass, engine):
+def test_group_by_returns_one_value_per_group(method, mass, engine):
     expression = number(method, mass)
     found = TABLE.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)
     parts = TABLE.sort("group").partition_by("group", maintain_order=True)
@@ -60,7 +60,7 @@ def test_group_by_has_a_number_per_group(method, mass, engine):
 @every_method
 @every_mass
 @either_engine
-def test_over_repeats_the_number_of_a_group_or_keeps_the_rows_apart(method, mass, engine):
+def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(method, mass, engine):
     expression = number(method, mass)
     query = TABLE.lazy().with_columns(expression.over("group").alias("number"))
     wanted = pl.concat(
@@ -72,7 +72,7 @@ def test_over_repeats_the_number_of_a_group_or_keeps_the_rows_apart(method, mass
 
 @every_method
 @every_mass
-def test_with_columns_repeats_the_number_or_keeps_the_rows(method, mass, frame):
+def test_with_columns_repeats_the_value_or_returns_one_per_row(method, mass, frame):
     expression = number(method, mass)
     found = frame(TABLE).with_columns(expression.alias("number")).lazy().collect()
     single = TABLE.select(expression)["score"]
@@ -83,7 +83,7 @@ def test_with_columns_repeats_the_number_or_keeps_the_rows(method, mass, frame):
 @every_aggregate
 @every_mass
 @either_engine
-def test_dynamic_windows_have_a_number_each(method, mass, engine):
+def test_dynamic_windows_have_one_value_each(method, mass, engine):
     expression = number(method, mass)
     query = TABLE.lazy().set_sorted("time").group_by_dynamic("time", every="5i", period="8i")
     found = query.agg(expression).collect(engine=engine)
@@ -95,7 +95,7 @@ def test_dynamic_windows_have_a_number_each(method, mass, engine):
 @every_aggregate
 @every_mass
 @either_engine
-def test_rolling_windows_have_a_number_each(method, mass, engine):
+def test_rolling_windows_have_one_value_each(method, mass, engine):
     expression = number(method, mass)
     plan = TABLE.lazy().set_sorted("time")
     found = plan.rolling("time", period="6i").agg(expression).collect(engine=engine)
@@ -108,7 +108,7 @@ def test_rolling_windows_have_a_number_each(method, mass, engine):
 
 @every_row_wise
 @either_engine
-def test_row_wise_numbers_of_a_group_are_a_list_in_the_order_of_its_rows(method, engine):
+def test_row_wise_values_of_a_group_are_a_list_in_row_order(method, engine):
     expression = number(method, {})
     found = TABLE.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)
     parts = TABLE.sort("group").partition_by("group", maintain_order=True)
@@ -127,7 +127,7 @@ def test_row_wise_numbers_of_a_group_are_a_list_in_the_order_of_its_rows(method,
     ],
     ids=["names", "selector", "pattern", "difference"],
 )
-def test_several_columns_each_keep_their_name_and_their_type_decides(method, scores):
+def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method, scores):
     expression = getattr(scores.roc, method)("label")
     single = [getattr(pl.col(name).roc, method)("label") for name in ("score", "rank")]
     assert_frame_equal(TABLE.select(expression), TABLE.select(single))
@@ -154,7 +154,7 @@ def test_label_weight_and_count_may_be_expressions(method):
 
 @every_method
 @pytest.mark.parametrize("name", ["^p.*$", "*", "", "a.b", "a:Q", "count()", "<script>", "^", "$"])
-def test_a_name_is_that_column_and_no_pattern(method, name):
+def test_a_column_name_is_not_read_as_a_pattern(method, name):
     renamed = TABLE.select(pl.col("label").alias(name), "score", p="label", q="weight")
     found = renamed.select(getattr(pl.col("score").roc, method)(name))
     assert_frame_equal(found, TABLE.select(number(method, {})))
@@ -163,7 +163,7 @@ def test_a_name_is_that_column_and_no_pattern(method, name):
     assert_frame_equal(found, TABLE.select(number(method, {"weight": "weight"})), **ROUNDING)
 
 
-def test_a_column_named_count_is_not_read_unless_it_is_named():
+def test_a_column_named_count_is_read_only_if_given():
     counted = TABLE.rename({"n": "count"})
     assert_frame_equal(counted.select(number("auc", {})), TABLE.select(number("auc", {})))
 
@@ -198,7 +198,7 @@ def test_expressions_are_part_of_larger_ones():
 
 @every_method
 @either_engine
-def test_no_rows_make_no_error(method, engine):
+def test_an_empty_table_raises_no_error(method, engine):
     empty = TABLE.clear().lazy()
     expression = number(method, {})
     schema = {"score": pl.Float64}
@@ -212,20 +212,20 @@ def test_no_rows_make_no_error(method, engine):
 
 @every_method
 @every_mass
-def test_the_order_of_rows_changes_nothing(method, mass):
+def test_row_order_does_not_matter(method, mass):
     expression = number(method, mass).over("group")
     turned = TABLE.reverse().select("time", expression).sort("time")
     assert_frame_equal(turned, TABLE.select("time", expression), **ROUNDING)
 
 
 @every_method
-def test_the_plan_is_polars_own(method):
+def test_the_plan_contains_native_polars_expressions_only(method):
     query = TABLE.lazy().group_by("group").agg(number(method, {"weight": "weight", "count": "n"}))
     assert "python" not in query.explain().lower()
 
 
 @every_method
-def test_help_shows_what_the_function_says(method):
+def test_help_shows_the_docstring_of_the_function(method):
     function = getattr(RocExpr, method)
     assert function.__name__ == method
     assert [*inspect.signature(function).parameters][1:2] == ["label"]
@@ -234,6 +234,6 @@ def test_help_shows_what_the_function_says(method):
         assert f"\n{section}\n---" in inspect.getdoc(function)
 
 
-def test_a_label_that_is_not_there_is_polars_own_error():
+def test_a_missing_label_column_raises_polars_error():
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="lable"):
         TABLE.select(pl.col("score").roc.auc("lable"))

@@ -45,7 +45,7 @@ def test_a_precision_recall_curve_has_two_areas_named_after_their_estimators(fra
     assert_frame_equal(rf.area(curves), expected, rel_tol=0, abs_tol=1e-15)
 
 
-def test_the_kind_asked_for_wins_over_the_axes_in_the_table():
+def test_kind_overrides_the_axes_in_the_table():
     curves = rf.curve(pl.DataFrame(PREDICTIONS), "label", "score")
     assert rf.area(curves, kind="pr").columns == AREAS
     other = rf.curve(pl.DataFrame(PREDICTIONS), "label", "score", kind="pr")
@@ -76,7 +76,7 @@ def test_an_empty_table_of_curves_has_no_areas():
     assert_frame_equal(one, pl.DataFrame({"auc": [None]}, schema={"auc": pl.Float64}))
 
 
-def test_a_column_left_of_threshold_is_a_key_unless_by_says_otherwise():
+def test_columns_left_of_threshold_are_keys_unless_by_is_given():
     table = pl.DataFrame({**PREDICTIONS, "group": ["a"] * 4})
     curves = grouped(table).with_columns(extra=pl.lit(1)).select("extra", pl.exclude("extra"))
     assert rf.area(curves).columns == ["extra", "group", "auc"]
@@ -84,7 +84,7 @@ def test_a_column_left_of_threshold_is_a_key_unless_by_says_otherwise():
 
 
 @given(table=tables(missing=True, mass={"count": COUNTS}))
-def test_area_of_the_curve_is_auc_of_the_predictions_bit_for_bit(table):
+def test_area_of_the_curve_equals_auc_of_the_predictions_exactly(table):
     for missing in ("worst", "drop"):
         areas = rf.area(grouped(table, count="count", missing=missing))
         direct = rf.auc(
@@ -94,7 +94,7 @@ def test_area_of_the_curve_is_auc_of_the_predictions_bit_for_bit(table):
 
 
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}))
-def test_area_of_a_weighted_curve_is_its_auc_to_rounding(table):
+def test_area_of_a_weighted_curve_equals_its_auc_up_to_rounding(table):
     areas = rf.area(grouped(table, weight="weight", missing="worst"))
     direct = rf.auc(table, "label", "score", by="group", weight="weight", missing="worst", ci=None)
     expected = direct.select("group", "auc")
@@ -135,7 +135,7 @@ def test_pr_auc_is_the_integral_of_precision_with_counts_mixed_linearly(table):
         assert found == pytest.approx(oracles.pr_auc(oracles.curve(every)), abs=1e-9)
 
 
-def test_one_step_to_a_million_false_positives_keeps_its_digits():
+def test_a_step_of_a_million_false_positives_loses_no_precision():
     # One positive comes with them: the integral of t / (10^6·t + t) is 1/(10^6 + 1) all along.
     table = pl.DataFrame(
         {"label": [1, 0], "score": [0.5, 0.5], "n": [1, 10**6]}, schema_overrides={"n": pl.Int64}
@@ -145,7 +145,7 @@ def test_one_step_to_a_million_false_positives_keeps_its_digits():
 
 
 @pytest.mark.parametrize("more", [1, 10**3, 10**6, 10**9])
-def test_a_far_step_of_the_hyperbola_keeps_its_digits(more):
+def test_a_distant_step_of_the_hyperbola_loses_no_precision(more):
     # From (1, 10^9) to (2, 10^9 + more): the integral of t / (t + 10^9 + (t - 1)·more) from 1 to 2,
     # by Simpson's rule, the integrand being all but straight.
     rows = [(0, 2, 10**9), (1, 1, 1), (0, 0, more), (1, 0, 1)]
@@ -175,7 +175,7 @@ def test_constant_scores_have_the_prevalence_as_both_areas(table):
 
 
 @given(table=tables(mass={"count": COUNTS}))
-def test_a_count_of_n_is_n_rows(table):
+def test_a_count_of_n_equals_n_rows(table):
     for kind in ("roc", "pr"):
         rows = rf.area(grouped(repeated(table, "count"), kind=kind))
         counted = rf.area(grouped(table, count="count", kind=kind))
@@ -201,7 +201,7 @@ def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
 
 
 @given(table=tables(missing=True))
-def test_every_engine_gives_the_same_bits(table):
+def test_all_engines_give_identical_results(table):
     for kind in ("roc", "pr"):
         eager = rf.area(grouped(table, kind=kind, missing="drop"))
         plan = rf.area(grouped(table.lazy(), kind=kind, missing="drop"))

@@ -102,7 +102,7 @@ def noted() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["group", "label", "score"], orient="row")
 
 
-def test_a_note_says_what_keeps_a_group_from_its_numbers():
+def test_a_note_gives_the_reason_for_null_results():
     actual = grouped(noted(), missing="drop")
     expected = pl.DataFrame(
         {
@@ -122,12 +122,12 @@ def test_a_note_says_what_keeps_a_group_from_its_numbers():
     assert actual["ci_level"].to_list() == [0.95] * 8
 
 
-def test_broken_groups_cost_the_others_nothing():
+def test_undefined_groups_do_not_affect_the_others():
     good = noted().filter(pl.col("group") == "h fine")
     assert_same(grouped(noted(), missing="drop").tail(1), grouped(good))
 
 
-def test_without_rows_there_is_one_group_or_none():
+def test_an_empty_table_has_one_row_without_by_and_none_with_it():
     empty = pl.DataFrame(schema={"group": pl.String, "label": pl.Boolean, "score": pl.Float64})
     row = [*NO_AREA, 0, 0, 0, *NO_LIMITS, "no_rows"]
     one = pl.DataFrame([row], schema=SCHEMA, orient="row")
@@ -149,7 +149,7 @@ def test_all_rows_missing_are_counted_and_leave_a_group():
     assert worst.select("n_pos", "n_neg", "n_missing", *AREAS).row(0) == (1, 1, 2, 0.0, 0.0, 0.0)
 
 
-def test_a_class_weighted_to_nothing_is_absent():
+def test_a_class_of_zero_weight_is_absent():
     table = pl.DataFrame({"label": [1, 1, 0], "score": [0.1, 0.3, 0.2], "w": [0.0, 0.0, 2.0]})
     actual = rf.auc(table, "label", "score", weight="w")
     assert actual.row(0) == (*NO_AREA, 0, 1, 0, *NO_LIMITS, "no_positives")
@@ -158,7 +158,7 @@ def test_a_class_weighted_to_nothing_is_absent():
 
 
 @given(table=tables())
-def test_auc_and_envelope_are_the_fractions_of_all_pairs_correctly_rounded(table):
+def test_auc_and_its_tie_bounds_are_correctly_rounded_fractions_of_all_pairs(table):
     actual = grouped(table, ci=None)
     for row, every in zip(
         actual.iter_rows(named=True), oracles.by_group(table).values(), strict=True
@@ -170,7 +170,7 @@ def test_auc_and_envelope_are_the_fractions_of_all_pairs_correctly_rounded(table
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @given(data=st.data())
-def test_scores_of_every_shape_are_paired_alike(shape, data):
+def test_areas_are_exact_for_all_score_distributions(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))
     row = rf.auc(table, "label", "score", missing="worst", ci=None).row(0, named=True)
     assert [row[name] for name in AREAS] == floats(oracles.areas(oracles.cases(table)))
@@ -181,7 +181,7 @@ def floats(areas: oracles.Areas | None) -> list[float | None]:
 
 
 @given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
-def test_weighted_areas_are_those_of_all_pairs_to_rounding(table):
+def test_weighted_areas_equal_those_of_all_pairs_up_to_rounding(table):
     actual = grouped(table, weight="weight", count="count", missing="worst", ci=None)
     for row, every in zip(
         actual.iter_rows(named=True), oracles.by_group(table).values(), strict=True
@@ -195,7 +195,7 @@ def test_weighted_areas_are_those_of_all_pairs_to_rounding(table):
 
 
 @given(table=tables(mass={"count": COUNTS}, missing=True))
-def test_the_standard_error_is_delongs_from_exact_placements(table):
+def test_the_standard_error_is_delongs_from_exact_placement_values(table):
     actual = grouped(table, count="count", missing="worst", ci="delong")
     expected = [oracles.delong_variance(every) for every in oracles.by_group(table).values()]
     for se, variance in zip(actual["se"], expected, strict=True):
@@ -204,7 +204,7 @@ def test_the_standard_error_is_delongs_from_exact_placements(table):
 
 
 @given(table=tables(mass={"count": COUNTS, "weight": ANY_WEIGHTS}, missing=True))
-def test_the_weighted_standard_error_is_the_designs_formula(table):
+def test_the_weighted_standard_error_equals_the_formula_in_fractions(table):
     actual = grouped(table, count="count", weight="weight", missing="worst", ci="delong")
     expected = [oracles.delong_variance(every) for every in oracles.by_group(table).values()]
     for se, variance in zip(actual["se"], expected, strict=True):
@@ -213,7 +213,7 @@ def test_the_weighted_standard_error_is_the_designs_formula(table):
 
 
 @given(table=tables(missing=True), seed=st.integers(0, 99))
-def test_row_order_and_engine_change_no_bit(table, seed):
+def test_row_order_and_engine_do_not_change_results(table, seed):
     eager = grouped(table, missing="worst")
     plan = grouped(shuffled(table, seed).lazy(), missing="worst")
     assert_same(plan.collect(engine="streaming"), eager)
@@ -227,7 +227,7 @@ def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
 
 
 @given(table=tables(mass={"count": COUNTS}, min_size=4))
-def test_a_count_of_n_is_n_rows_in_everything(table):
+def test_a_count_of_n_equals_n_rows_in_all_columns(table):
     for ci in ("logit_delong", "delong", "newcombe"):
         rows = grouped(repeated(table, "count"), ci=ci)
         counted = grouped(table, count="count", ci=ci)
@@ -243,7 +243,7 @@ def test_a_weight_of_n_is_n_rows_for_areas(table):
 
 
 @given(table=tables(mass={"weight": ANY_WEIGHTS}))
-def test_a_weight_of_nothing_is_no_row(table):
+def test_a_row_of_weight_0_is_ignored(table):
     left = grouped(table, weight="weight")
     right = grouped(table.filter(pl.col("weight") > 0), weight="weight")
     left = left.join(right, on="group", how="semi", nulls_equal=True)
@@ -251,33 +251,33 @@ def test_a_weight_of_nothing_is_no_row(table):
 
 
 @given(table=tables(mass={"count": COUNTS}))
-def test_a_count_of_nothing_is_no_row(table):
+def test_a_row_of_count_0_is_ignored(table):
     left = grouped(table, count="count")
     right = grouped(table.filter(pl.col("count") > 0), count="count")
     assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
 @given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.sampled_from([-700, -300, 3, 400]))
-def test_scaling_all_weights_by_a_power_of_two_changes_no_bit(table, power):
+def test_scaling_all_weights_by_a_power_of_two_changes_nothing(table, power):
     scaled = table.with_columns(pl.col("weight") * 2.0**power)
     assert_same(grouped(scaled, weight="weight"), grouped(table, weight="weight"))
 
 
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
-def test_scaling_all_weights_changes_no_area_and_no_limit(table, factor):
+def test_scaling_all_weights_keeps_areas_and_limits(table, factor):
     scaled = table.with_columns(pl.col("weight") * factor)
     left, right = (grouped(t, weight="weight") for t in (table, scaled))
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
 
 
 @given(table=tables())
-def test_an_increasing_map_of_the_scores_changes_no_bit(table):
+def test_an_increasing_function_of_the_scores_changes_nothing(table):
     mapped = table.with_columns(ranked(table["score"]))
     assert_same(grouped(mapped), grouped(table))
 
 
 @given(table=tables())
-def test_turned_scores_turn_the_areas(table):
+def test_negated_scores_give_one_minus_the_areas(table):
     turned = table.with_columns(-ranked(table["score"]))
     left, right = grouped(table), grouped(turned)
     expected = right.select(
@@ -291,7 +291,7 @@ def test_turned_scores_turn_the_areas(table):
 
 
 @given(table=tables())
-def test_swapped_labels_turn_the_areas(table):
+def test_swapped_labels_give_one_minus_the_areas(table):
     left, right = grouped(table), grouped(table, positive=False)
     swapped = grouped(table.with_columns(~pl.col("label")))
     assert_same(right, swapped)
@@ -304,7 +304,7 @@ def test_swapped_labels_turn_the_areas(table):
 
 
 @given(table=tables(missing=True), more=tables(shape=PLAIN, missing=True))
-def test_groups_put_together_are_the_groups_apart(table, more):
+def test_groups_in_one_table_have_the_results_of_separate_tables(table, more):
     assume(table.schema == more.schema)
     one, two = table.with_columns(group=pl.lit("x")), more.with_columns(group=pl.lit("y"))
     together = grouped(pl.concat([two, one]), missing="worst")
@@ -313,7 +313,7 @@ def test_groups_put_together_are_the_groups_apart(table, more):
 
 
 @given(table=tables(mass={"count": COUNTS}))
-def test_the_envelope_holds_the_area_in_its_middle(table):
+def test_the_area_is_the_middle_of_its_tie_bounds(table):
     made = grouped(table, count="count").drop_nulls("auc")
     low, auc, high = (made[f"auc{end}"] for end in ("_pessimistic", "", "_optimistic"))
     assert ((low >= 0) & (low <= auc) & (auc <= high) & (high <= 1)).all()
@@ -327,7 +327,7 @@ def test_doubling_every_row_keeps_the_areas(table):
 
 
 @given(table=tables(missing=True, mass={"count": COUNTS, "weight": EXACT_WEIGHTS}))
-def test_missing_worst_scales_the_scored_areas_by_the_shares_scored(table):
+def test_missing_worst_multiplies_the_area_by_the_shares_of_scored_rows(table):
     options = {"weight": "weight", "count": "count", "ci": None}
     worst = grouped(table, missing="worst", **options)
     scored = grouped(table, missing="drop", **options)
@@ -347,7 +347,7 @@ def test_missing_worst_scales_the_scored_areas_by_the_shares_scored(table):
 
 
 @given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4))
-def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(table):
+def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(table):
     moved = table.with_columns(
         score=pl.when(pl.col("score").fill_nan(None).is_not_null())
         .then("score")
@@ -394,7 +394,7 @@ def test_models_of_groups_sort_by_group_then_name():
         )
 
 
-def test_labels_with_a_positive_value_are_that_value_against_the_rest():
+def test_a_positive_value_is_compared_with_all_other_labels():
     table = pl.DataFrame({"label": ["cat", "dog", "eel", "cat"], "score": [3, 1, 2, 2]})
     actual = rf.auc(table, "label", "score", positive="cat", ci=None)
     assert actual.select("n_pos", "n_neg", "n_missing", *AREAS).row(0) == (
@@ -416,7 +416,7 @@ def test_constant_scores_have_no_limits_by_any_method():
         ]
 
 
-def test_counts_whose_double_int64_cannot_hold_are_refused():
+def test_counts_whose_double_exceeds_int64_raise_an_error():
     rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
     with pytest.raises(rf.MassError, match="half of the maximum of Int64"):
         rf.auc(rows, "label", "score", count="n")

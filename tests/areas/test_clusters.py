@@ -55,7 +55,7 @@ def log(seed: int, size: int = 40, users: int = 9) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_variance_is_that_of_the_formula(seed):
+def test_the_variance_equals_obuchowskis_formula(seed):
     predictions = log(seed)
     expected = variance(predictions.select("label", "score", "user").rows())
     found = rf.auc(predictions, "label", "score", cluster="user", ci="delong")
@@ -65,7 +65,7 @@ def test_the_variance_is_that_of_the_formula(seed):
 @pytest.mark.parametrize(
     "options", [{}, {"weight": "w"}, {"fpr": (0.1, 0.5)}, {"tpr": (0.5, 1), "weight": "w"}], ids=str
 )
-def test_clusters_of_one_row_are_no_clusters(options):
+def test_clusters_of_one_row_give_the_variance_of_independent_rows(options):
     predictions = log(1)
     assert_frame_equal(
         rf.auc(predictions, "label", "score", cluster="id", **options),
@@ -75,7 +75,7 @@ def test_clusters_of_one_row_are_no_clusters(options):
     )
 
 
-def test_rows_given_twice_in_their_clusters_say_nothing_new():
+def test_repeating_all_rows_within_their_clusters_changes_nothing():
     predictions = log(2)
     twice = pl.concat([predictions, predictions])
     columns = ["auc", "se", "lower", "upper"]
@@ -88,7 +88,7 @@ def test_rows_given_twice_in_their_clusters_say_nothing_new():
 
 
 @pytest.mark.parametrize("options", [{}, {"fpr": (0.1, 0.5)}], ids=str)
-def test_the_order_of_rows_changes_no_bit(options):
+def test_row_order_does_not_change_results(options):
     predictions = log(3, size=300)
     expected = rf.auc(predictions, "label", "score", cluster="user", **options)
     for seed in range(5):
@@ -127,14 +127,14 @@ def test_unscored_rows_belong_to_their_clusters_too():
         ([1, 1, 1, 1, 1], ["a", "b", "c", "b", "b"], "no_negatives"),
     ],
 )
-def test_fewer_than_two_clusters_of_a_class_have_no_variance(label, user, note):
+def test_the_variance_is_null_with_fewer_than_two_clusters_of_a_class(label, user, note):
     scores = [0.9, 0.1, 0.5, 0.3, 0.2]
     predictions = pl.DataFrame({"label": label, "score": scores, "user": user})
     row = rf.auc(predictions, "label", "score", cluster="user").row(0, named=True)
     assert (row["se"], row["lower"], row["upper"], row["note"]) == (None, None, None, note)
 
 
-def test_at_an_area_of_one_the_limits_are_those_of_as_many_rows_as_clusters():
+def test_limits_of_an_auc_of_1_use_the_numbers_of_clusters():
     predictions = pl.DataFrame(
         {"label": [1, 1, 1, 0, 0, 0], "score": [6, 5, 4, 3, 2, 1], "user": list("aabcde")}
     )
@@ -146,7 +146,7 @@ def test_at_an_area_of_one_the_limits_are_those_of_as_many_rows_as_clusters():
     )
 
 
-def test_a_cluster_without_a_name_is_a_missing_value():
+def test_a_null_cluster_is_a_missing_value():
     predictions = log(5).with_columns(user=pl.when(pl.col("id") > 1).then("user"))
     with pytest.raises(
         rf.MissingValuesError,
@@ -157,20 +157,20 @@ def test_a_cluster_without_a_name_is_a_missing_value():
     assert found["n_missing"].item() == 2
 
 
-def test_rows_that_stand_for_many_have_no_cluster():
+def test_counts_cannot_be_combined_with_clusters():
     predictions = log(6).with_columns(count=pl.lit(2))
     with pytest.raises(rf.OptionValueError, match=r"^count='count': cluster= needs to know each"):
         rf.auc(predictions, "label", "score", cluster="user", count="count")
 
 
-def test_a_cluster_that_is_no_number_has_no_name_either():
+def test_a_nan_cluster_is_a_missing_value():
     predictions = log(5).with_columns(user=pl.when(pl.col("id") > 1).then(1.5).otherwise(np.nan))
     for rows in (predictions, predictions.sort("user")):
         with pytest.raises(rf.MissingValuesError, match=r"^missing='raise': cluster column 'user'"):
             rf.auc(rows, "label", "score", cluster="user")
 
 
-def test_newcombes_interval_knows_no_clusters_and_no_weights():
+def test_newcombes_interval_rejects_clusters_and_weights():
     for option, column in (("cluster", "user"), ("weight", "w")):
         with pytest.raises(
             rf.OptionValueError,

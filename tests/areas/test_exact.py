@@ -76,7 +76,7 @@ def test_products_around_the_ends_of_the_integers_do_not_wrap(size):
     assert actual["se"][0] == pytest.approx(math.sqrt(variance), rel=1e-15)
 
 
-def test_many_groups_of_large_counts_add_up_apart():
+def test_large_counts_of_many_groups_are_added_separately():
     # The sums over a block of groups pass 2^63 where no single group's does.
     groups = 1000
     table = pl.DataFrame(
@@ -95,7 +95,7 @@ def test_many_groups_of_large_counts_add_up_apart():
     assert rf.area(curves)["auc"].to_list() == [10**8 / (10**8 + 1)] * groups
 
 
-def test_no_group_shares_the_path_of_a_larger_one():
+def test_the_arithmetic_of_a_group_does_not_depend_on_larger_groups():
     small = {"label": [1, 0, 1, 0, 1], "score": [4, 3, 3, 2, 1], "count": [3, 1, 4, 1, 5]}
     alone = pl.DataFrame({"group": ["small"] * 5, **small})
     large = pl.DataFrame(
@@ -106,7 +106,7 @@ def test_no_group_shares_the_path_of_a_larger_one():
     assert_frame_equal(together, pl.concat(apart), check_exact=True)
 
 
-def test_more_pairs_than_32_bits_hold():
+def test_the_number_of_pairs_may_exceed_32_bits():
     # 70,000 times 70,000 pairs; every positive ties with its own negative.
     n = 70_000
     rows = np.arange(2 * n)
@@ -120,7 +120,7 @@ def test_more_pairs_than_32_bits_hold():
     assert rf.area(curve)["auc"][0] == 0.5
 
 
-def test_more_float32_rows_than_float32_counts():
+def test_more_than_2_to_the_24_float32_rows_are_counted_exactly():
     # 2^24 + 8 rows: a running sum in Float32 stops at 2^24.
     n = 2**24 + 8
     positive = np.zeros(n, bool)

@@ -22,7 +22,7 @@ def area(cases):
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @given(table=holed())
-def test_it_is_the_share_of_pairs_in_order_with_ties_counting_half(mass, engine, table):
+def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(mass, engine, table):
     found = actual(table, SCORE.auc("label", **mass), engine=engine)
     wanted = expected(table, mass, area)
     tolerance = ROUNDING if "weight" in mass else 0
@@ -31,7 +31,7 @@ def test_it_is_the_share_of_pairs_in_order_with_ties_counting_half(mass, engine,
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @given(table=holed())
-def test_it_is_the_number_that_the_verb_has(mass, table):
+def test_the_expression_equals_the_result_of_auc(mass, table):
     found = actual(table, SCORE.auc("label", **mass))
     given = {"count": None} | mass
     verb = rf.auc(table, "label", "score", by="group", ci=None, missing="drop", **given)
@@ -51,7 +51,7 @@ def test_gini_is_twice_the_area_above_chance(table):
     pairs=st.lists(st.tuples(st.booleans(), st.integers(2**62, 2**62 + 3)), min_size=1, max_size=9)
 )
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64, pl.Int128])
-def test_integers_that_float64_would_tie_are_told_apart(dtype, pairs):
+def test_integers_that_are_equal_as_float64_are_distinguished(dtype, pairs):
     table = pl.DataFrame(pairs, schema={"label": pl.Boolean, "score": dtype}, orient="row")
     pos = [score for label, score in pairs if label]
     neg = [score for label, score in pairs if not label]
@@ -66,7 +66,7 @@ def test_integers_that_float64_would_tie_are_told_apart(dtype, pairs):
     [pl.Boolean, pl.UInt8, pl.Int8, pl.UInt64, pl.Float16, pl.Float32, pl.Decimal(10, 2)],
     ids=str,
 )
-def test_scores_of_any_type_are_ranked_as_they_are(dtype):
+def test_scores_of_any_dtype_are_ranked_without_conversion(dtype):
     scores = pl.Series([0, 1, 0, 1, None]).cast(dtype)
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": scores})
     found = table.select(
@@ -79,7 +79,7 @@ def test_scores_of_any_type_are_ranked_as_they_are(dtype):
     assert_frame_equal(found, wanted, check_exact=True)
 
 
-def test_counts_whose_product_no_int64_holds_are_multiplied_without_loss():
+def test_products_of_counts_beyond_int64_are_exact():
     table = pl.DataFrame(
         {
             "label": [True, False, True, False],
@@ -129,14 +129,14 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize(("label", "score", "area"), PUBLISHED.values(), ids=PUBLISHED)
-def test_published_areas_come_out(label, score, area):
+def test_published_areas_are_reproduced(label, score, area):
     table = pl.DataFrame({"label": label, "score": score}, strict=False)
     found = table.select(SCORE.auc("label"))
     assert_frame_equal(found, pl.DataFrame({"score": [float(area)]}), check_exact=True)
 
 
 @pytest.mark.parametrize("ties", [3, 50, 100_000])
-def test_scikit_learn_agrees(ties):
+def test_results_equal_those_of_scikit_learn(ties):
     metrics = pytest.importorskip("sklearn.metrics")
     np = pytest.importorskip("numpy")
     rng = np.random.default_rng(ties)

@@ -27,7 +27,7 @@ def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(mass, tabl
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @given(table=holed())
-def test_it_is_the_number_that_the_verb_has(mass, table):
+def test_the_expression_equals_the_result_of_auc(mass, table):
     found = actual(table, SCORE.auc_se("label", **mass))
     given = {"count": None} | mass
     verb = rf.auc(table, "label", "score", by="group", ci="delong", missing="drop", **given)
@@ -55,7 +55,7 @@ def test_hanley_and_mcneils_table_has_the_published_error():
     [[1, 2, 3, 4], [4, 3, 2, 1], [1, 1, 1, 1]],
     ids=["apart", "apart, upside down", "all equal"],
 )
-def test_no_spread_is_null_however_the_areas_are_rounded(scores):
+def test_a_variance_of_0_is_null_despite_rounding(scores):
     weights = pl.Series([0.1, 0.2, 0.3, 0.7])
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": scores, "weight": weights})
     found = table.select(plain=SCORE.auc_se("label"), other=SCORE.auc_se("label", weight="weight"))

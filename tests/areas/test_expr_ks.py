@@ -16,13 +16,13 @@ def distance(cases):
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @given(table=holed())
-def test_it_is_the_largest_distance_of_the_curve_from_chance(mass, table):
+def test_ks_is_the_maximum_of_tpr_minus_fpr(mass, table):
     found = actual(table, SCORE.ks("label", **mass))
     tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
     assert_frame_equal(found, expected(table, mass, distance), rel_tol=0, abs_tol=tolerance)
 
 
-def test_fawcetts_curve_is_farthest_from_chance_at_its_best_threshold():
+def test_ks_of_fawcetts_example_equals_the_maximum_of_its_curve():
     # Fawcett 2006, figure 3: (0.1, 0.5) at threshold 0.54.
     label = [1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0]
     table = pl.DataFrame({"label": label, "score": range(20, 0, -1)})
@@ -30,7 +30,7 @@ def test_fawcetts_curve_is_farthest_from_chance_at_its_best_threshold():
     assert_frame_equal(found, pl.DataFrame({"score": [0.4]}), check_exact=True)
 
 
-def test_scipy_agrees_where_positives_score_higher():
+def test_ks_equals_scipys_if_positives_score_higher():
     stats = pytest.importorskip("scipy.stats")
     pos, neg = [0.9, 0.8, 0.4, 0.4, 0.3], [0.7, 0.4, 0.3, 0.2, 0.2, 0.1]
     table = pl.DataFrame({"label": [1] * 5 + [0] * 6, "score": pos + neg})

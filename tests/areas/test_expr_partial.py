@@ -18,7 +18,7 @@ every_range = pytest.mark.parametrize(("rate", "a", "b"), RANGES)
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @few
 @given(table=holed())
-def test_it_is_the_integral_over_the_range(mass, rate, a, b, table):
+def test_the_partial_area_is_the_integral_over_the_range(mass, rate, a, b, table):
     found = actual(table, SCORE.auc("label", **{rate: (a, b)}, **mass))
 
     def area(cases):
@@ -33,7 +33,7 @@ def test_it_is_the_integral_over_the_range(mass, rate, a, b, table):
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @few
 @given(table=holed())
-def test_it_is_the_number_that_the_verb_has(rate, a, b, standardize, table):
+def test_the_expression_equals_the_result_of_auc(rate, a, b, standardize, table):
     if (a, b) == (0, 1):
         return  # McClish's scale of the whole area is the area
     options = {rate: (a, b), "standardize": standardize}
@@ -45,7 +45,7 @@ def test_it_is_the_number_that_the_verb_has(rate, a, b, standardize, table):
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-12)
 
 
-def test_options_are_checked_when_the_expression_is_made():
+def test_options_are_checked_when_the_expression_is_created():
     with pytest.raises(rf.OptionValueError) as caught:
         SCORE.auc("label", fpr=(0, 2))
     assert str(caught.value).startswith("fpr=(0, 2): it is not a range inside [0, 1]")

@@ -33,7 +33,7 @@ def surprise(case):
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
 @given(table=holed(scores=PROBABILITIES))
-def test_they_are_means_over_the_rows_that_count(mass, table):
+def test_scoring_rules_are_means_over_the_rows_that_count(mass, table):
     for expression, loss in ((SCORE.brier, squared), (SCORE.log_loss, surprise)):
         found = actual(table, expression("label", **mass))
         # Sums in another order.
@@ -41,7 +41,7 @@ def test_they_are_means_over_the_rows_that_count(mass, table):
 
 
 @pytest.mark.parametrize("score", [1.0000001, -0.1, math.inf, -math.inf])
-def test_a_score_that_is_no_probability_makes_them_null(score):
+def test_scoring_rules_are_null_if_a_score_is_not_a_probability(score):
     table = pl.DataFrame({"label": [1, 0, 1], "score": [0.5, 0.5, score]})
     found = table.select(brier=SCORE.brier("label"), log_loss=SCORE.log_loss("label"))
     wanted = pl.DataFrame(
@@ -50,13 +50,13 @@ def test_a_score_that_is_no_probability_makes_them_null(score):
     assert_frame_equal(found, wanted)
 
 
-def test_a_row_that_is_left_out_may_have_any_score():
+def test_ignored_rows_may_have_any_score():
     table = pl.DataFrame({"label": [1, 0, None], "score": [0.5, 0.5, 7.0], "count": [1, 1, 1]})
     found = table.select(brier=SCORE.brier("label"), counted=SCORE.brier("label", count="count"))
     assert_frame_equal(found, pl.DataFrame({"brier": [0.25], "counted": [0.25]}), check_exact=True)
 
 
-def test_one_class_is_enough_for_them():
+def test_scoring_rules_are_defined_for_one_class():
     table = pl.DataFrame({"label": [True, True], "score": [1.0, 0.5]})
     found = table.select(brier=SCORE.brier("label"), log_loss=SCORE.log_loss("label"))
     wanted = pl.DataFrame({"brier": [0.125], "log_loss": [math.log(2) / 2]})
@@ -64,14 +64,14 @@ def test_one_class_is_enough_for_them():
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-15)
 
 
-def test_certainty_of_the_wrong_is_finite():
+def test_the_log_loss_of_a_certain_wrong_prediction_is_finite():
     table = pl.DataFrame({"label": [True, False], "score": [0, 1]})
     found = table.select(SCORE.log_loss("label"))
     wanted = pl.DataFrame({"score": [52 * math.log(2)]})
     assert_frame_equal(found, wanted, rel_tol=1e-15, abs_tol=0)  # the last place of a logarithm
 
 
-def test_scikit_learn_agrees():
+def test_results_equal_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     np = pytest.importorskip("numpy")
     rng = np.random.default_rng(2)

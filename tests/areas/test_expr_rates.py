@@ -65,7 +65,7 @@ def test_they_are_the_rates_of_the_curve_table(table):
     assert_frame_equal(found, wanted, check_exact=True)
 
 
-def test_rows_without_label_or_weight_have_rates_but_add_to_none():
+def test_rows_without_label_or_weight_have_rates_but_do_not_count():
     table = pl.DataFrame(
         {
             "label": [True, None, True, False, True],

@@ -41,7 +41,7 @@ def test_numbers_0_and_1_are_labels(dtype):
 @pytest.mark.parametrize(
     "dtype", [pl.String, pl.Categorical, pl.Enum(["no", "yes", "maybe"])], ids=str
 )
-def test_words_are_labels_with_the_positive_one_named(dtype):
+def test_strings_are_labels_if_positive_is_given(dtype):
     labels = pl.Series(["yes", "no", "yes", "maybe"], dtype=dtype)
     assert_frame_equal(of_labels(labels, positive="yes"), PLAIN, check_exact=True)
 
@@ -66,13 +66,13 @@ def test_the_positive_class_may_be_the_other_one():
     ],
     ids=str,
 )
-def test_labels_that_do_not_say_which_class_is_positive_give_null(labels):
+def test_labels_without_a_known_positive_class_give_null(labels):
     nothing = PLAIN.select(pl.lit(None, pl.Float64).alias(method) for method in METHODS)
     wanted = pl.concat([nothing] * len(SCORES))
     assert_frame_equal(of_labels(labels), wanted)
 
 
-def test_one_broken_group_costs_the_others_nothing():
+def test_an_invalid_group_does_not_affect_the_others():
     table = pl.DataFrame(
         {
             "group": [1, 1, 2, 2, 3, 3],
@@ -102,14 +102,14 @@ def test_one_broken_group_costs_the_others_nothing():
         ("count", pl.Series([2**63, 1, 1, 1], dtype=pl.UInt64)),
     ],
 )
-def test_masses_that_cannot_be_added_up_give_null(method, mass, values):
+def test_invalid_weights_and_counts_give_null(method, mass, values):
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, mass: values})
     found = table.select(getattr(SCORE, method)("label", **{mass: mass}).is_null().all())
     assert_frame_equal(found, pl.DataFrame({"score": [True]}))
 
 
 @every_method
-def test_rows_without_mass_are_absent(method):
+def test_rows_of_weight_or_count_0_are_ignored(method):
     expression = getattr(SCORE, method)
     table = pl.DataFrame({"label": TRUTH, "score": SCORES})
     more = table.with_columns(pl.lit(1.0).alias("weight"), pl.lit(1).alias("count"))
@@ -123,7 +123,7 @@ def test_rows_without_mass_are_absent(method):
 
 
 @every_method
-def test_a_column_of_no_type_is_a_column_of_nulls(method):
+def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, "null": [None] * 4})
     expression = getattr(SCORE, method)
     others = [
@@ -146,7 +146,7 @@ def test_a_column_of_no_type_is_a_column_of_nulls(method):
         ({"label": "day", "positive": "x"}, "label='day': the column has type Date.\nLabels are"),
     ],
 )
-def test_a_type_that_no_role_can_take_is_named_before_anything_runs(roles, message):
+def test_an_unsuitable_dtype_is_an_error_when_the_plan_is_resolved(roles, message):
     table = pl.LazyFrame({"label": TRUTH, "score": SCORES, "word": ["a"] * 4, "half": [0.5] * 4})
     table = table.with_columns(day=pl.lit(1).cast(pl.Date))
     given = {"score": "score", "label": "label"} | roles

@@ -60,7 +60,7 @@ def test_the_variance_counts_every_triple(table):
             assert row["se"] ** 2 == pytest.approx(expected, rel=1e-10, abs=1e-15)
 
 
-def test_counts_beyond_any_type_leave_the_variance_right():
+def test_products_of_counts_beyond_int64_do_not_wrap_in_the_variance():
     table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
     # Q1 and Q2 stay what they are while the number of pairs grows.
     times = 10**15
@@ -73,7 +73,7 @@ def test_counts_beyond_any_type_leave_the_variance_right():
     assert row["se"] ** 2 == pytest.approx(float(spread / (2 * times)), rel=1e-12)
 
 
-def test_the_shortcut_knows_nothing_but_the_area():
+def test_the_exponential_variance_depends_on_the_area_and_class_sizes_only():
     table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
     row = rf.auc(table, "label", "score", ci="hanley_mcneil_exponential").row(0, named=True)
     area = 0.625

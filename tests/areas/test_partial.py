@@ -48,7 +48,7 @@ def areas_of(**more: object) -> list[float]:
     return [made[name][0] for name in AREAS]
 
 
-def test_a_partial_area_table_says_so_in_its_columns(frame):
+def test_a_partial_area_table_has_partial_area_columns(frame):
     actual = rf.auc(frame(PREDICTIONS), "label", "score", fpr=(0, 0.5), ci="delong")
     # φ₁ = 1/2, 1/4 over the positives and φ₀ = 3/4, 1 over the negatives: (1/32)/2 + (1/32)/2.
     se = math.sqrt(1 / 32)
@@ -70,7 +70,7 @@ def test_a_partial_area_table_says_so_in_its_columns(frame):
     assert_frame_equal(actual, frame(columns), rel_tol=1e-14, abs_tol=0)
 
 
-def test_ranges_of_a_small_curve_by_hand():
+def test_partial_areas_of_a_small_curve_equal_hand_computed_values():
     assert areas_of(fpr=(0, 1)) == [0.875, 0.75, 1.0]
     assert areas_of(fpr=(0.25, 0.5)) == [7 / 32, 1 / 8, 1 / 4]
     assert areas_of(fpr=(0.5, 1)) == [0.5, 0.5, 0.5]
@@ -79,11 +79,11 @@ def test_ranges_of_a_small_curve_by_hand():
     assert areas_of(tpr=(0, 1)) == [0.875, 0.75, 1.0]
 
 
-def test_the_ends_of_a_range_may_come_in_either_order():
+def test_the_ends_of_a_range_may_be_in_either_order():
     assert areas_of(fpr=(0.5, 0.25)) == areas_of(fpr=[0.25, 0.5])
 
 
-def test_mcclish_puts_the_chance_line_of_the_range_at_one_half():
+def test_mcclish_standardization_maps_chance_to_one_half():
     # Chance is 3/32 of at most 1/4 over fpr 1/4 to 1/2, and 1/8 of at most 1/2 over tpr 1/2 to 1.
     for options, low, high in (
         ({"fpr": (0.25, 0.5)}, 3 / 32, 1 / 4),
@@ -94,7 +94,7 @@ def test_mcclish_puts_the_chance_line_of_the_range_at_one_half():
         assert shown == pytest.approx(expected, abs=1e-15)
 
 
-def test_below_chance_mcclish_returns_the_number():
+def test_areas_below_chance_have_standardized_values():
     # The curve stays on the x axis up to fpr 1/2: (1 + (0 - 1/8) / (1/2 - 1/8)) / 2.
     table = pl.DataFrame({"label": [0, 0, 1, 1], "score": [4, 3, 2, 1]})
     made = rf.auc(table, "label", "score", fpr=(0, 0.5), standardize="mcclish")
@@ -123,13 +123,13 @@ def check_areas(table: pl.DataFrame, rate: str, a: float, b: float, **more: obje
 
 @every_rate
 @given(table=tables(missing=True, mass={"count": COUNTS}), ends=ranges)
-def test_a_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
+def test_a_partial_area_equals_the_exact_integral_of_the_polyline(rate, table, ends):
     check_areas(table, rate, *ends, count="count")
 
 
 @every_rate
 @given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}), ends=ranges)
-def test_a_weighted_partial_area_is_that_of_the_polyline_cut_exactly(rate, table, ends):
+def test_a_weighted_partial_area_equals_the_exact_integral_of_the_polyline(rate, table, ends):
     check_areas(table, rate, *ends, weight="weight")
 
 
@@ -170,7 +170,7 @@ def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, en
 
 @every_rate
 @given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
-def test_missing_worst_is_as_if_the_unscored_stood_at_the_wrong_ends(rate, table, ends):
+def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(rate, table, ends):
     moved = table.with_columns(
         score=pl.when(pl.col("score").fill_nan(None).is_not_null())
         .then("score")
@@ -227,7 +227,7 @@ def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
 
 
 @given(table=tables(min_size=2), ends=ranges)
-def test_a_tpr_range_is_the_fpr_range_of_the_problem_turned_round(table, ends):
+def test_a_tpr_range_is_the_fpr_range_of_swapped_classes_and_negated_scores(table, ends):
     turned = table.with_columns(~pl.col("label"), -ranked(table["score"]))
     mirror = tuple(1 - end for end in ends)
     assume(mirror[0] != mirror[1])
@@ -237,7 +237,7 @@ def test_a_tpr_range_is_the_fpr_range_of_the_problem_turned_round(table, ends):
 
 @every_rate
 @given(table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
-def test_row_order_and_engine_change_no_bit(rate, table, ends, seed):
+def test_row_order_and_engine_do_not_change_results(rate, table, ends, seed):
     eager = grouped(table, missing="worst", **{rate: ends})
     plan = grouped(shuffled(table, seed).lazy(), missing="worst", **{rate: ends})
     assert_frame_equal(plan.collect(engine="streaming"), eager, check_exact=True)
@@ -246,7 +246,7 @@ def test_row_order_and_engine_change_no_bit(rate, table, ends, seed):
 
 @every_rate
 @given(table=tables(mass={"count": COUNTS}), ends=ranges)
-def test_a_count_of_n_is_n_rows_in_everything(rate, table, ends):
+def test_a_count_of_n_equals_n_rows_in_all_columns(rate, table, ends):
     rows = grouped(repeated(table, "count"), **{rate: ends})
     counted = grouped(table, count="count", **{rate: ends})
     counted = counted.join(rows, on="group", how="semi", nulls_equal=True)
@@ -255,7 +255,7 @@ def test_a_count_of_n_is_n_rows_in_everything(rate, table, ends):
 
 @every_rate
 @given(table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
-def test_the_envelope_holds_the_area_in_its_middle_where_no_tie_is_cut(rate, table, ends):
+def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate, table, ends):
     made = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
     low, area, high = (made[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
     width = abs(ends[1] - ends[0])
@@ -272,7 +272,7 @@ def test_the_envelope_holds_the_area_in_its_middle_where_no_tie_is_cut(rate, tab
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
 @given(table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
-def test_the_limits_hold_the_estimate_and_stay_on_its_scale(rate, standardize, ci, table, ends):
+def test_the_limits_include_the_estimate_and_stay_in_its_range(rate, standardize, ci, table, ends):
     made = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})
     made = made.drop_nulls("lower")
     # The estimate at the end of its scale is worked out by another way than the limit is.

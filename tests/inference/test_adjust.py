@@ -10,7 +10,7 @@ from rocframe.errors import UnknownOptionError
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 
 
-def test_holm_multiplies_by_the_tests_that_are_left_and_never_falls():
+def test_holm_multiplies_by_the_number_of_remaining_tests_and_is_monotone():
     found = adjust_p_values(np.array([0.01, 0.04, 0.03, 0.5]), np.zeros(4), "holm")
     np.testing.assert_allclose(found, [0.04, 0.09, 0.09, 0.5], rtol=1e-15)
 
@@ -20,7 +20,7 @@ def test_benjamini_hochberg_divides_by_the_rank():
     np.testing.assert_allclose(found, [0.04, 0.16 / 3, 0.16 / 3, 0.5], rtol=1e-15)
 
 
-def test_without_a_method_p_values_stay():
+def test_without_a_method_p_values_are_unchanged():
     p = np.array([0.2, np.nan])
     np.testing.assert_array_equal(adjust_p_values(p, np.zeros(2), None), p)
 
@@ -38,7 +38,7 @@ def one_by_one(p: list[float]) -> list[float]:
 @pytest.mark.parametrize(
     ("method", "oracle"), [("holm", one_by_one), ("bh", false_discovery_control)]
 )
-def test_families_are_adjusted_apart_and_undefined_tests_do_not_count(method, oracle):
+def test_families_are_adjusted_separately_and_undefined_tests_do_not_count(method, oracle):
     rng = np.random.default_rng(1)
     for size in (1, 2, 7, 60, 200):
         p, family = rng.random(size) ** 2, rng.integers(0, 5, size)
@@ -51,6 +51,6 @@ def test_families_are_adjusted_apart_and_undefined_tests_do_not_count(method, or
             np.testing.assert_allclose(found[own], oracle(list(p[own])), rtol=1e-14)
 
 
-def test_an_unknown_method_is_refused():
+def test_an_unknown_method_raises_an_error():
     with pytest.raises(UnknownOptionError, match=r"^adjust='bonferroni'"):
         check_adjust("bonferroni")

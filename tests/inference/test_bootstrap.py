@@ -58,13 +58,13 @@ def test_a_quantile_is_number_p_times_n_plus_one():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=30), st.floats(0, 1, exclude_max=True))
-def test_quantiles_are_those_that_numpy_calls_weibull(values, p):
+def test_quantiles_equal_numpys_weibull_method(values, p):
     rising = np.sort(values)
     expected = np.quantile(rising, p, method="weibull")
     assert replicate_quantile(rising, p) == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
-def test_an_infinite_replicate_is_a_limit_and_never_nan():
+def test_an_infinite_replicate_gives_an_infinite_limit_not_nan():
     rising = np.array([1.0, 2.0, 3.0, math.inf, math.inf])
     assert replicate_quantile(rising, 0.5) == 3
     assert replicate_quantile(rising, 0.55) == math.inf
@@ -84,7 +84,7 @@ def test_percentile_and_basic_limits_by_hand():
     assert bootstrap_limits("bootstrap_basic", 0.6, 0.4, RISING) == pytest.approx((0.1, 0.6))
 
 
-def test_limits_corrected_for_bias_count_ties_one_half():
+def test_the_bias_correction_counts_ties_as_one_half():
     normal = NormalDist()
     # Four replicates lie below .5 and two on it: (4 + 2/2)/9.
     z0, a = normal.inv_cdf(5 / 9), 0.1
@@ -98,19 +98,19 @@ def test_limits_corrected_for_bias_count_ties_one_half():
     )
 
 
-def test_without_bias_and_skewness_the_corrected_limits_are_the_percentiles():
+def test_without_bias_and_acceleration_bca_limits_equal_percentile_limits():
     rising = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     assert bootstrap_limits("bootstrap_bca", 0.5, 3.0, rising) == pytest.approx(
         bootstrap_limits("bootstrap", 0.5, 3.0, rising)
     )
 
 
-def test_replicates_all_on_one_side_of_the_estimate_have_no_corrected_limits():
+def test_bca_limits_are_undefined_if_all_replicates_are_on_one_side_of_the_estimate():
     assert all(map(math.isnan, bootstrap_limits("bootstrap_bca", 0.9, 2.0, RISING)))
     assert bootstrap_limits("bootstrap", 0.8, 2.0, RISING) == pytest.approx((0.1, 0.9))
 
 
-def test_rounding_makes_no_tie_a_difference():
+def test_rounding_errors_do_not_break_ties():
     low, high = bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING)
     assert bootstrap_limits("bootstrap_bca", 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx(
         (low, high)
@@ -125,7 +125,7 @@ def spread(
     )
 
 
-def test_whether_replicates_agree_is_seen_on_their_own_scale():
+def test_equality_of_replicates_is_relative_to_their_magnitude():
     for unit in (1e-160, 1e-13, 1.0, 1e200):
         found = spread(RISING * unit)
         assert not found.constant
@@ -138,7 +138,7 @@ def test_whether_replicates_agree_is_seen_on_their_own_scale():
     assert not nearly_equal(1e-16, -1e-16, scale=1e-16)
 
 
-def test_the_farthest_limits_are_the_last_replicates():
+def test_extreme_quantiles_are_the_first_and_last_replicates():
     # Here 1 - a·(z0 + z) is below 0: the limit goes as far as it can.
     assert bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING, 5.0)[1] == 0.9
 
@@ -163,13 +163,13 @@ def jackknifed(table: pl.DataFrame) -> float:
     return sum(s**3 for s in shares) / (6 * sum(s**2 for s in shares) ** 1.5)
 
 
-def test_the_skewness_of_an_area_is_that_of_leaving_rows_out():
+def test_the_acceleration_of_an_area_equals_that_of_the_jackknife():
     table = normal_table(14)
     found = sample_acceleration(GroupRows.from_scan(walk_of(table), 0), AUC_STATISTIC.influence)
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
 
 
-def test_counts_and_unscored_rows_are_rows_for_skewness_too():
+def test_the_acceleration_includes_counts_and_unscored_rows():
     table = normal_table(14).with_columns(count=pl.Series([1, 2, 3, 1, 1, 2, 1] * 2))
     table = table.with_columns(score=pl.when(pl.col("score") > 1).then(None).otherwise("score"))
     long = repeated(table, "count")
@@ -183,7 +183,7 @@ def test_counts_and_unscored_rows_are_rows_for_skewness_too():
     assert found[1] == pytest.approx(jackknifed(long), rel=1e-12)
 
 
-def test_a_row_that_weighs_more_has_more_influence():
+def test_the_influence_of_a_row_is_proportional_to_its_weight():
     table = normal_table(12).with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
     found = sample_acceleration(
         GroupRows.from_scan(walk_of(table, weight="weight"), 0), AUC_STATISTIC.influence
@@ -201,7 +201,7 @@ def test_a_row_that_weighs_more_has_more_influence():
     assert found == pytest.approx(expected, rel=1e-10)
 
 
-def test_clusters_have_the_influence_of_their_rows_together():
+def test_the_influence_of_a_cluster_is_the_sum_over_its_rows():
     table = normal_table(12)
     # Alone in its cluster a row is a row.
     alone = table.with_columns(user=pl.int_range(pl.len()))
@@ -219,7 +219,7 @@ def test_clusters_have_the_influence_of_their_rows_together():
 
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
-def test_over_its_whole_range_a_part_has_the_skewness_of_the_area(rate):
+def test_a_partial_area_over_the_full_range_has_the_acceleration_of_the_auc(rate):
     part = RateRange(rate=rate, a=0.0, b=1.0, mcclish=False)
     population = GroupRows.from_scan(walk_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
@@ -243,7 +243,7 @@ def all_areas(table: pl.DataFrame) -> list[float]:
     )
 
 
-def test_limits_and_error_are_those_of_all_resamples():
+def test_limits_and_standard_error_approach_those_of_all_possible_resamples():
     every = all_areas(TIED)
     row = measured(TIED, n_boot=40_000, level=0.8).row(0, named=True)
     assert row["se"] == pytest.approx(stdev(every), rel=0.02)
@@ -252,7 +252,7 @@ def test_limits_and_error_are_those_of_all_resamples():
 
 
 @every_bootstrap
-def test_limits_are_close_to_scipys(ci):
+def test_limits_are_close_to_those_of_scipy(ci):
     table = normal_table(60)
     pos, neg = (table.filter(pl.col("label") == side)["score"].to_numpy() for side in (True, False))
 
@@ -299,14 +299,14 @@ def test_whole_tables_say_method_and_level(frame):
 
 
 @every_bootstrap
-def test_a_class_of_one_row_shows_no_spread(ci):
+def test_a_class_of_one_row_has_no_interval(ci):
     table = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.5, 0.4, 0.6, 0.5]})
     row = measured(table, ci).row(0, named=True)
     assert [row[name] for name in ("se", "lower", "upper", "ci_method")] == [None] * 4
     assert row["note"] == "one_positive"
 
 
-def test_one_bad_group_costs_no_other_its_interval():
+def test_an_undefined_group_does_not_affect_the_intervals_of_others():
     table = pl.concat(
         [
             TIED.with_columns(g=pl.lit("a")),
@@ -327,7 +327,7 @@ def test_resamples_of_clusters_that_lack_a_class_are_noted():
     assert abs(int(row["note"].removeprefix("redrawn:")) - 800 / 7) < 60
 
 
-def test_clusters_of_like_rows_have_wider_limits():
+def test_clusters_of_similar_rows_have_wider_limits():
     table = normal_table(60)
     twice = pl.concat([table.with_columns(user=pl.int_range(pl.len()))] * 4)
     narrow, wide = measured(twice), measured(twice, cluster="user")
@@ -366,7 +366,7 @@ def test_models_side_by_side_have_the_limits_of_models_in_rows():
     assert made["se"][0] != made["se"][2]
 
 
-def test_seeds_differ_and_no_seed_draws_anew():
+def test_different_seeds_and_no_seed_give_different_results():
     made = [measured(normal_table(50), seed=seed)["se"][0] for seed in (1, 2, None, None)]
     assert len(set(made)) == 4
 

@@ -43,7 +43,7 @@ def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
 
 @every_method
 @given(table=tables(mass={"count": COUNTS}, min_size=4), both=st.tuples(levels, levels))
-def test_a_higher_level_has_limits_no_narrower(ci, table, both):
+def test_a_higher_level_has_limits_at_least_as_wide(ci, table, both):
     narrow, wide = (
         measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
         for level in sorted(both)
@@ -105,7 +105,7 @@ def test_logit_limits_are_walds_of_the_log_odds(table, level):
             assert row[name] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_hand_made_example_in_all_three():
+def test_a_small_example_has_the_hand_computed_limits_of_three_methods():
     z = 1.959963984540054
     se = math.sqrt(5 / 32)
     found = {ci: rf.auc(PREDICTIONS, "label", "score", ci=ci).row(0, named=True) for ci in METHODS}
@@ -121,7 +121,7 @@ def test_the_hand_made_example_in_all_three():
 
 @pytest.mark.parametrize("ci", [*METHODS, *BOOTSTRAPS])
 @pytest.mark.parametrize(("labels", "auc"), [([0, 0, 1, 1, 1], 1.0), ([1, 1, 1, 0, 0], 0.0)])
-def test_at_the_ends_the_limits_are_newcombes_and_the_method_says_so(ci, labels, auc):
+def test_an_auc_of_0_or_1_has_newcombes_limits_and_method(ci, labels, auc):
     table = pl.DataFrame({"label": labels, "score": [1, 2, 3, 4, 5]})
     row = rf.auc(table, "label", "score", ci=ci).row(0, named=True)
     assert (row["auc"], row["se"], row["note"]) == (auc, None, "zero_variance")
@@ -143,7 +143,7 @@ def test_constant_scores_have_no_limits(ci):
 
 
 @pytest.mark.parametrize("ci", ["logit_delong", "delong", *BOOTSTRAPS])
-def test_constant_scores_have_no_limits_when_weighted_either(ci):
+def test_weighted_constant_scores_have_no_limits(ci):
     table = pl.DataFrame(
         {"label": [0, 0, 1, 1, 1], "score": [3] * 5, "w": [0.1, 0.7, 0.3, 1.1, 2.3]}
     )
@@ -172,7 +172,7 @@ def test_the_level_is_in_the_table():
 
 
 @every_method
-def test_limits_close_in_on_the_estimate_as_rows_become_many(ci):
+def test_limits_approach_the_estimate_as_the_number_of_rows_grows(ci):
     widths = []
     for times in (1, 10**2, 10**4, 10**8):
         table = PREDICTIONS.with_columns(n=pl.lit(times))

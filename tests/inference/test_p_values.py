@@ -12,7 +12,7 @@ from rocframe.inference.p_values import check_alternative, is_as_extreme, normal
 Z = np.array([-40.0, -1.5, 0.0, 0.3, 8.0])
 
 
-def test_a_normal_statistic_has_the_p_values_of_scipy_far_out_too():
+def test_normal_p_values_equal_those_of_scipy_also_in_the_tails():
     np.testing.assert_allclose(normal_p_value(Z, "greater"), norm.sf(Z), rtol=1e-12)
     np.testing.assert_allclose(normal_p_value(Z, "less"), norm.cdf(Z), rtol=1e-12)
     np.testing.assert_allclose(normal_p_value(Z, "two-sided"), 2 * norm.sf(np.abs(Z)), rtol=1e-12)
@@ -22,13 +22,13 @@ def test_undefined_statistics_have_no_p_value():
     assert np.isnan(normal_p_value(np.array([np.nan]), "two-sided")).all()
 
 
-def test_a_value_as_far_out_as_the_observed_one_counts():
+def test_a_permutation_statistic_equal_to_the_observed_one_counts_as_extreme():
     drawn = np.array([-3, -2, 0, 2, 3])
     assert is_as_extreme(drawn, 2, "greater").tolist() == [False, False, False, True, True]
     assert is_as_extreme(drawn, 2, "less").tolist() == [True, True, True, True, False]
     assert is_as_extreme(drawn, -2, "two-sided").tolist() == [True, True, False, True, True]
 
 
-def test_an_unknown_alternative_is_refused():
+def test_an_unknown_alternative_raises_an_error():
     with pytest.raises(rf.UnknownOptionError, match=r"^alternative='both': there is no such"):
         check_alternative("both")

@@ -27,14 +27,14 @@ METHODS = {"wilson": wilson, "exact": clopper_pearson}
         (1, 29, clopper_pearson, (0.0009, 0.1776)),
     ],
 )
-def test_newcombe_1998_prints_these(part, whole, method, printed):
+def test_limits_equal_those_printed_in_newcombe_1998(part, whole, method, printed):
     limits = method(np.array([part], float), np.array([whole], float), 0.95)
     assert tuple(round(float(limit[0]), 4) for limit in limits) == printed
 
 
 @pytest.mark.parametrize("name", METHODS)
 @given(st.integers(1, 10**6), st.floats(0, 1), st.floats(0.01, 0.999))
-def test_limits_are_scipys(name, whole, share, level):
+def test_limits_equal_those_of_scipy(name, whole, share, level):
     part = round(share * whole)
     lower, upper = METHODS[name](np.array([part], float), np.array([whole], float), level)
     expected = binomtest(part, whole).proportion_ci(level, method=name)
@@ -43,5 +43,5 @@ def test_limits_are_scipys(name, whole, share, level):
 
 
 @pytest.mark.parametrize("method", METHODS.values())
-def test_nothing_out_of_nothing_has_no_limits(method):
+def test_a_proportion_of_no_rows_has_no_limits(method):
     assert np.isnan(method(np.zeros(1), np.zeros(1), 0.95)).all()

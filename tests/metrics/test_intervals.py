@@ -82,7 +82,7 @@ def test_a_row_is_a_group_a_metric_and_a_point(frame):
     assert_frame_equal(made.lazy().collect(), expected, abs_tol=1e-9)
 
 
-def test_rows_stand_by_group_then_metric_then_point_as_asked(frame):
+def test_rows_are_sorted_by_group_with_metrics_and_points_in_the_given_order(frame):
     table = frame({**PREDICTIONS, "g": [2, 2, 1, 1, 1]})
     made = rf.intervals(
         table, "label", "score", metrics=["tpr", "auc", "f1"], fpr=[0.5, 0.0], by="g", ci=None
@@ -103,7 +103,7 @@ def test_several_models_are_a_key():
     assert made.select("model", "estimate").rows() == [("other", 0.5), ("score", 0.75)]
 
 
-def test_metrics_of_ones_own_and_settings_reach_the_points():
+def test_custom_metrics_and_settings_are_used_at_points():
     wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
     made = intervals(
         pl.DataFrame(PREDICTIONS),
@@ -143,13 +143,13 @@ ROWWISE = "\nThe counts of all groups and resamples are in one column: use "
         (pl.lit("a"), "it returns String.\nIt must return numbers or Booleans."),
     ],
 )
-def test_a_metric_of_ones_own_that_is_no_number_of_a_row_is_refused(frame, metric, wrong):
+def test_a_custom_metric_that_is_not_one_number_per_row_raises_an_error(frame, metric, wrong):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.intervals(frame(PREDICTIONS), "label", "score", metrics=metric.alias("x"), threshold=0.5)
     assert str(caught.value).startswith(f"metrics='x': {wrong}")
 
 
-def test_a_metric_of_ones_own_may_be_any_number_of_a_row():
+def test_a_custom_metric_may_be_any_number_computed_from_a_row():
     metrics = [
         (TP > 2).alias("many"),
         TP.log().alias("log"),
@@ -164,7 +164,7 @@ def test_a_metric_of_ones_own_may_be_any_number_of_a_row():
 
 @pytest.mark.parametrize("ci", ["bootstrap", "bootstrap_basic", "bootstrap_bca"])
 @pytest.mark.parametrize("power", [-700, -45, 700])
-def test_what_errors_cost_has_no_natural_size(ci, power):
+def test_intervals_of_expected_cost_scale_with_the_costs(ci, power):
     more = {"threshold": 0.5, "ci": ci}
     made = one(normal_table(40), "expected_cost", costs={"fp": 1, "fn": 5}, **more)
     unit = 2.0**power
@@ -175,7 +175,7 @@ def test_what_errors_cost_has_no_natural_size(ci, power):
     assert scaled["note"] == made["note"]
 
 
-def test_an_area_has_the_interval_that_auc_gives_it():
+def test_the_interval_of_the_auc_equals_that_of_the_function_auc():
     table = normal_table(60)
     for ci in ("bootstrap", "bootstrap_basic", "bootstrap_bca"):
         made = intervals(table, ["auc", "gini"], ci=ci)
@@ -222,7 +222,9 @@ def precision(p: oracles.Point) -> float:
         ("precision", precision, "threshold", 0.5, True),
     ],
 )
-def test_limits_at_points_are_those_of_all_resamples(metric, rate, axis, value, mixed):
+def test_limits_at_points_approach_those_of_all_possible_resamples(
+    metric, rate, axis, value, mixed
+):
     found = [oracles.at(oracles.curve(some), axis, value) for some in resamples(mixed=mixed)]
     rates = [rate(point) for point in found if point is not None]
     every = sorted(one for one in rates if not isnan(one))
@@ -239,7 +241,7 @@ def test_limits_at_points_are_those_of_all_resamples(metric, rate, axis, value, 
 
 
 @pytest.mark.parametrize("metric", ["average_precision", "ks"])
-def test_limits_of_whole_curves_are_those_of_all_resamples(metric):
+def test_limits_of_whole_curves_approach_those_of_all_possible_resamples(metric):
     mixed = metric == "average_precision"
     every = sorted(
         float(oracles.average_precision(points))
@@ -285,7 +287,7 @@ def test_limits_of_the_average_precision_are_close_to_scipys(ci):
     assert row["upper"] == pytest.approx(other.confidence_interval.high, abs=width / 15)
 
 
-def test_the_error_of_a_share_at_a_given_threshold_is_the_binomial_one():
+def test_the_standard_error_of_a_proportion_at_a_threshold_is_binomial():
     table = normal_table(300)
     made = intervals(table, [*PROPORTIONS], threshold=0.5, n_boot=4000)
     binomial = intervals(table, [*PROPORTIONS], threshold=0.5, ci="wilson")
@@ -298,7 +300,7 @@ def test_the_error_of_a_share_at_a_given_threshold_is_the_binomial_one():
         assert row["lower"] == pytest.approx(formula["lower"], abs=width / 8), row["metric"]
 
 
-def test_newcombe_1998_81_of_263():
+def test_limits_of_81_of_263_equal_those_in_newcombe_1998():
     table = pl.DataFrame({"label": [1, 1], "score": [1, 0], "n": [81, 182]})
     printed = {"wilson": (0.2553, 0.3662), "clopper_pearson": (0.2527, 0.3676)}
     for ci, limits in printed.items():
@@ -309,7 +311,7 @@ def test_newcombe_1998_81_of_263():
 
 
 @pytest.mark.parametrize("metric", PROPORTIONS)
-def test_the_skewness_of_a_share_is_the_binomial_one(metric):
+def test_the_acceleration_of_a_proportion_is_binomial(metric):
     table = normal_table(100)
     scan = walk_of(table)
     search = PointSearch.of(scan, "threshold", [0.5], 1.0)
@@ -328,7 +330,7 @@ def test_the_skewness_of_a_share_is_the_binomial_one(metric):
 # What has no spread, or no point
 
 
-def test_areas_at_the_ends_have_newcombes_limits():
+def test_areas_of_0_and_1_have_newcombes_limits():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
     made = intervals(table, ["auc", "gini", "ks", "average_precision"])
     area = rf.auc(table, "label", "score", ci="newcombe").row(0, named=True)
@@ -341,7 +343,7 @@ def test_areas_at_the_ends_have_newcombes_limits():
     assert set(made["note"]) == {"zero_variance"}
 
 
-def test_shares_at_the_ends_have_wilsons_limits_at_given_thresholds():
+def test_proportions_of_0_and_1_have_wilsons_limits_at_given_thresholds():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
     made = intervals(table, ["tpr", "fpr", "youden"], threshold=3)
     formula = intervals(table, ["tpr", "fpr"], threshold=3, ci="wilson")
@@ -360,7 +362,7 @@ def test_constant_scores_have_no_limits():
     assert set(made["note"]) == {"zero_variance"}
 
 
-def test_one_row_of_a_class_does_no_harm_at_a_given_threshold_only():
+def test_a_class_of_one_row_has_intervals_at_given_thresholds_only():
     table = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.5, 0.4, 0.6, 0.5]})
     made = intervals(table, ["auc", "fpr", "accuracy"], threshold=0.5)
     assert made["lower"].is_null().to_list() == [True, False, False]
@@ -368,7 +370,7 @@ def test_one_row_of_a_class_does_no_harm_at_a_given_threshold_only():
     assert one(table, "fpr", tpr=1)["lower"] is None
 
 
-def test_groups_without_a_class_keep_what_is_defined_and_cost_no_other_group_anything():
+def test_groups_without_a_class_have_the_defined_metrics_and_do_not_affect_others():
     table = pl.DataFrame({**PREDICTIONS, "g": ["a"] * 5})
     lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7], "g": ["b"] * 2})
     made = intervals(pl.concat([table, lone]), ["tpr", "fpr"], threshold=0.6, by="g")
@@ -379,7 +381,7 @@ def test_groups_without_a_class_keep_what_is_defined_and_cost_no_other_group_any
 
 
 @pytest.mark.parametrize("ci", ["wilson", "clopper_pearson"])
-def test_shares_of_one_class_have_limits_without_the_other(ci):
+def test_proportions_of_one_class_have_limits_without_the_other(ci):
     lone = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.7]})
     both = pl.concat([lone, pl.DataFrame({"label": [0], "score": [0.1]})])
     made, other = (intervals(table, ["tpr", "fpr"], threshold=0.6, ci=ci) for table in (lone, both))
@@ -390,7 +392,7 @@ def test_shares_of_one_class_have_limits_without_the_other(ci):
     assert made["note"].to_list() == ["no_negatives"] * 2
 
 
-def test_no_such_point_is_no_solution():
+def test_a_missing_point_has_the_note_no_solution():
     table = pl.DataFrame(
         {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.4, None, None, 0.6]},
         schema_overrides={"score": float},
@@ -404,14 +406,14 @@ def test_no_such_point_is_no_solution():
     assert made["lower"].is_null().to_list()[1::2] == [True, True]
 
 
-def test_nothing_called_positive_has_no_precision():
+def test_precision_is_null_if_nothing_is_called_positive():
     made = intervals(pl.DataFrame(PREDICTIONS), ["precision", "tpr"], threshold=2)
     assert made["estimate"].to_list() == [None, 0]
     assert made["threshold"].to_list() == [float("inf")] * 2
     assert made["note"].to_list() == ["no_solution", "zero_variance"]
 
 
-def test_infinite_ratios_have_infinite_limits_and_no_error():
+def test_infinite_ratios_have_infinite_limits_and_no_standard_error():
     table = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]})
     row = one(table, "lr_pos", threshold=0.5)
     assert row["estimate"] == pytest.approx(4 / 3)
@@ -422,7 +424,7 @@ def test_infinite_ratios_have_infinite_limits_and_no_error():
 # Weights, clusters and seeds
 
 
-def test_weights_bring_mass_and_no_scale():
+def test_the_scale_of_weights_changes_no_ratio():
     table = normal_table(80).with_columns(w=pl.Series([1.0, 2.0, 0.5, 3.0] * 20))
     metrics = ["auc", "pr_auc", "tpr", "precision", "chi2"]
     made = intervals(table, metrics, threshold=0.5, weight="w")
@@ -436,7 +438,7 @@ def test_weights_bring_mass_and_no_scale():
     assert made["estimate"].to_list()[2:] == pytest.approx(list(point))
 
 
-def test_clusters_of_like_rows_have_wider_limits():
+def test_clusters_of_similar_rows_have_wider_limits():
     table = normal_table(60)
     fourfold = pl.concat([table.with_columns(user=pl.int_range(pl.len()))] * 4)
     metrics = ["auc", "average_precision", "tpr", "accuracy"]
@@ -451,7 +453,7 @@ def test_clusters_of_like_rows_have_wider_limits():
     st.sampled_from(["bootstrap", "bootstrap_bca"]),
     st.integers(0, 9),
 )
-def test_order_and_compression_change_nothing(table, ci, seed):
+def test_row_order_and_compression_do_not_change_results(table, ci, seed):
     metrics = [*EVERY, "tpr", "precision"]
     more = {"by": "group", "threshold": [0.3, 0.5], "ci": ci, "n_boot": 20, "seed": seed}
     made = intervals(table, metrics, count="count", **more)
@@ -463,7 +465,7 @@ def test_order_and_compression_change_nothing(table, ci, seed):
 
 
 @given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
-def test_a_group_alone_has_the_rows_it_has_among_others(table, axis):
+def test_the_result_of_a_group_does_not_depend_on_other_groups(table, axis):
     more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}
     made = intervals(table, ["ks", "tpr", "precision"], **more)
     parts = [
@@ -603,12 +605,12 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "text"), WRONG, ids=[text.split(":")[0] for _, text in WRONG])
-def test_a_wrong_option_is_named_with_its_value_and_what_to_do(frame, options, text):
+def test_errors_name_the_option_its_value_and_what_to_do(frame, options, text):
     with pytest.raises(rf.RocframeError) as caught:
         rf.intervals(frame(PREDICTIONS), "label", "score", **options)
     assert str(caught.value).startswith(text)
 
 
-def test_whole_curves_have_no_share_of_rows():
+def test_metrics_of_whole_curves_have_no_proportion_intervals():
     with pytest.raises(rf.OptionValueError, match="'auc' is not a proportion of rows"):
         rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="auc", ci="wilson")

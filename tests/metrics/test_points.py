@@ -48,19 +48,19 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
 
 @pytest.mark.parametrize("axis", AXES)
 @given(tables(mass={"count": COUNTS}, missing=True), values)
-def test_points_and_metrics_are_those_of_at(axis, table, asked):
+def test_points_and_metrics_equal_those_of_at(axis, table, asked):
     made, expected = compared(table, axis, asked, count="count", missing="worst")
     assert_frame_equal(made, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("axis", AXES)
 @given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)
-def test_weighted_points_and_metrics_are_those_of_at(axis, table, asked):
+def test_weighted_points_and_metrics_equal_those_of_at(axis, table, asked):
     made, expected = compared(table, axis, asked, weight="weight", missing="drop")
     assert_frame_equal(made, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def test_a_large_group_cut_into_blocks_has_the_same_points(monkeypatch):
+def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
     from rocframe.kernel import scan as walk
 
     table = pl.DataFrame(
@@ -82,7 +82,7 @@ def test_infinite_thresholds_are_points_too():
     assert_frame_equal(made, expected, check_exact=True)
 
 
-def test_net_benefit_is_at_the_threshold_given():
+def test_net_benefit_uses_the_given_threshold():
     table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
     made = rf.intervals(
         table, "label", "score", metrics="net_benefit", threshold=[0.5, 0.9], ci=None

@@ -31,7 +31,7 @@ def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 
 
 @given(tables(mass={"count": COUNTS}, min_size=1))
-def test_metrics_of_the_curve_are_those_of_the_expressions(table):
+def test_curve_metrics_equal_the_expressions(table):
     made = estimates(table, count="count")
     score = pl.col("score").roc
     for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
@@ -41,7 +41,7 @@ def test_metrics_of_the_curve_are_those_of_the_expressions(table):
 
 
 @given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
-def test_weighted_metrics_of_the_curve_are_those_of_the_expressions(table):
+def test_weighted_curve_metrics_equal_the_expressions(table):
     made = estimates(table, weight="weight")
     score = pl.col("score").roc
     for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
@@ -107,7 +107,7 @@ TABLE = pl.DataFrame(
 
 @every_metric
 @pytest.mark.parametrize("missing", ["drop", "worst"])
-def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
+def test_the_influence_of_a_row_is_the_derivative_with_respect_to_its_weight(name, missing):
     statistic = CURVE_STATISTICS[name]
     table = TABLE.with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
 
@@ -130,7 +130,7 @@ def test_the_influence_of_a_row_is_the_change_by_its_weight(name, missing):
 
 
 @every_metric
-def test_all_influence_adds_up_to_nothing(name):
+def test_influence_values_sum_to_0(name):
     walk = walk_of(TABLE, missing="worst")
     population = GroupRows.from_scan(walk, 0)
     shares = CURVE_STATISTICS[name].influence(
