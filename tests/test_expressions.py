@@ -1,4 +1,4 @@
-"""`.roc` on expressions: where they can stand, what they are called, what they cost to import."""
+"""`.roc` on expressions: contexts, names of results, and imports."""
 
 import inspect
 
@@ -40,7 +40,7 @@ def number(method, mass):
 
 
 def in_parts(parts, expression, keys):
-    """Evaluate in one small frame after the other: what every context has to agree with."""
+    """Evaluate in one frame per group; all contexts must return the same."""
     return pl.concat(part.select(*keys, expression) for part in parts)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import CurveAverage
 
 
-ANCHOR_COLUMN = "(rows)"  # private column of the node, which is dropped again
+ANCHOR_COLUMN = "(rows)"  # private column that marks rows of groups; removed from the result
 
 
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
@@ -171,14 +171,14 @@ def areas_of_ties(
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
     """Return the average precision of each curve; NaN without positives."""
-    tp, fp, tp0, _ = (part.astype(np.float64) for part in _steps(curves))
+    tp, fp, tp0, _ = (count.astype(np.float64) for count in _steps(curves))
     return _per_positive(curves, step_sum(tp, fp, tp0))
 
 
 def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each interpolated precision-recall curve; NaN without positives."""
     return _per_positive(
-        curves, precision_recall_integral(*(part.astype(np.float64) for part in _steps(curves)))
+        curves, precision_recall_integral(*(count.astype(np.float64) for count in _steps(curves)))
     )
 
 
@@ -192,7 +192,7 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the rise in true positives at each step times the precision after it."""
+    """Return the increase in true positives at each step times the precision after it."""
     # In place, because allocating arrays takes longer than the arithmetic.
     area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
     np.divide(tp, area, out=area, where=area > 0)
@@ -209,10 +209,9 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
         ".roc.auc(…, fpr=(0, 0.1)).",
     )
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    before = [np.append(part[:1] * 0, part[:-1]) for part in (tp, fp)]
-    for part in before:
-        part[curves.firsts] = 0
-    return tp, fp, before[0], before[1]
+    tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
+    tp0[curves.firsts] = fp0[curves.firsts] = 0
+    return tp, fp, tp0, fp0
 
 
 ROC_AREAS = ("roc", "det")

@@ -232,12 +232,12 @@ def auc(
         cluster=cluster,
     )
 
-    def make(cases: Cases) -> pl.DataFrame:
+    def compute(cases: Cases) -> pl.DataFrame:
         return auc_table(cases, rate_range, confidence)
 
     columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
     return as_input_frame(
-        predictions, plan_table(predictions, roles, make, columns=columns, anchor="n_pos")
+        predictions, plan_table(predictions, roles, compute, columns=columns, anchor="n_pos")
     )
 
 
@@ -269,9 +269,11 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
                 keys=stream_keys(scan.rows.keys, cases.model),
                 cluster=cases.cluster,
             )
-            interval = _bootstrap(scan, areas[0], rate_range, confidence, draws=draws, units=units)
+            interval = _bootstrap_interval(
+                scan, areas[0], rate_range, confidence, draws=draws, units=units
+            )
         else:
-            interval = _normal(
+            interval = _analytic_interval(
                 scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
         interval.replace_degenerate(areas[0], units, confidence.level, whole=rate_range is None)
@@ -314,7 +316,7 @@ class AreaInterval(NamedTuple):
             self.method[edge] = "newcombe"
 
 
-def _bootstrap(
+def _bootstrap_interval(
     scan: Scan,
     area: NDArray[np.float64],
     rate_range: RateRange | None,
@@ -343,7 +345,7 @@ def _bootstrap(
     )
 
 
-def _normal(
+def _analytic_interval(
     scan: Scan,
     area: NDArray[np.float64],
     statistic: Pairs | RateRange,
@@ -362,14 +364,14 @@ def _normal(
         variance = obuchowski_variance(clusters, partial_placements(scan, statistic), weight)
     if isinstance(statistic, RateRange):
         maximum = statistic.b - statistic.a
-    own_variance, n_pos, n_neg = variance, scan.totals.pos_rows, scan.totals.neg_rows
+    se_variance, n_pos, n_neg = variance, scan.totals.pos_rows, scan.totals.neg_rows
     if confidence.ci == "newcombe":
-        own_variance = newcombe_variance(area, n_pos, n_neg)
+        se_variance = newcombe_variance(area, n_pos, n_neg)
     elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil":
-        own_variance = hanley_mcneil_variance(scan, statistic)
+        se_variance = hanley_mcneil_variance(scan, statistic)
     elif isinstance(statistic, Pairs) and confidence.ci == "hanley_mcneil_exponential":
-        own_variance = hanley_mcneil_exponential_variance(statistic)
-    se = np.sqrt(np.where(own_variance > 0, own_variance, np.nan))
+        se_variance = hanley_mcneil_exponential_variance(statistic)
+    se = np.sqrt(np.where(se_variance > 0, se_variance, np.nan))
     if confidence.ci == "newcombe":
         lower, upper = newcombe(area, n_pos, n_neg, z)
     elif confidence.ci == "logit_delong":

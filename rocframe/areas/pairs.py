@@ -117,14 +117,14 @@ def doubled_ranks(scan: Scan) -> NDArray[Any]:
 
     Unscored positives come after all others, unscored negatives before.
     """
-    totals, tails = scan.totals, scan.rows.unscored
-    all_rows, first = totals.pos + totals.neg, tails.neg_mass
+    totals, unscored = scan.totals, scan.rows.unscored
+    all_rows, first = totals.pos + totals.neg, unscored.neg_mass
 
     def ranks(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
         return rank, rank
 
-    return scatter_to_rows(scan, ranks, (2 * all_rows - tails.pos_mass, first))
+    return scatter_to_rows(scan, ranks, (2 * all_rows - unscored.pos_mass, first))
 
 
 def scatter_to_rows(

@@ -207,11 +207,15 @@ def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]
 def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return DeLong's variance of the raw area, from the clipped placement values."""
     placements = ClippedPlacements.of(scan, rate_range)
-    totals, tails = scan.totals, scan.rows.unscored
+    totals, unscored_totals = scan.totals, scan.rows.unscored
     rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
     mass = np.array(rate_range.order_classes(totals.pos, totals.neg))
-    unscored = np.array(rate_range.order_classes(tails.pos_mass, tails.neg_mass))
-    unscored_squares = np.array(rate_range.order_classes(tails.pos_squares, tails.neg_squares))
+    unscored = np.array(
+        rate_range.order_classes(unscored_totals.pos_mass, unscored_totals.neg_mass)
+    )
+    unscored_squares = np.array(
+        rate_range.order_classes(unscored_totals.pos_squares, unscored_totals.neg_squares)
+    )
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
         return [
@@ -235,11 +239,11 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
             for mass, values, mean in zip(masses, placements.at(block), means, strict=True)
         ]
 
-    around = group_sums(scan, scan.map(squares, squares=True), 2)
-    around += unscored_squares * (placements.unscored - means) ** 2
+    centred = group_sums(scan, scan.map(squares, squares=True), 2)
+    centred += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        across, along = rows / (rows - 1) * around / np.square(mass, dtype=float)
-    variance = np.where(across + along < ZERO_VARIANCE, 0.0, across + along)
+        variance = (rows / (rows - 1) * centred / np.square(mass, dtype=float)).sum(axis=0)
+    variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
     return np.where((rows < 2).any(axis=0), np.nan, variance)
 
 

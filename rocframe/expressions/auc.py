@@ -17,7 +17,7 @@ from rocframe.expressions.rows import (
     both_classes,
     field,
     of_rows,
-    packed,
+    pack_rows,
     quotient,
     record,
     steps,
@@ -165,7 +165,7 @@ def _area(rows: Rows) -> pl.Expr:
     if rows.weight is not None:
         area = ((FP - FP0) / NEG * ((TP + TP0) / POS)).sum() / 2
         return steps(rows).list.agg(both_classes(area.clip(0, 1)))  # sums of weights are rounded
-    # Where rows stand for many, products of counts may be beyond Int64.
+    # With `count`, products of counts may exceed Int64.
     tp, tp0, fp, fp0 = (count.cast(pl.Int128) for count in (TP, TP0, FP, FP0))
     area = quotient(((fp - fp0) * (tp + tp0)).sum(), 2 * tp.last() * fp.last())
     return steps(rows).list.agg(both_classes(area))
@@ -174,12 +174,12 @@ def _area(rows: Rows) -> pl.Expr:
 def _area_of_ranks(rows: Rows) -> pl.Expr:
     """Return the area from mid-ranks, which is twice as fast as from steps."""
     positive = field("positive")
-    # Twice the sum of the positives' mid-ranks is 2·wins + ties + P·(P + 1). Were both to wrap
-    # beyond Int64, their difference, at most 2·P·N, would not.
+    # Twice the sum of the positives' mid-ranks is 2·wins + ties + P·(P + 1). If both wrap
+    # beyond Int64, their difference, at most 2·P·N, is still correct.
     doubled = (field("score").rank("average") * 2).cast(pl.Int64).filter(positive).sum()
     pos, neg = positive.cast(pl.Int64).sum(), (~positive).cast(pl.Int64).sum()
     area = quotient(doubled - pos * (pos + 1), 2 * pos * neg)
-    return packed(rows).list.agg(pl.when((pos > 0) & (neg > 0)).then(area))
+    return pack_rows(rows).list.agg(pl.when((pos > 0) & (neg > 0)).then(area))
 
 
 def _gini(rows: Rows) -> pl.Expr:

@@ -146,11 +146,11 @@ def _fpr(rows: Rows) -> pl.Expr:
     return _rate(rows, ~rows.positive)
 
 
-def _rate(rows: Rows, of: pl.Expr) -> pl.Expr:
+def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
     mass = falling("mass")
     rate = field("mass").gather(field("last")) / field("total")
     return (
-        record(score=rows.score, mass=rows.mass_of(of))
+        record(score=rows.score, mass=rows.mass_of(in_class))
         .implode()
         .list.eval(record(last=place("max"), mass=mass, total=mass.last()))
         .list.eval(pl.when(field("total") > 0).then(rate))
@@ -219,8 +219,8 @@ def placement(
 def _placement(rows: Rows) -> pl.Expr:
     tp, fp = falling("tp"), falling("fp")
     pos, neg = field("pos"), field("neg")
-    beats = (neg - _twice_above("fp") + neg) / (2 * neg)
-    beaten = _twice_above("tp") / (2 * pos)
+    share_below = (neg - _twice_above("fp") + neg) / (2 * neg)
+    share_above = _twice_above("tp") / (2 * pos)
     return (
         record(
             score=rows.score,
@@ -242,9 +242,9 @@ def _placement(rows: Rows) -> pl.Expr:
         )
         .list.eval(
             pl.when(field("positive") & (neg > 0))
-            .then(beats)
+            .then(share_below)
             .when(~field("positive") & (pos > 0))
-            .then(beaten)
+            .then(share_above)
         )
         .explode()
     )

@@ -51,14 +51,14 @@ class Rows:
 
     @property
     def used(self) -> pl.Expr:
-        """Whether a row counts, where null means no."""
+        """Whether a row counts; null means no."""
         known = self.positive.is_not_null() & self.score.is_not_null()
         return known if self.mass is None else known & (self.mass > 0)
 
-    def mass_of(self, of: pl.Expr) -> pl.Expr:
+    def mass_of(self, in_class: pl.Expr) -> pl.Expr:
         """Return the mass that each row adds to one class; 0 if it does not count."""
         one = pl.lit(1, pl.Int64) if self.mass is None else self.mass
-        return pl.when(self.used & of).then(one).otherwise(0)
+        return pl.when(self.used & in_class).then(one).otherwise(0)
 
 
 def of_rows(
@@ -99,7 +99,7 @@ def _column(argument: str, source: Column) -> pl.Expr:
 
 def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
     for role, (expr, dtype) in roles.items():
-        # A column of nothing but nulls may have no type; labels are looked at below.
+        # A column of nulls only may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:
             CHECKS[role](expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
@@ -175,7 +175,7 @@ def quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return part.cast(pl.Float64) / whole.cast(pl.Float64)
 
 
-def packed(rows: Rows) -> pl.Expr:
+def pack_rows(rows: Rows) -> pl.Expr:
     """Put the rows that count into one list per group."""
     columns = {"score": rows.score, "positive": rows.positive}
     if rows.mass is not None:
@@ -207,7 +207,7 @@ def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
     last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0 here, and sorts beside it
     return (
-        packed(rows)
+        pack_rows(rows)
         .list.eval(pl.element().sort_by(score, descending=True))
         .list.eval(record(last=last, **sums))
         .list.eval(pl.element().filter(field("last")))

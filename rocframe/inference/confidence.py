@@ -37,7 +37,7 @@ WHOLE_AREA_METHODS = {
     "hanley_mcneil_exponential": "Hanley and McNeil",
 }
 
-MAX_RESAMPLES = 10**8  # one statistic of so many resamples takes 0.8 GB
+MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB
 
 BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
@@ -71,9 +71,9 @@ def parse_level(level: float) -> float:
     return parse_fraction("level", level, example=0.95)
 
 
-def parse_n_boot(argument: str, given: object) -> int:
+def parse_n_boot(argument: str, value: object) -> int:
     """Parse a number of resamples."""
-    return parse_integer(argument, given, low=2, high=MAX_RESAMPLES, example=2000)
+    return parse_integer(argument, value, low=2, high=MAX_RESAMPLES, example=2000)
 
 
 def normal_quantile(level: float) -> float:

@@ -85,17 +85,17 @@ def adjust_p_values(
         return result
     tests = tests[np.lexsort((p_values[tests], families[tests]))]
     family, p = families[tests], p_values[tests]
-    fresh = np.append(True, family[1:] != family[:-1])
-    starts = np.flatnonzero(fresh)
+    is_first = np.append(True, family[1:] != family[:-1])
+    starts = np.flatnonzero(is_first)
     sizes = np.diff(np.append(starts, len(tests)))
     size = np.repeat(sizes, sizes)
     rank = np.arange(len(tests)) - np.repeat(starts, sizes)
     if adjust == "holm":
-        steps = _running_maximum(p * (size - rank), starts)
+        adjusted = _running_maximum(p * (size - rank), starts)
     else:
         backwards = len(tests) - (starts + sizes)[::-1]
-        steps = -_running_maximum(-(p * size / (rank + 1))[::-1], backwards)[::-1]
-    result[tests] = np.minimum(steps, 1.0)
+        adjusted = -_running_maximum(-(p * size / (rank + 1))[::-1], backwards)[::-1]
+    result[tests] = np.minimum(adjusted, 1.0)
     return result
 
 

@@ -245,11 +245,11 @@ def intervals(
         cluster=cluster,
     )
 
-    def make(cases: Cases) -> pl.DataFrame:
+    def compute(cases: Cases) -> pl.DataFrame:
         return interval_table(cases, options)
 
     table = plan_table(
-        predictions, roles, make, columns=METRIC_INTERVALS.columns(), anchor="metric"
+        predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
     )
     return as_input_frame(predictions, table)
 
@@ -414,12 +414,12 @@ def _metric_replicates(
     search: PointSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return the replicates of each metric, a column per value, and the number of redraws."""
-    drawn = list(zip(resamples.values, resamples.redrawn, strict=True))
+    pairs = list(zip(resamples.values, resamples.redrawn, strict=True))
     replicates = {
         metric.name: (values[:, None], redrawn)
-        for metric, (values, redrawn) in zip(curves, drawn, strict=False)
+        for metric, (values, redrawn) in zip(curves, pairs, strict=False)
     }
-    for metrics, (points, redrawn) in zip(at_points.values(), drawn[len(curves) :], strict=True):
+    for metrics, (points, redrawn) in zip(at_points.values(), pairs[len(curves) :], strict=True):
         assert search is not None
         rates = rates_at(points, metrics, search)
         replicates |= {name: (values, redrawn) for name, values in rates.items()}

@@ -36,21 +36,21 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
     """Return the largest TPR - FPR, at least 0; NaN where a class is absent."""
     largest = np.zeros(len(scan.totals.pos))
 
-    def one(block: Block) -> NDArray[np.float64]:
+    def block_maximum(block: Block) -> NDArray[np.float64]:
         x, y = _rates(scan, block, block.tp, block.fp)
         found: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
         return found
 
-    for piece, found in zip(scan.ranges, scan.map(one), strict=True):
+    for piece, found in zip(scan.ranges, scan.map(block_maximum), strict=True):
         largest[piece.groups] = np.maximum(largest[piece.groups], found)
-    return _with_both(scan, largest)
+    return _nan_without_class(scan, largest)
 
 
 def eer(scan: Scannable) -> NDArray[np.float64]:
     """Return FPR where it equals 1 - TPR, linear between points; NaN where a class is absent."""
     rate = np.ones(len(scan.totals.pos))
 
-    def one(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         x0, y0 = _rates(scan, block, block.tp0, block.fp0)
         x1, y1 = _rates(scan, block, block.tp, block.fp)
         crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
@@ -59,14 +59,14 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
         owner = np.searchsorted(block.starts, crosses, "right") - 1
         return block.groups[owner], x0 + mix * (x1 - x0)
 
-    for groups, found in scan.map(one):
+    for groups, found in scan.map(crossings):
         rate[groups] = found
-    return _with_both(scan, rate)
+    return _nan_without_class(scan, rate)
 
 
 def average_precision(scan: Scannable) -> NDArray[np.float64]:
     """Return the average precision of each group; NaN without positives."""
-    return _over_positives(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
+    return _per_positive_mass(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
         return precision_recall_integral(*(count.astype(float) for count in counts))
 
-    return _over_positives(scan, steps)
+    return _per_positive_mass(scan, steps)
 
 
 def _rates(
@@ -88,12 +88,12 @@ def _rates(
     return x, y
 
 
-def _with_both(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64]:
     absent = (scan.totals.pos == 0) | (scan.totals.neg == 0)
     return np.where(absent, np.nan, np.clip(values, 0, 1))
 
 
-def _over_positives(
+def _per_positive_mass(
     scan: Scannable, steps: Callable[..., NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Add up steps of all blocks, divided by the positives of each group."""

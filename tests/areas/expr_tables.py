@@ -1,4 +1,4 @@
-"""Tables for expressions: every column may have holes, and the rows that then count."""
+"""Tables for tests of expressions, with missing values in every column."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MASSES = [{}, {"count": "count"}, {"weight": "weight"}, {"weight": "weight", "co
 def holed(
     draw: Callable[..., Any], *, scores: st.SearchStrategy[Any] | None = None
 ) -> pl.DataFrame:
-    """Draw a table of some groups, `None` among them, all columns with missing values."""
+    """Draw a table with several groups, one of them null, and missing values in all columns."""
     kinds = {name: dtype for name, (dtype, _) in COLUMNS.items()}
     values = {name: strategy for name, (_, strategy) in COLUMNS.items()}
     values |= {} if scores is None else {"score": scores}
@@ -45,7 +45,7 @@ def missing(value: float | None) -> bool:
 
 
 def used(table: pl.DataFrame, mass: dict[str, str]) -> list[Case]:
-    """Read the rows that an expression counts; those with a hole are left out."""
+    """Return the rows that an expression counts, those without missing values."""
     cases = []
     for row in table.iter_rows(named=True):
         if not any(missing(row[name]) for name in ("label", "score", *mass)):
@@ -58,7 +58,7 @@ def used(table: pl.DataFrame, mass: dict[str, str]) -> list[Case]:
 def expected(
     table: pl.DataFrame, mass: dict[str, str], oracle: Callable[[list[Case]], Any]
 ) -> pl.DataFrame:
-    """Ask the oracle for one number per group, groups sorted."""
+    """Return the value of the oracle for each group, sorted by group."""
     groups = table["group"].unique().sort().to_list()
     found = [oracle(used(table.filter(pl.col("group").eq_missing(g)), mass)) for g in groups]
     numbers = [None if number is None else float(number) for number in found]
@@ -67,5 +67,5 @@ def expected(
 
 
 def actual(table: pl.DataFrame, expression: pl.Expr, *, engine: Any = "in-memory") -> pl.DataFrame:
-    """Evaluate an expression in each group, groups sorted."""
+    """Evaluate an expression in each group, sorted by group."""
     return table.lazy().group_by("group").agg(expression).sort("group").collect(engine=engine)

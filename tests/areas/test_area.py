@@ -1,4 +1,4 @@
-"""`area`: what curve tables say when they are read back."""
+"""`area`: areas computed from curve tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`auc`: whole tables by hand, all pairs by definition, and what areas owe each other."""
+"""`auc`: hand-computed tables, comparison with all pairs, and relations between areas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Areas of clustered rows: Obuchowski's variance, by hand and by brute force."""
+"""Areas of clustered rows: Obuchowski's variance, from hand-computed values and brute force."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import rocframe as rf
 
 
 def variance(rows: list[tuple[bool, float, object]]) -> Fraction:
-    """Obuchowski's formula as it is printed, in fractions."""
+    """Compute Obuchowski's published formula in exact fractions."""
     pos = [(score, cluster) for label, score, cluster in rows if label]
     neg = [(score, cluster) for label, score, cluster in rows if not label]
 

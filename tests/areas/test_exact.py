@@ -1,4 +1,4 @@
-"""Areas of counts that no float, and no Int64, holds: always the fraction, correctly rounded."""
+"""Areas of counts beyond Float64 and Int64 are correctly rounded fractions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ huge = st.integers(0, 10**9) | st.sampled_from([1, 2**31, 2**32, 3 * 10**9, 2**5
 
 @st.composite
 def compressed(draw, max_size=10):
-    """A table of counts of which products leave Int64 far behind."""
+    """Draw a table of counts whose products exceed Int64."""
     rows = draw(
         st.lists(
             st.tuples(st.sampled_from("ab"), st.booleans(), st.integers(0, 4), huge),

@@ -13,7 +13,7 @@ SCORE = pl.col("score").roc
 
 
 def rates(table, mass, *, positive):
-    """The rate at each row's score, row by row."""
+    """Compute the rate at the score of each row, one row at a time."""
     groups = {
         name: sides(used(table.filter(pl.col("group").eq_missing(name)), mass))[not positive]
         for name in table["group"].unique()

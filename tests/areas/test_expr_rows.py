@@ -17,7 +17,7 @@ SCORES = [0.9, 0.6, 0.4, 0.1]
 
 
 def of_labels(labels, **options):
-    """All numbers of a table with these labels, after one with Boolean labels."""
+    """Return all statistics for Boolean labels, then for the given labels."""
     table = pl.DataFrame({"score": SCORES, "label": labels})
     return table.select(
         getattr(SCORE, method)("label", **options).alias(method) for method in METHODS

@@ -1,4 +1,4 @@
-"""Hanley and McNeil's variance: from all triples, and for counts that no type holds."""
+"""Hanley and McNeil's variance: from all triples, and for counts beyond Int64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partial areas: by exact clipping of the polyline, with McClish's scale, envelope and variance."""
+"""Partial areas: exact clipping of the polyline, McClish's scale, tie bounds and variance."""
 
 from __future__ import annotations
 

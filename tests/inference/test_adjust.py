@@ -1,4 +1,4 @@
-"""Adjusted p-values against statsmodels, and by hand."""
+"""Adjusted p-values equal those of statsmodels and hand-computed values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_without_a_method_p_values_are_unchanged():
 
 
 def one_by_one(p: list[float]) -> list[float]:
-    """Holm's rule as it is told: reject the smallest, then test the rest among themselves."""
+    """Apply Holm's procedure step by step: reject the smallest, then test the others."""
     result = [0.0] * len(p)
     reached = 0.0
     for step, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):

@@ -1,4 +1,4 @@
-"""Limits from replicates: by hand, from all resamples that there are, and beside scipy's."""
+"""Bootstrap limits: hand-computed values, all possible resamples, and scipy."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_extreme_quantiles_are_the_first_and_last_replicates():
 
 
 def jackknifed(table: pl.DataFrame) -> float:
-    """ΣL³ / (6·(ΣL²)^(3/2)), each L from leaving a row out, over the size of its class."""
+    """Return ΣL³ / (6·(ΣL²)^(3/2)), each L from leaving a row out, over the size of its class."""
     rows = oracles.cases(table)
     shares = []
     for side in oracles.sides(rows):
@@ -232,7 +232,7 @@ def test_a_partial_area_over_the_full_range_has_the_acceleration_of_the_auc(rate
 
 
 def all_areas(table: pl.DataFrame) -> list[float]:
-    """The areas of all resamples that keep the classes' sizes, each as often as it comes up."""
+    """Return the areas of all possible resamples with the same class sizes."""
     from itertools import product
 
     pos, neg = oracles.sides(oracles.cases(table))

@@ -1,4 +1,4 @@
-"""Limits of an AUC: inside [0, 1], around the estimate, wider with the level, and by formula."""
+"""Limits of an AUC: within [0, 1], around the estimate, wider at higher levels, by formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""p-values of one side and of both, against scipy and by hand."""
+"""One-sided and two-sided p-values: scipy and hand-computed values."""
 
 from __future__ import annotations
 

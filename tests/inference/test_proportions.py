@@ -1,4 +1,4 @@
-"""Limits of proportions: printed ones, and those of scipy."""
+"""Limits of proportions: published values and scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`intervals`: whole tables, all resamples there are, other libraries, seeds, and clear errors."""
+"""`intervals`: whole tables, all possible resamples, other libraries, seeds and errors."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ FOUR = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
 
 
 def resamples(*, mixed: bool) -> list[list[oracles.Case]]:
-    """All that have both classes, each as often as it comes up."""
+    """Return all possible resamples that have both classes, with repetitions."""
     rows = oracles.cases(FOUR)
     if mixed:
         every = [list(some) for some in product(rows, repeat=4)]
@@ -327,7 +327,7 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
     assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)
 
 
-# What has no spread, or no point
+# Degenerate groups
 
 
 def test_areas_of_0_and_1_have_newcombes_limits():

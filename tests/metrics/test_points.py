@@ -1,4 +1,4 @@
-"""Points of the curve: those of `at`, for every axis, mass and missing policy."""
+"""Points of curves equal those of `at` for all axes, weights and handling of missing values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ values = st.lists(
 
 
 def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object) -> tuple:
-    """The estimates, and the same from the points of the curve table."""
+    """Return the estimates of `intervals`, and the same from the points of the curve table."""
     made = rf.intervals(
         table,
         "label",

@@ -1,4 +1,4 @@
-"""Statistics of whole curves: equal to the expressions, and what one row more would change."""
+"""Statistics of whole curves equal the expressions; influence values equal derivatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
 
 
 def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
-    """A column for each metric, a row for each group."""
+    """Return a column for each metric and a row for each group."""
     made = rf.intervals(
         table, "label", "score", metrics=list(CURVE_STATISTICS), by="group", ci=None, **more
     )
@@ -51,7 +51,7 @@ def test_weighted_curve_metrics_equal_the_expressions(table):
 
 
 def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
-    """FPR where the polyline crosses the falling diagonal."""
+    """Return FPR where the polyline crosses the diagonal FPR = 1 - TPR."""
     pos, neg = oracles.sides(every)
     if not pos or not neg:
         return None
