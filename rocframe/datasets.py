@@ -13,7 +13,6 @@ import polars as pl
 from rocframe.errors import UnknownOptionError
 
 __all__ = ["digits", "path", "vote"]
-
 LogName = Literal["vote", "digits"]
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FrameT = TypeVar("FrameT", bound=pl.DataFrame | pl.LazyFrame)
-
 PLAN_MARK = "\n\nResolved plan until failure"
 EXPRESSION_MARK = "\n\nThis error occurred in the following expression"
 

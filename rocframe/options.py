@@ -32,7 +32,6 @@ class NotGiven(Enum):
 
 # Default of optional arguments for which None has a meaning of its own.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
-
 MAX_INTEGER = 2**53  # up to here Float64 represents every integer
 
 

@@ -271,9 +271,7 @@ def sample_size(
 
 
 MAX_CLASS_ROWS = 10**12  # beyond, there is no solution
-
 MIN_CLASS_ROWS = 10  # below, the normal approximation is poor
-
 RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 
 
@@ -427,7 +425,6 @@ def detectable_difference(
 
 # Fractions of the distance from the null area to 0 or 1, up to the limit of the formulas.
 AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
-
 BISECTIONS = 60  # of a step of the grid: enough for the precision of Float64
 
 
@@ -457,9 +454,7 @@ def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
 
 
 VarianceFormula = Literal["hanley_mcneil_exponential", "obuchowski"]
-
 SeAt = Literal["estimate", "null"]
-
 STANDARD_NORMAL = NormalDist()
 
 
@@ -545,7 +540,6 @@ def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
 
 
 Numbers: TypeAlias = "float | Sequence[float]"
-
 WholeNumbers: TypeAlias = "int | Sequence[int]"
 
 # Open interval of each number, and an example.

@@ -160,19 +160,12 @@ class Share:
 
 
 tpr = Share(("tp",), ("tp", "fn"))
-
 fpr = Share(("fp",), ("fp", "tn"))
-
 tnr = Share(("tn",), ("fp", "tn"))
-
 fnr = Share(("fn",), ("tp", "fn"))
-
 precision = Share(("tp",), ("tp", "fp"))
-
 npv = Share(("tn",), ("fn", "tn"))
-
 fdr = Share(("fp",), ("tp", "fp"))
-
 false_omission_rate = Share(("fn",), ("fn", "tn"))
 
 
@@ -194,15 +187,10 @@ CONFUSION = Counts._fields
 
 # Columns that an expression of the caller may contain.
 VARIABLES = ("threshold", *CONFUSION)
-
 accuracy = Share(("tp", "tn"), Counts._fields)
-
 error_rate = Share(("fp", "fn"), Counts._fields)
-
 alert_rate = Share(("tp", "fp"), Counts._fields)
-
 rnp = Share(("fn", "tn"), Counts._fields)
-
 prevalence = Share(("tp", "fn"), Counts._fields)
 
 
@@ -588,8 +576,6 @@ def check_metric_settings(
 
 
 COUNT_COLUMNS = Counts(*(pl.col(name) for name in Counts._fields))
-
-
 COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 
 

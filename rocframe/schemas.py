@@ -20,13 +20,9 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 Schema: TypeAlias = dict[str, pl.DataType]
-
 HALF_TIES = "a tie counts one half"
-
 ROW_TIES = "a tie is one row"
-
 SHARED_TIES = "a tie counts 1/k, of k ways that it leaves open"
-
 CHANNELS = ("color", "facet", "detail")
 
 
@@ -106,15 +102,10 @@ def _kind_name(columns: Sequence[str]) -> str | None:
 
 
 THRESHOLD = "threshold"
-
 MODEL = "model"
-
 CURVE_COLUMNS = (THRESHOLD, *CONFUSION)
-
 POINT_NAMES = ("at", "value")
-
 AUC_NAMES = ("auc", "auc_pessimistic", "auc_optimistic")
-
 PARTIAL_AUC_NAMES = ("partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic")
 
 
@@ -134,9 +125,7 @@ def strings(*names: str) -> Schema:
 
 
 ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
-
 INTERVAL = floats("lower", "upper", "se")
-
 INTERVAL_INFO = floats("ci_level") | strings("ci_method", "note")
 
 # Columns of `simplify` and of `curve` with `max_error`, right of all others.
@@ -388,13 +377,9 @@ def _area(*names: str, ties: str) -> TableType:
 
 
 AREA = _area("auc", ties=HALF_TIES)
-
 AVERAGE_AUC = _area("auc_of_mean", ties=HALF_TIES)
-
 AVERAGE_AREA = _area("area_of_mean", ties=ROW_TIES)
-
 PRECISION_RECALL_AREA = _area("average_precision", "pr_auc", ties=ROW_TIES)
-
 OTHER = TableType(name="table", columns=dict, signature=(), ties=None)
 
 # In the order of recognition: a table of operating points has the columns of a curve, too.
@@ -407,7 +392,6 @@ TABLES = (
 
 
 SIDE = "side"
-
 AVERAGE_SPREAD = ("sd", "se", "lower", "upper")
 
 AVERAGE_INFO = (

@@ -160,7 +160,6 @@ def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
 
 
 MAX_CELLS = 1 << 18  # values of all curves in a block
-
 MAX_ROWS = 1 << 20  # of the curves whose values are sorted together
 
 

@@ -37,9 +37,7 @@ AverageMethod = Literal[
 ]
 
 AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
-
 Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
-
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 
 # Methods for averages over classes: the method that computes them, and the weights of the classes.
@@ -50,9 +48,7 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
 }
 
 DEFAULT_GRID = 101
-
 DEFAULT_LEVEL = 0.95
-
 DEFAULT_N_BOOT = 2000
 
 

@@ -1,4 +1,4 @@
-"""Confidence bands of ROC curves."""
+"""Confidence bands of ROC curves: `band`, the Kolmogorov-Smirnov band and binomial limits."""
 
 from __future__ import annotations
 

@@ -78,11 +78,8 @@ def line_limits(
 
 
 MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
-
 MAX_HALVINGS = 30  # of a step that does not increase the likelihood
-
 MIN_GAIN = 1e-12  # of the log-likelihood: a step that gains less is the last
-
 MAX_PARAMETER = 1e3  # of a parameter or its standard error: beyond, it diverges
 
 

@@ -48,7 +48,6 @@ TOLERANCE = 1 / 500  # of an axis
 AXIS_STEPS = 400  # points along an axis on which lines bend
 BARS = 20  # of a curve that has limits along both axes
 METRIC, MEAN = "metric", "mean"
-
 ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
 LIMITED_POINTS = (*ENDS, THRESHOLD, "bar")
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 LEVEL_STEP = 1 / 4000  # of an axis: rows between two such levels are skipped
-
 MIN_RATE = 1e-6  # the smallest rate on axes without 0
 
 # The scales for which rows are chosen; other scales of precision and lift need the same rows.
@@ -205,15 +204,10 @@ def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "righ
 
 # As shares of an axis. Together with LEVEL_STEP, 1/4000, they add up to less than 1/500.
 BEND_TOLERANCE = 1 / 5000
-
 COLUMN_WIDTH = 1 / 3000
-
 CORNER_TOLERANCE = 1 / 1000
-
 TOLERANCE_FACTOR = 9 / 8  # if a line has too many corners
-
 MAX_POINTS = 4800  # of all lines together, if each has MIN_EXTRA_POINTS
-
 MIN_EXTRA_POINTS, MAX_LINE_POINTS = 20, 480  # of one line: in addition to its corners, and in total
 
 

@@ -21,10 +21,8 @@ CROWDED = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 200  # of an axis: lines at this distance share one level
 LOG_STEPS = 48  # of a line that is curved on logarithmic axes
 MEANS = "means"  # the kind of averages at fixed values of another metric
-
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
-
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
 ROW_FIELDS = {
     "fn": "datum.pos - datum.tp",

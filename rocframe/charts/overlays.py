@@ -56,7 +56,6 @@ OVERLAY_KINDS = {
 }
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "touched", "mark"
-
 MIN_TIE = 1 / 800  # share of an axis; the line would hide a narrower rectangle
 # Corners of the rectangle of a tie, as steps of tp and fp: its diagonal is the curve, its sides are
 # the curves with the tied positives or the tied negatives first. The last corner closes it.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
-
 MAX_EXACT_WINS = 2**62  # above, doubled wins are counted in floats instead of Int64
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
-
 Classes: TypeAlias = str | Sequence[Any] | None
 
 # The `score` of `Roles` for tables with many classes, whose scores are read separately.

@@ -39,11 +39,8 @@ if TYPE_CHECKING:
 
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
-
 KeepColumns: TypeAlias = str | Sequence[str] | pl.Expr | None
-
 ResolvedColumn: TypeAlias = tuple[str, pl.Expr, pl.DataType]
-
 ID = "id"
 
 

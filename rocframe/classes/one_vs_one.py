@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 Relative = Literal["difference", "ratio"]
-
 ONE_VS_ONE_COLUMNS = ("class_a", "class_b", "label", "score")
 
 

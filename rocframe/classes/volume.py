@@ -280,7 +280,6 @@ class Triples(NamedTuple):
 
 
 MAX_EXACT_TRIPLES = 2**62  # larger counts are Python integers instead of Int64
-
 ORDER_UNIT = 6  # divisible by 2 and 6, the shares of ties
 
 
@@ -329,11 +328,8 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
 
 
 SUM_UNIT = 60  # divisible by 1 to 6, the possible numbers of assignments with equal sums
-
 SUM_TOLERANCE = 1e-12  # of the largest score: rounding error of equal sums
-
 MAX_SUM_PAIRS = 1 << 24  # pairs of distinct rows of a group, and entries of its table
-
 PAIR_BLOCK = 1 << 18  # pairs of distinct rows that are compared at a time
 
 

@@ -284,11 +284,8 @@ def compare(
 
 
 ComparisonMethod = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
-
 Family = Literal["group", "all"]
-
 PERMUTATION_METHODS = ("permutation", "venkatraman")
-
 EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 
 

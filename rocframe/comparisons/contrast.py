@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 COEFFICIENT_ROUNDING = 1e-9  # of a sum of coefficients such as 1/3, relative to the largest
-
 EIGENVALUE_ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
-
 PointAxis = Literal["threshold", "fpr", "tpr", "alert_rate"]
 
 

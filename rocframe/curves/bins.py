@@ -1,4 +1,4 @@
-"""Whole curves → how many positives and negatives have scores in each of some bins.
+"""Count the positives and negatives of curves in bins of the score.
 
 The counts of a bin are differences of those at its edges, from all rows of a curve.
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 TARGET_BINS = 20  # about
-
 NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
 BIN_COLUMNS = {

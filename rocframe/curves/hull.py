@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 SAMPLED_EVERY = 64  # rows between those that are tried first; and as many curves have on average
-
 MAX_EXACT_PRODUCT = 2**61  # products of whole numbers below it, and their differences, fit Int64
 
 

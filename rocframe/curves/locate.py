@@ -28,13 +28,9 @@ if TYPE_CHECKING:
 
 
 Occurrence: TypeAlias = Literal["first", "last"]
-
 MAX_GRID_POINTS = 10**7
-
 LONG_CURVE = 1 << 12  # rows
-
 TOTAL_TOLERANCE = 1e-9  # relative rounding error of a weighted total
-
 SIGNIFICANT_DIGITS = 12  # of a metric whose formula may be evaluated in several orders
 
 

@@ -22,15 +22,10 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-
 ROW_STEP = 1 / 8  # of the error: rows between two examined ones are closer than this
-
 CURVED_STEP = 1 / 4  # of the error: points on a curved line between two rows are closer than this
-
 MIN_CURVED_STEP = 1e-5  # of an axis: points on a curved line are not closer than this
-
 NO_ROW = -1  # a point between two rows of the table
-
 SHORT_CURVE_ROWS = 32  # curves of fewer rows keep all of them where lines are curved
 
 

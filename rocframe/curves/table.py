@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 MAKE_CURVES = "Make one with .roc.curve(label, score, by=…)."
-
 SEPARATE_CURVES = "One group holds the rows of two curves: name all group columns in by=."
-
 RELATIVE_ERROR = 1e-9  # of totals of weights, which are sums of floats
 
 

@@ -161,7 +161,6 @@ def record(**columns: pl.Expr) -> pl.Expr:
 
 # The fields of `steps`, and the totals of a list of them.
 TP, FP, TP0, FP0 = (field(name) for name in ("tp", "fp", "tp0", "fp0"))
-
 POS, NEG = TP.last(), FP.last()
 
 

@@ -1,4 +1,4 @@
-"""Bootstrap replicates of a statistic, their standard error and confidence limits.
+"""Bootstrap replicates of a statistic: standard error, percentile, basic and BCa limits.
 
 Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The quantile p
 of n replicates is number p·(n + 1) in rising order, interpolated linearly between neighbours, and
@@ -42,11 +42,8 @@ if TYPE_CHECKING:
 
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
-
 ROUNDING_ERROR = 1e-12  # relative difference of equal sums that were added in different orders
-
 NORMAL = NormalDist()
-
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 

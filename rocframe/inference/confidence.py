@@ -38,7 +38,6 @@ WHOLE_AREA_METHODS = {
 }
 
 MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB
-
 BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
 

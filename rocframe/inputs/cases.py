@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 MAX_EXACT_INTEGER = 2**53
-
 MAX_TOTAL_WEIGHT = 1e150  # the square of this sum of weights is finite in Float64
-
 MAX_TOTAL_COUNT = 2.0**62  # twice this sum of counts does not exceed Int64
 
 

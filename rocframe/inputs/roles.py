@@ -30,17 +30,11 @@ if TYPE_CHECKING:
 
 
 SCORE_HINT = "Pass a column name, an expression, or several: a list, a selector, {name: column}."
-
 COUNT_HINT = "Use count=None, with a table that has one row for each prediction."
-
 Missing = Literal["raise", "drop", "worst"]
-
 Column: TypeAlias = str | pl.Expr
-
 Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
-
 By: TypeAlias = str | Sequence[str] | None
-
 Count: TypeAlias = Column | NotGiven | None
 
 

@@ -32,7 +32,6 @@ MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW
 
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-
 EMPTY_FILE = "the file is empty (0 bytes)"
 
 

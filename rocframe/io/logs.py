@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 LogFormat: TypeAlias = FileFormat | Literal["CSV"]
-
 LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 
 # First characters of files that are not data, such as _SUCCESS in the output of Spark.

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 
 Floats: TypeAlias = Any  # NDArray of float64 or float32
-
 Codes: TypeAlias = Any  # NDArray of uint64 or uint32
-
 ENCODED_ROWS = 1 << 16
 
 

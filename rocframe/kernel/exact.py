@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 MAX_INT64 = 2**63 - 1
-
 MAX_EXACT_FLOAT = 2**53
 
 

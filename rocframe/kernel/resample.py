@@ -1,4 +1,4 @@
-"""Draw bootstrap replicates as counts of rows, which are scanned like groups."""
+"""Draw bootstrap replicates as counts of rows, with a random stream for each group."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ MULTINOMIAL_RATIO = (
 )
 
 REUSED_BYTES = 1 << 24  # bytes that the allocator keeps for the next batch of a thread
-
 MAX_STORED_NUMBERS = 1 << 19  # values of replicates in memory at a time, of all groups
-
 RowCounts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
 

@@ -1,4 +1,4 @@
-"""Scan the sorted rows once: counts at each distinct score of each group, block by block."""
+"""Scan the sorted rows once: counts at each distinct score of each group; ties are one step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 BLOCK_ROWS = 1 << 17  # rows of a block: its arrays fit into the cache
-
 Result = TypeVar("Result")
 
 

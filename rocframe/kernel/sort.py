@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 PARALLEL_SORT_ROWS = 1 << 18  # groups of at least so many rows are divided among threads
-
 MATRIX_SORT_ROWS = 64  # groups of at most so many rows are sorted as rows of a matrix, by size
 
 

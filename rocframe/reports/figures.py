@@ -38,7 +38,6 @@ CAPTIONS = {
 MAX_DRAWN_COLORS = 12  # more colors are hard to distinguish
 MAX_DRAWN_CURVES = 60  # more lines hide each other
 MAX_PANELS = 12
-
 EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 

@@ -213,7 +213,6 @@ def auc_test(
 
 
 AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
-
 AREA_ROUNDING = 1e-12  # of areas of weighted rows
 
 

@@ -164,9 +164,7 @@ def _count_sampled(
 
 # Measured nanoseconds per subset; only their ratios matter.
 SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
-
 MIN_ROWS_PER_DRAW = 20  # with more rows per drawn row, numpy does not permute all rows
-
 UINT16_VALUES = 1 << 16
 
 

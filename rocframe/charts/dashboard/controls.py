@@ -20,7 +20,6 @@ THRESHOLD, ANGLE = "rf_threshold", "angle"
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite makes of the two
 NEAREST, STEP = "rf_near", "step"
 PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
-
 MAX_POWER = 6  # of two, of the cost slider
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 

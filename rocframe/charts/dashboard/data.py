@@ -33,7 +33,6 @@ MAX_CURVES = 12  # there are 12 distinct colors
 MAX_FLOAT = 1.7976931348623157e308  # stands for infinity, which JSON and Vega do not have
 SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # of a name beside numbers
-
 ROWS = 2880  # of all curves together; shorter curves keep all their rows
 MAX_CORNERS = 80  # of each of two lines
 TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 PANEL_WIDTH, LOW_PANEL_HEIGHT = 250, 170
 LEGEND_WIDTH, LETTER_WIDTH = 1000, 6.6
 NUMBER_WIDTH, ROW_HEIGHT = 72, 24
-
 RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 GAINS = ("expected_cost", "net_benefit")
 NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)

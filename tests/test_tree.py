@@ -1,0 +1,56 @@
+"""The list of files in CONTRIBUTING.md is the real one: a line per file, from its docstring."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import rocframe as rf
+
+PACKAGE = Path(rf.__file__).parent
+PAGE = PACKAGE.parent / "CONTRIBUTING.md"
+BLOCK = re.compile(r"(?<=^```text\nrocframe/\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+
+# The order in which data flow. Files and folders that are not here follow by name.
+ORDER = [
+    *("__init__.py", "namespace.py", "errors.py", "options.py", "text.py", "schemas.py"),
+    *("frames.py", "rates.py", "kinds.py", "tables.py", "datasets.py"),
+    *("inputs", "kernel", "curves", "areas", "expressions", "inference", "metrics", "bands"),
+    *("averages", "comparisons", "significance", "classes", "planning.py"),
+    *("charts", "reports", "io", "cli"),
+]
+
+
+def position(path: Path) -> tuple[bool, int, str]:
+    known = path.parent == PACKAGE and path.name in ORDER
+    return path.is_dir(), ORDER.index(path.name) if known else len(ORDER), path.name
+
+
+def tree(folder: Path, depth: int = 1) -> str:
+    """List the files of a folder with the first line of each docstring."""
+    lines = []
+    for path in sorted(folder.iterdir(), key=position):
+        name = "  " * depth + path.name
+        if path.is_dir() and (path / "__init__.py").exists():
+            lines.append(f"{name}/\n{tree(path, depth + 1)}")
+        elif path.suffix == ".py" and (path.name != "__init__.py" or depth == 1):
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            lines.append(f"{name:<28} {docstring.splitlines()[0]}\n")
+    return "".join(lines)
+
+
+def test_contributing_lists_every_file_with_its_first_line(request):
+    page = PAGE.read_text(encoding="utf-8")
+    (listed,) = BLOCK.finditer(page)
+    expected = tree(PACKAGE)
+    if request.config.getoption("--update-golden"):
+        page = page[: listed.start()] + expected + page[listed.end() :]
+        PAGE.write_text(page, encoding="utf-8")
+    assert expected in page, "see --update-golden"
+
+
+def test_every_file_says_in_one_line_what_is_in_it():
+    lines = tree(PACKAGE).splitlines()
+    assert [line for line in lines if not line.endswith(("/", "."))] == []
+    assert [line for line in lines if len(line) > 125] == []
