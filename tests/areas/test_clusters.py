@@ -159,7 +159,9 @@ def test_a_null_cluster_is_a_missing_value():
 
 def test_counts_cannot_be_combined_with_clusters():
     predictions = log(6).with_columns(count=pl.lit(2))
-    with pytest.raises(rf.OptionValueError, match=r"^count='count': cluster= needs to know each"):
+    with pytest.raises(
+        rf.OptionValueError, match=r"^count='count': with cluster=, each row must be one prediction"
+    ):
         rf.auc(predictions, "label", "score", cluster="user", count="count")
 
 

@@ -332,7 +332,7 @@ def test_a_name_that_over_cannot_have_is_said_to_be_given_there(verb):
     assert str(caught.value).startswith("over='note': the result has a column of this")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", ["score", "fold"], over=["fold", "model"])
-    assert str(caught.value).startswith("over='model': several scores are compared, and they make")
+    assert str(caught.value).startswith("over='model': several scores are compared, and the result")
     with pytest.raises(rf.RepeatedNameError) as caught:
         verb(table, "label", "score", over=["fold", "fold"])
     assert str(caught.value).startswith("over='fold': the name is given more than once.")

@@ -524,7 +524,7 @@ def test_the_subtitle_names_curves_outside_the_axes():
 def test_a_lazy_frame_is_not_drawn(by_model):
     with pytest.raises(rf.LazyFrameError) as caught:
         rf.chart(by_model.lazy())
-    assert str(caught.value).startswith("chart: this is a LazyFrame")
+    assert str(caught.value).startswith("chart: expected a DataFrame, but this is a LazyFrame")
 
 
 def test_an_incomplete_curve_raises_an_error(by_model):

@@ -314,11 +314,12 @@ def test_names_and_values_do_not_change_fields_and_expressions():
         return rf.dashboard(curves)
 
     # What Vega reads as fields and expressions is the same, whatever the names are.
-    plain = list(read(board(["m"]).to_dict(validate=False)))
+    plain = [f"m{i}" for i in range(len(names))]
+    expected = {n: list(read(board(plain[:n]).to_dict(validate=False))) for n in (1, len(names))}
     with all_cases() as case:
-        for name in names:
-            with case(name):
-                assert list(read(board([name]).to_dict(validate=False))) == plain
+        for odd in (names, names[::-1], ["a.b"], ["count()"], ["\\"]):
+            with case(odd):
+                assert list(read(board(odd).to_dict(validate=False))) == expected[len(odd)]
     assert len(numbers(board(names))) == 2
 
 
