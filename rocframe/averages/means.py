@@ -6,6 +6,7 @@ The corrected t interval is the one of Nadeau and Bengio (2003).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 RESAMPLES_PER_BATCH = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)  # no slots: they exclude cached properties
 class CurveValues:
     """Values of curves (down) at grid points (across); the curves of group i start at `starts[i]`.
 
@@ -32,7 +33,7 @@ class CurveValues:
     weight: NDArray[np.float64]
     starts: NDArray[np.int64]
 
-    @property
+    @cached_property
     def defined(self) -> NDArray[np.bool_]:
         """Whether each value is defined."""
         return ~np.isnan(self.values)
@@ -47,30 +48,30 @@ class CurveValues:
         lengths = np.diff(np.append(self.starts, len(self.values)))
         return np.repeat(values, lengths, axis=0)
 
-    @property
+    @cached_property
     def count(self) -> NDArray[np.int64]:
         """Number of curves of each group that have a value."""
         counts: NDArray[np.int64] = np.add.reduceat(self.defined.astype(np.int64), self.starts)
         return counts
 
-    @property
+    @cached_property
     def total_weight(self) -> NDArray[np.float64]:
         """Total weight of these curves."""
         return self.group_sums(self.weight[:, None] * self.defined)
 
-    @property
+    @cached_property
     def sum_squared_shares(self) -> NDArray[np.float64]:
         """Sum of the squared shares of the total weight; 1 / n for n equal weights."""
         squares = self.group_sums(self.weight[:, None] ** 2 * self.defined)
         return _divide(squares, self.total_weight**2)
 
-    @property
+    @cached_property
     def minimum(self) -> NDArray[np.float64]:
         """Smallest value of each group, the origin of sums: means of equal values are exact."""
         result: NDArray[np.float64] = np.fmin.reduceat(self.values, self.starts, axis=0)
         return result
 
-    @property
+    @cached_property
     def mean(self) -> NDArray[np.float64]:
         """The weighted mean of each group."""
         origin = self.minimum
@@ -91,6 +92,8 @@ class CurveValues:
     def mean_and_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation; values may be infinite."""
         ends = np.isinf(self.values)
+        if not ends.any():
+            return self.mean, self.sd(self.mean)
         finite = CurveValues(
             values=np.where(ends, 0.0, self.values), weight=self.weight, starts=self.starts
         )

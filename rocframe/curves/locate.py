@@ -66,7 +66,7 @@ def grouped_bisect(
     low, high = np.broadcast_arrays(first, last + 1)
     longest, end = int((high - low).max(initial=0)), last.max(initial=0)
     for _ in range(longest.bit_length()):
-        middle = (low + high) // 2
+        middle = (low + high) >> 1
         further = before(np.minimum(middle, end)) & (middle < high)
         low, high = np.where(further, middle + 1, low), np.where(further, high, middle)
     return low

@@ -381,10 +381,14 @@ def _has_complete_groups(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray
 SHORT_CHUNK_ROWS = 1 << 14  # mean rows of a chunk, below which blocks span several chunks
 
 
+GATHER_COST = 8  # of one row of a column in several chunks, per copied row
+
+
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column of several chunks is copied into one array when it is first looked up.
+    A column of several chunks is copied into one array when it is first looked up, or when so many
+    of its rows are looked up that the copy is faster.
     """
 
     __slots__ = ("_series", "_whole")
@@ -421,10 +425,11 @@ class CurveColumns(Mapping[str, Any]):
     def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the values of a column in some rows, in any order."""
         series = self._series[name]
-        if name in self._whole or series.n_chunks() == 1:
+        copied = name in self._whole or series.n_chunks() == 1
+        if copied or GATHER_COST * rows.size >= len(series):
             found: NDArray[Any] = self[name][rows]
             return found
-        return series.gather(pl.Series(rows.ravel())).to_numpy().reshape(rows.shape)
+        return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
     def between(self, name: str, start: int, end: int) -> NDArray[Any]:
         """Return the rows from `start` to before `end`; a view if they are in one chunk."""
