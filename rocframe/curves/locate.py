@@ -6,6 +6,8 @@ The counts are interpolated linearly between neighbouring rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,6 +34,10 @@ MAX_GRID_POINTS = 10**7
 LONG_CURVE = 1 << 12  # rows
 TOTAL_TOLERANCE = 1e-9  # relative rounding error of a weighted total
 SIGNIFICANT_DIGITS = 12  # of a metric whose formula may be evaluated in several orders
+
+CLOSE_VALUES = 1e-10  # larger than the change of a value, relative or absolute, by its rounding
+
+EVALUATION_COST = 4  # of a metric at one row that needs rounding, per row of a search
 
 
 def parse_grid(
@@ -193,7 +199,8 @@ class CurveAxis:
         row_values = profile = None
         sizes = np.diff(curves.starts)
         steps = int(sizes.max(initial=0)).bit_length()
-        short_search = n_values is not None and n_values * steps * len(sizes) < walk.height
+        evaluation = EVALUATION_COST * walk.height
+        short_search = n_values is not None and n_values * steps * len(sizes) < evaluation
         if metric is not None and not (metric.monotone and (exact or short_search)):
             tp, fp = (walk[name].astype(np.float64) for name in ("tp", "fp"))
             totals = np.repeat(pos, sizes), np.repeat(neg, sizes)
@@ -222,8 +229,17 @@ class CurveAxis:
             return np.ones(len(self.pos))
         return self.pos * ("tp" in names) + self.neg * ("tn" in names)
 
-    def values(self, row: NDArray[np.int64], curve: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the metric, or the threshold, at rows of curves; NaN where it is undefined."""
+    def values(
+        self,
+        row: NDArray[np.int64],
+        curve: NDArray[np.int64],
+        *,
+        limit: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the metric, or the threshold, at rows of curves; NaN where it is undefined.
+
+        If the values are only compared with a rounded `limit`, only those close to it are rounded.
+        """
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
         if self.row_values is not None:
@@ -231,14 +247,22 @@ class CurveAxis:
         walk, share = self.curves.columns, self.metric.share
         assert share is not None
         if not self.exact:
-            tp, fp = (np.asarray(walk.at(name, row), np.float64) for name in ("tp", "fp"))
-            counts = confusion_counts(tp, tp, fp, self.pos[curve], self.neg[curve])
-            return round_values(share.evaluate(counts), self.metric.bounds)
+            counts = {}
+            for called, rest, total in (("tp", "fn", self.pos), ("fp", "tn", self.neg)):
+                if {called, rest} & {*share.part, *share.whole}:
+                    counts[called] = np.asarray(walk.at(called, row), np.float64)
+                    counts[rest] = np.maximum(total[curve] - counts[called], 0)
+            result = share.evaluate(counts)
+            if limit is None:
+                return round_values(result, self.metric.bounds)
+            close = np.abs(result - limit) <= CLOSE_VALUES * np.maximum(np.abs(limit), 1)
+            result[close] = round_values(result[close], self.metric.bounds)
+            return result
         if any(walk.is_float(name) for name in CONFUSION):
             return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
-        part = sum(walk.at(name, row) for name in share.part)
+        part = reduce(add, (walk.at(name, row) for name in share.part))
         with np.errstate(divide="ignore", invalid="ignore"):
-            result: NDArray[np.float64] = part / self.total(share.whole)[curve]
+            result = part / self.total(share.whole)[curve]
         return result
 
     def search(
@@ -256,7 +280,7 @@ class CurveAxis:
         limit = sign * value
 
         def before(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-            along = sign * values
+            along = values if sign > 0 else -values
             result: NDArray[np.bool_] = along < limit if occurrence == "first" else along <= limit
             return result
 
@@ -264,7 +288,9 @@ class CurveAxis:
             end = self._search_counts(curve, sign, before, limit)
         else:
             first, last, _ = np.broadcast_arrays(first, last, value)
-            end = grouped_bisect(lambda row: before(self.values(row, curve)), first, last)
+            end = grouped_bisect(
+                lambda row: before(self.values(row, curve, limit=value)), first, last
+            )
         return end if occurrence == "first" else end - 1
 
     @property
@@ -307,21 +333,25 @@ class CurveAxis:
         curve: NDArray[np.int64],
         value: NDArray[np.float64],
         occurrence: Occurrence,
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the outermost rows within the curves, and whether a point has the value."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the outermost rows within the curves, and whether a point and this row have it.
+
+        The point lies between this row and a neighbouring row if only the point has the value.
+        """
         if self.profile is not None:
             return self._rows_of_profile(self.profile, curve, value)
         row = self.search(curve, value, occurrence)
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         inside = np.clip(row, first, last)
         end = last if occurrence == "last" else first
+        equal = self.values(inside, curve[:, None], limit=value) == value
         exists = (row == inside) & ~np.isnan(value)
-        exists &= (inside != end) | (self.values(inside, curve[:, None]) == value)
-        return inside, exists
+        exists &= (inside != end) | equal
+        return inside, exists, equal
 
     def _rows_of_profile(
         self, profile: Profile, curve: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Search each run of rows, and return the outermost row of all runs of a curve."""
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
@@ -346,7 +376,8 @@ class CurveAxis:
         outermost = np.full(value.shape, none, np.int64)
         (np.maximum if from_end else np.minimum).at(outermost, owner, np.where(within, row, none))
         exists = outermost != none
-        return np.where(exists, outermost, 0), exists
+        outermost = np.where(exists, outermost, 0)
+        return outermost, exists, values[outermost] == value
 
     def places(
         self,
@@ -364,13 +395,14 @@ class CurveAxis:
         assert self.metric is not None
         occurrence = occurrence or self.metric.occurrence
         walk, better = self.curves.columns, self.metric.better
-        wanted = np.broadcast_to(values, (len(curve), values.shape[1]))
-        wanted = wanted if self.exact else round_values(wanted, self.metric.bounds)
+        wanted = values if self.exact else round_values(values, self.metric.bounds)
+        wanted = np.broadcast_to(wanted, (len(curve), values.shape[1]))
         value = self._extended(curve, wanted)
-        row, exists = self.outer_rows(curve, value, occurrence)
+        row, exists, equal = self.outer_rows(curve, value, occurrence)
         # Left of its first point the curve has the counts of this point.
-        row = np.where(exists & (value > wanted), self.curves.firsts[curve][:, None], row)
-        between = exists & (self.values(row, curve[:, None]) != value)
+        left = exists & (value > wanted)
+        row = np.where(left, self.curves.firsts[curve][:, None], row)
+        between = exists & ~equal & ~left
         above = np.where(between & (occurrence == "first"), row - 1, row)
         below = np.where(between & (occurrence == "last"), row + 1, row)
         rising = np.full(row.shape, self.metric.rising, bool)
@@ -382,14 +414,19 @@ class CurveAxis:
             chosen = self._nearest_row(curve, value, (above, below), chosen, occurrence)
             between = np.zeros(row.shape, bool)
         threshold = walk.at(THRESHOLD, chosen)
-        tp, fp = (walk.at(name, chosen).astype(np.float64) for name in ("tp", "fp"))
+        tp, fp = (
+            walk.at(name, chosen if nearest else above).astype(np.float64) for name in ("tp", "fp")
+        )
         if between.any():
             share = self.metric.share
-            names = walk if share is None else {"tp", "fp", *share.part, *share.whole}
-            upper, lower = (
-                {name: np.asarray(walk.at(name, rows), np.float64) for name in names}
-                for rows in (above[between], below[between])
-            )
+            names = set(walk if share is None else {*share.part, *share.whole}) - {"tp", "fp"}
+            upper = {"tp": tp[between], "fp": fp[between]}
+            for counts, rows, needed in (
+                (upper, above[between], names),
+                (lower := {}, below[between], {"tp", "fp", *names}),
+            ):
+                for name in needed:
+                    counts[name] = np.asarray(walk.at(name, rows), np.float64)
             mix = segment_root(self.metric, value[between], upper, lower)
             tp[between], fp[between] = (
                 upper[name] + mix * (lower[name] - upper[name]) for name in ("tp", "fp")
