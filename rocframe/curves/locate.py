@@ -21,7 +21,7 @@ from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -246,24 +246,39 @@ class CurveAxis:
             return self.row_values[row]
         walk, share = self.curves.columns, self.metric.share
         assert share is not None
-        if not self.exact:
-            counts = {}
-            for called, rest, total in (("tp", "fn", self.pos), ("fp", "tn", self.neg)):
-                if {called, rest} & {*share.part, *share.whole}:
-                    counts[called] = np.asarray(walk.at(called, row), np.float64)
-                    counts[rest] = np.maximum(total[curve] - counts[called], 0)
-            result = share.evaluate(counts)
-            if limit is None:
-                return round_values(result, self.metric.bounds)
-            close = np.abs(result - limit) <= CLOSE_VALUES * np.maximum(np.abs(limit), 1)
-            result[close] = round_values(result[close], self.metric.bounds)
-            return result
-        if any(walk.is_float(name) for name in CONFUSION):
+        if self.exact and any(walk.is_float(name) for name in CONFUSION):
             return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
-        part = reduce(add, (walk.at(name, row) for name in share.part))
+        if not self.exact and limit is None:
+            counts = self._weighted_counts({*share.part, *share.whole}, row, curve)
+            return round_values(share.evaluate(counts), self.metric.bounds)
+        if self.exact:
+            counts = {name: walk.at(name, row) for name in share.part}
+        else:
+            counts = self._weighted_counts(share.part, row, curve)
         with np.errstate(divide="ignore", invalid="ignore"):
-            result = part / self.total(share.whole)[curve]
+            part = reduce(add, (counts[name] for name in share.part))
+            result: NDArray[np.float64] = part / self.total(share.whole)[curve]
+        if not self.exact and limit is not None:
+            close = np.abs(result - limit) <= CLOSE_VALUES * np.maximum(np.abs(limit), 1)
+            close &= result != limit
+            if close.any():
+                result[close] = self.values(row[close], np.broadcast_to(curve, row.shape)[close])
         return result
+
+    def _weighted_counts(
+        self, names: Collection[str], row: NDArray[np.int64], curve: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return sums of weights at rows of curves, of which `fn` and `tn` are those of `tp, fp`.
+
+        Unlike the columns of the table, they add up to the totals without rounding errors.
+        """
+        counts = {}
+        for called, rest, total in (("tp", "fn", self.pos), ("fp", "tn", self.neg)):
+            if called in names or rest in names:
+                counts[called] = np.asarray(self.curves.columns.at(called, row), np.float64)
+            if rest in names:
+                counts[rest] = np.maximum(total[curve] - counts[called], 0)
+        return counts
 
     def search(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
@@ -419,14 +434,11 @@ class CurveAxis:
         )
         if between.any():
             share = self.metric.share
-            names = set(walk if share is None else {*share.part, *share.whole}) - {"tp", "fp"}
+            names = {"tp", "fp", *(walk if share is None else (*share.part, *share.whole))}
             upper = {"tp": tp[between], "fp": fp[between]}
-            for counts, rows, needed in (
-                (upper, above[between], names),
-                (lower := {}, below[between], {"tp", "fp", *names}),
-            ):
-                for name in needed:
-                    counts[name] = np.asarray(walk.at(name, rows), np.float64)
+            for name in names - upper.keys():
+                upper[name] = np.asarray(walk.at(name, above[between]), np.float64)
+            lower = {name: np.asarray(walk.at(name, below[between]), np.float64) for name in names}
             mix = segment_root(self.metric, value[between], upper, lower)
             tp[between], fp[between] = (
                 upper[name] + mix * (lower[name] - upper[name]) for name in ("tp", "fp")
