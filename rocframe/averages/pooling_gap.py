@@ -54,7 +54,7 @@ def pooling_gap(
     Parameters
     ----------
     predictions : DataFrame or LazyFrame
-        One row per prediction. A LazyFrame returns a LazyFrame.
+        One row per prediction.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
         `positive`.

@@ -41,7 +41,7 @@ def one_vs_rest(
     Parameters
     ----------
     predictions : DataFrame or LazyFrame
-        One row per prediction. A LazyFrame returns a LazyFrame.
+        One row per prediction.
     label : str, Expr or mapping
         Column or expression with the true class of each row. If a row can belong to several classes
         at once: a mapping from each class to a column that is Boolean or 0/1.

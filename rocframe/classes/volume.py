@@ -69,7 +69,7 @@ def volume(
     Parameters
     ----------
     predictions : DataFrame or LazyFrame
-        One row per prediction. A LazyFrame returns a LazyFrame.
+        One row per prediction.
     label : str or Expr
         Column or expression with the true class of each row.
     scores : mapping, sequence of str, selector or str

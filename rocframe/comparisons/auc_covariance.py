@@ -60,7 +60,7 @@ def auc_covariance(
     Parameters
     ----------
     predictions : DataFrame or LazyFrame
-        One row per prediction. A LazyFrame returns a LazyFrame.
+        One row per prediction.
     label : str or Expr
         Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
         `positive`.
@@ -68,7 +68,7 @@ def auc_covariance(
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
         names to columns compares several models side by side.
-    between : str, default MODEL
+    between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. Each instance occurs once per model and group,
