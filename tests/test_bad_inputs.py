@@ -921,7 +921,7 @@ def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
         rf.auc(frame(log()), "label", "score", **{rate: part})
     assert str(caught.value) == (
         f"{rate}={part}: it is not a range inside [0, 1] with two different ends.\n"
-        f"Give two ends, say {rate}=(0, 0.1)."
+        f"Use, for example, {rate}=(0, 0.1)."
     )
 
 

@@ -59,7 +59,7 @@ COSTS = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 SEED = "expected an integer of at least 0, or None.\nUse, for example, seed=1."
 BETA = "expected a finite number above 0.\nUse, for example, beta=2."
 EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
-PAIR = "it is not a pair of numbers.\nGive two ends, say fpr=(0, 0.1)."
+PAIR = "it is not a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
 FRAME = (
     "is not a polars DataFrame or LazyFrame.\n"

@@ -156,9 +156,9 @@ def auc(
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid. If the labels do not determine the positive class, values are missing
-        with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame, errors that
-        depend on its columns or values are raised by `collect`.
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
 
     Notes
     -----

@@ -55,7 +55,7 @@ class RateRange:
         ends = to_floats(given)
         if ends is None or len(ends) != 2:
             raise OptionValueError.of(
-                rate, given, "it is not a pair of numbers", f"Give two ends, say {rate}=(0, 0.1)."
+                rate, given, "it is not a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
             )
         a, b = sorted(ends)
         if not (0 <= a < b <= 1):
@@ -63,7 +63,7 @@ class RateRange:
                 rate,
                 given,
                 "it is not a range inside [0, 1] with two different ends",
-                f"Give two ends, say {rate}=(0, 0.1).",
+                f"Use, for example, {rate}=(0, 0.1).",
             )
         return cls(rate=rate, a=a, b=b, mcclish=standardize == "mcclish")
 

@@ -261,7 +261,7 @@ def choose_channels(
     given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
     for argument, value in given:
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
-            problem, hint = "it is no name of a column", f"Name one, say {argument}={MODEL!r}."
+            problem, hint = "expected a column name", f"Use, for example, {argument}={MODEL!r}."
             raise OptionValueError.of(argument, value, problem, hint)
     details = parse_names(detail)
     used = [("detail", name) for name in details]
@@ -273,7 +273,7 @@ def choose_channels(
         if name not in columns:
             raise MissingColumnError.of(argument, name, by or columns)
         hint = f"Its group columns are: {format_list(by)}." if by else "It has no group columns."
-        raise OptionValueError.of(argument, name, "it is no group column of the table", hint)
+        raise OptionValueError.of(argument, name, "it is not a group column of the table", hint)
     names = [name for _, name in used]
     for name in details:
         if names.count(name) > 1:

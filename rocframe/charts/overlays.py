@@ -289,7 +289,9 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     names: list[object] = list(mark)
     for name in names:
         if not isinstance(name, str) or not name:
-            raise OptionValueError.of("mark", name, "it is no name", "Name points by text.")
+            raise OptionValueError.of(
+                "mark", name, "expected a name", "Use text as names of points."
+            )
     most = len(MARK_SYMBOLS)
     if not 0 < len(mark) <= most:
         problem = f"there are {len(mark)} names, and shapes tell 1 to {most} apart"

@@ -272,7 +272,7 @@ def test_averaged_curves_have_no_parts(table):
         (float("nan"), "mark=nan: it is neither thresholds nor a collected table of points."),
         ({}, "mark=[]: there are 0 names, and shapes tell 1 to 6 apart."),
         ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: there"),
-        ({1: 0.5}, "mark=1: it is no name.\nName points by text."),
+        ({1: 0.5}, "mark=1: expected a name.\nUse text as names of points."),
     ],
     ids=["text", "nan", "empty", "seven", "number"],
 )

@@ -546,7 +546,7 @@ def test_a_channel_that_is_no_group_is_named(by_model):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(by_model, color="tpr")
     assert str(caught.value) == (
-        "color='tpr': it is no group column of the table.\nIts group columns are: 'model'."
+        "color='tpr': it is not a group column of the table.\nIts group columns are: 'model'."
     )
 
 
@@ -591,6 +591,6 @@ def test_colors_and_panels_are_those_of_one_column(by_fold, argument):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(by_fold, **{argument: ["model", "fold"]})
     assert str(caught.value) == (
-        f"{argument}=['model', 'fold']: it is no name of a column.\n"
-        f"Name one, say {argument}='model'."
+        f"{argument}=['model', 'fold']: expected a column name.\n"
+        f"Use, for example, {argument}='model'."
     )
