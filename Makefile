@@ -42,8 +42,9 @@ setup: $(READY) ## create the environment
 demo: $(READY) ## evaluate the bundled log: tables and a page with charts in demo/
 	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
 
+# There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
 test: $(READY) ## run all tests except those in a browser, with doctests and the examples of the docs
-	@$(PYTEST) $(ARGS)
+	@POLARS_MAX_THREADS=1 $(PYTEST) $(ARGS)
 
 check: test lint types docs dist laws browser ## run everything that CI runs
 
