@@ -103,7 +103,7 @@ def path(name: LogName) -> Path:
     6
     """
     if name not in get_args(LogName):
-        raise UnknownOptionError.of("name", name, get_args(LogName))
+        raise UnknownOptionError.compose("name", name, get_args(LogName))
     package = Path(__file__).resolve().parent
     installed = package / "data" / f"{name}.parquet"
     # The logs are in the package in wheels, and next to the package in the source tree.

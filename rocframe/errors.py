@@ -69,7 +69,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
     """A column that an argument names is not in the frame."""
 
     @classmethod
-    def of(cls, argument: str, column: str, available: Iterable[str]) -> MissingColumnError:
+    def compose(cls, argument: str, column: str, available: Iterable[str]) -> MissingColumnError:
         """List the columns of the frame, and suggest the most similar name."""
         names = list(available)
         guess = get_close_matches(column, names, n=1)
@@ -84,7 +84,7 @@ class RepeatedNameError(RocframeError, ValueError):
     """A name is given twice, or two columns of the result would share it."""
 
     @classmethod
-    def of(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
+    def compose(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
         """List the names that were given."""
         return cls(
             f"{argument}={name!r}: the name is given more than once.\n"
@@ -110,7 +110,9 @@ class ReservedColumnError(RocframeError, ValueError):
     """A group column has the name of a column of the result."""
 
     @classmethod
-    def of(cls, column: str, table: Iterable[str], argument: str = "by") -> ReservedColumnError:
+    def compose(
+        cls, column: str, table: Iterable[str], argument: str = "by"
+    ) -> ReservedColumnError:
         """List the columns of the result."""
         if column == "model" and "model" in table:
             return cls(
@@ -129,7 +131,7 @@ class UnknownOptionError(RocframeError, ValueError):
     """An option is not one of a closed set of values."""
 
     @classmethod
-    def of(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
+    def compose(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
         """List the allowed values, and suggest the most similar one."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
@@ -145,7 +147,7 @@ class OptionValueError(RocframeError, ValueError):
     """An option has a value outside its range."""
 
     @classmethod
-    def of(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
+    def compose(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
         """Describe the problem, and what to pass instead."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
@@ -154,7 +156,7 @@ class ColumnTypeError(RocframeError, TypeError):
     """A column has a type that is not supported for its role."""
 
     @classmethod
-    def of(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
+    def compose(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
         """Name the type of the column, and what to do."""
         return cls(f"{argument}={column!r}: the column has type {dtype}.\n{hint}")
 
@@ -163,7 +165,7 @@ class AmbiguousCountError(RocframeError, ValueError):
     """The table has a column `count`, and the argument `count` is not given."""
 
     @classmethod
-    def of(cls) -> AmbiguousCountError:
+    def compose(cls) -> AmbiguousCountError:
         """Name both values of `count` that resolve the ambiguity."""
         return cls(
             "count: the frame has a column named 'count', which may hold the number of rows that "
@@ -243,7 +245,7 @@ class MassError(RocframeError, ValueError):
     """Weights or counts that are negative, infinite or too large."""
 
     @classmethod
-    def of(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
+    def compose(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
         """Report the number of rows with negative or infinite values."""
         return cls(
             f"{argument}={column!r}: the {argument} is {problem} in {format_rows(rows)}.\n"
@@ -264,7 +266,7 @@ class MissingValuesError(RocframeError, ValueError):
     """Null or NaN in a column, with `missing="raise"`."""
 
     @classmethod
-    def of(
+    def compose(
         cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
     ) -> MissingValuesError:
         """Report the number of rows with missing values, and the values of `missing` to use.
@@ -290,7 +292,7 @@ class PairingError(RocframeError, ValueError):
     """Rows of several models that cannot be paired."""
 
     @classmethod
-    def of(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
+    def compose(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
         """Describe the problem with the argument that pairs rows, and what to do."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
@@ -299,7 +301,7 @@ class BrokenCurveError(RocframeError, ValueError):
     """A table that is not a complete curve table."""
 
     @classmethod
-    def of(cls, problem: str, hint: str) -> BrokenCurveError:
+    def compose(cls, problem: str, hint: str) -> BrokenCurveError:
         """Describe the problem, and how to make a curve table."""
         return cls(f"{problem}.\n{hint}")
 
@@ -308,7 +310,7 @@ class LazyFrameError(RocframeError, TypeError):
     """A LazyFrame where a DataFrame is needed."""
 
     @classmethod
-    def of(cls, function: str) -> LazyFrameError:
+    def compose(cls, function: str) -> LazyFrameError:
         """Show how to collect the table for this function."""
         return cls(
             f"{function}: expected a DataFrame, but this is a LazyFrame.\n"
@@ -320,7 +322,7 @@ class LogError(RocframeError, OSError):
     """A prediction log that cannot be read."""
 
     @classmethod
-    def of(cls, path: object, problem: str, hint: str) -> LogError:
+    def compose(cls, path: object, problem: str, hint: str) -> LogError:
         """Name the file, the problem, and what to do."""
         return cls(f"{path}: {problem}.\n{hint}")
 
@@ -329,7 +331,7 @@ class StorageError(RocframeError, OSError):
     """A table, chart or page that cannot be written or read."""
 
     @classmethod
-    def of(cls, path: object, problem: str, hint: str) -> StorageError:
+    def compose(cls, path: object, problem: str, hint: str) -> StorageError:
         """Name the path, the problem, and what to do."""
         return cls(f"path={str(path)!r}: {problem}.\n{hint}")
 
@@ -338,7 +340,7 @@ class MissingExtraError(RocframeError, ImportError):
     """An optional dependency that is not installed."""
 
     @classmethod
-    def of(cls, feature: str, library: str, extra: str) -> MissingExtraError:
+    def compose(cls, feature: str, library: str, extra: str) -> MissingExtraError:
         """Name the library that the feature needs, and the extra to install."""
         return cls(
             f"{feature}: this needs {library}, which is not installed.\n"

@@ -88,7 +88,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
     for candidate in KINDS.values():
         if candidate.rates == right[: len(candidate.rates)]:
             return candidate
-    raise BrokenCurveError.of(
+    raise BrokenCurveError.compose(
         f"kind=None: the columns right of 'tn' are not the axes of a kind of curve: {list(right)}",
         "Use, for example, kind='roc'.",
     )
@@ -116,7 +116,7 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
     check_choice("scale", scale, [None, *get_args(Scale)])
     axes_by_kind = SCALED_AXES.get(scale)
     if axes_by_kind is not None and kind.name not in axes_by_kind:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "scale",
             scale,
             f"{kind.title} charts do not have this scale",

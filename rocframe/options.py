@@ -39,7 +39,7 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
     """Check that an option is one of a closed set of values."""
     allowed = list(choices)
     if not (value is None or isinstance(value, str)) or value not in allowed:
-        raise UnknownOptionError.of(argument, value, allowed)
+        raise UnknownOptionError.compose(argument, value, allowed)
 
 
 def to_float(value: object) -> float | None:
@@ -88,7 +88,7 @@ def parse_number(
             limits.append(f"{'of at most' if closed == 'both' else 'below'} {high:g}")
         finite = "" if -inf < low and high < inf else "finite "
         problem = " ".join([f"expected a {finite}number", " and ".join(limits)]).rstrip()
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument, value, problem, hint or f"Use, for example, {argument}={example}."
         )
     return number
@@ -113,7 +113,7 @@ def parse_integer(
     if number is None or isinstance(value, bool) or not low <= number <= high or number % 1:
         limits = f"of at least {low}" if high == MAX_INTEGER else f"from {low} to {high}"
         problem = f"expected an integer {limits}"
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument, value, problem, hint or f"Use, for example, {argument}={example}."
         )
     return int(number)
@@ -134,15 +134,19 @@ def parse_numbers(
     numbers = to_floats(value) if single or to_float(value) is None else None
     if numbers is None:
         problem = f"expected {'a number or ' if single else ''}a list of numbers"
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument, value, problem, f"Use, for example, {argument}={example}."
         )
     for number in numbers:
         if isnan(number):
-            raise OptionValueError.of(argument, value, "one of the values is NaN", "Remove it.")
+            raise OptionValueError.compose(
+                argument, value, "one of the values is NaN", "Remove it."
+            )
         if bounds is not None and not bounds[0] <= number <= bounds[1]:
             problem = f"{number:g} is outside the range from {bounds[0]:g} to {bounds[1]:g}"
-            raise OptionValueError.of(argument, value, problem, "Use values within this range.")
+            raise OptionValueError.compose(
+                argument, value, problem, "Use values within this range."
+            )
     return numbers
 
 
@@ -154,7 +158,7 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     names = []
     for name in given:
         if not isinstance(name, str):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "by",
                 name,
                 "expected the names of group columns",
@@ -171,11 +175,11 @@ def check_group_columns(
     names = list(available)
     for name in by:
         if name not in names:
-            raise MissingColumnError.of(argument, name, names)
+            raise MissingColumnError.compose(argument, name, names)
         if by.count(name) > 1:
-            raise RepeatedNameError.of(argument, name, by)
+            raise RepeatedNameError.compose(argument, name, by)
         if name in table:
-            raise ReservedColumnError.of(name, table, argument)
+            raise ReservedColumnError.compose(name, table, argument)
 
 
 def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -183,5 +187,5 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
     for name in by:
         if schema[name] == pl.Object:
             todo = "Groups are sorted by their keys, and these have no order: cast them first."
-            raise ColumnTypeError.of("by", name, schema[name], todo)
+            raise ColumnTypeError.compose("by", name, schema[name], todo)
     return {name: schema[name] for name in by}

@@ -565,14 +565,14 @@ def parse_planning_options(
     if auc_b is None and correlation is not None:
         problem = "it requires the area of a second model"
         hint = "Pass auc_b= too, or omit it."
-        raise OptionValueError.of("correlation", correlation, problem, hint)
+        raise OptionValueError.compose("correlation", correlation, problem, hint)
     if auc_b is not None and correlation is None:
         problem = "it requires the correlation of the two estimated areas"
         hint = "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
-        raise OptionValueError.of("auc_b", auc_b, problem, hint)
+        raise OptionValueError.compose("auc_b", auc_b, problem, hint)
     if auc_b is not None and null != 0.5:
         problem = "the null hypothesis for two models is that their areas are equal"
-        raise OptionValueError.of("null", null, problem, "Omit null= or auc_b=.")
+        raise OptionValueError.compose("null", null, problem, "Omit null= or auc_b=.")
     values: dict[str, list[Any]] = {
         "alternative": [alternative],
         "variance": [variance],
@@ -585,7 +585,7 @@ def parse_planning_options(
     for combination in product(*values.values()):
         options = dict(zip(values, combination, strict=True))
         if "power" in options and not options["power"] > options["alpha"]:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "power",
                 options["power"],
                 f"a test with alpha={options['alpha']:g} has this power without any difference",
@@ -599,7 +599,7 @@ def _parse_planning_numbers(argument: str, value: object) -> list[float]:
     several = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
     values: list[object] = list(value) if several else [value]  # type: ignore[call-overload]
     if not values:
-        raise OptionValueError.of(argument, value, "it is empty", "Pass one value or several.")
+        raise OptionValueError.compose(argument, value, "it is empty", "Pass one value or several.")
     if argument in ("n_pos", "n_neg"):
         return [parse_integer(argument, number) for number in values]
     low, high, example = OPEN_RANGES[argument]

@@ -250,7 +250,7 @@ def mutual_information(c: Counts, _: Settings) -> pl.Expr:
 def expected_cost(c: Counts, s: Settings) -> pl.Expr:
     """Return the mean cost per row."""
     if s.costs is None:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "metrics",
             "expected_cost",
             "the costs of errors are not given",
@@ -513,7 +513,7 @@ def own_metric(argument: str, expr: pl.Expr) -> Rate:
     name = expression_name(argument, expr)
     for root in expr.meta.root_names():
         if root not in VARIABLES:
-            raise MissingColumnError.of(argument, root, VARIABLES)
+            raise MissingColumnError.compose(argument, root, VARIABLES)
     check_rowwise(argument, name, expr)
     return Rate(
         name="",
@@ -534,7 +534,7 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
             "the expression returns several columns",
             "Pass one named expression for each.",
         )
-        raise OptionValueError.of(argument, expr, wrong, todo)
+        raise OptionValueError.compose(argument, expr, wrong, todo)
     return name
 
 
@@ -556,7 +556,7 @@ def parse_metric_expressions(
             name = str(metric)
             expr = NAMES[name].expr(settings).alias(name)
         if name in named:
-            raise RepeatedNameError.of("metrics", name, [str(one) for one in given])
+            raise RepeatedNameError.compose("metrics", name, [str(one) for one in given])
         named[name] = expr
     return named
 
@@ -572,7 +572,7 @@ def check_metric_settings(
     ):
         if value != default and reader not in every:
             todo = f'Use, for example, metrics=["{reader}"].'
-            raise OptionValueError.of(option, value, "no metric uses it", todo)
+            raise OptionValueError.compose(option, value, "no metric uses it", todo)
 
 
 COUNT_COLUMNS = Counts(*(pl.col(name) for name in Counts._fields))
@@ -594,7 +594,7 @@ class Settings:
         costs: object = self.costs
         if costs is not None and not isinstance(costs, Mapping):
             problem = "expected a dict of costs"
-            raise OptionValueError.of("costs", costs, problem, COSTS_HINT)
+            raise OptionValueError.compose("costs", costs, problem, COSTS_HINT)
         for name, cost in (self.costs or {}).items():
             check_choice("costs", name, Counts._fields)
             parse_number(f"costs[{name!r}]", cost, hint=COSTS_HINT)
@@ -640,7 +640,7 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
     for made in (together, *alone):
         if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
             wrong, todo = f"it returns {made.dtype}", "It must return numbers or Booleans."
-            raise OptionValueError.of(argument, name, wrong, todo)
+            raise OptionValueError.compose(argument, name, wrong, todo)
     if not _all_close(_as_numbers(together), [_as_numbers(one)[0] for one in alone]):
         raise _rowwise_error(argument, name, "its value in a row depends on other rows")
 
@@ -665,7 +665,7 @@ def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
         "The counts of all groups and resamples are in one column: "
         'use pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
     )
-    return OptionValueError.of(argument, name, wrong, todo)
+    return OptionValueError.compose(argument, name, wrong, todo)
 
 
 # Products of two counts may exceed Int64, so they are computed as Float64.

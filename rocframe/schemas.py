@@ -509,7 +509,7 @@ def check_area_exists(columns: Sequence[str]) -> None:
     """Raise an error for a table of averaged metrics, which has no area under a curve."""
     average = metric_average_of(columns)
     if average is not None:
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             f"curves: these are means at a fixed {average.fixed}, which have no area under them",
             "Make the averaged curve without metrics=, along the axes of its kind.",
         )

@@ -91,28 +91,28 @@ def test_an_error_goes_through_a_node_and_through_the_schema(error, engine):
 
 TEXTS = {
     "a missing column": (
-        rf.MissingColumnError.of("by", "modle", ["model", "fold"]),
+        rf.MissingColumnError.compose("by", "modle", ["model", "fold"]),
         (
             "by='modle': the frame has no such column.\nIt has: 'model', 'fold'.\n"
             "Did you mean by='model'?"
         ),
     ),
     "a missing column among many": (
-        rf.MissingColumnError.of("by", "z", map(str, range(40))),
+        rf.MissingColumnError.compose("by", "z", map(str, range(40))),
         (
             f"by='z': the frame has no such column.\n"
             f"It has: {', '.join(repr(str(i)) for i in range(30))} and 10 more."
         ),
     ),
     "a repeated name": (
-        rf.RepeatedNameError.of("by", "a", ["a", "b", "a"]),
+        rf.RepeatedNameError.compose("by", "a", ["a", "b", "a"]),
         (
             "by='a': the name is given more than once.\nGiven: 'a', 'b', 'a'.\n"
             "Use each name once, or rename one with .alias()."
         ),
     ),
     "a reserved name": (
-        rf.ReservedColumnError.of("tp", ["threshold", "tp"]),
+        rf.ReservedColumnError.compose("tp", ["threshold", "tp"]),
         (
             "by='tp': the result has a column of this name.\n"
             "Its columns are: 'threshold', 'tp'.\n"
@@ -120,28 +120,28 @@ TEXTS = {
         ),
     ),
     "an unknown option": (
-        rf.UnknownOptionError.of("ci", "delongg", ["delong", "newcombe", None]),
+        rf.UnknownOptionError.compose("ci", "delongg", ["delong", "newcombe", None]),
         (
             "ci='delongg': there is no such choice.\nChoose one of: 'delong', 'newcombe', None.\n"
             "Did you mean ci='delong'?"
         ),
     ),
     "an option of the wrong type": (
-        rf.UnknownOptionError.of("ci", True, ["delong", None]),
+        rf.UnknownOptionError.compose("ci", True, ["delong", None]),
         "ci=True: there is no such choice.\nChoose one of: 'delong', None.",
     ),
     "an option out of range": (
-        rf.OptionValueError.of(
+        rf.OptionValueError.compose(
             "level", 95, "expected a number below 1", "Use, for example, level=0.95."
         ),
         "level=95: expected a number below 1.\nUse, for example, level=0.95.",
     ),
     "a wrong type": (
-        rf.ColumnTypeError.of("score", "s", pl.Date(), "Scores are numbers."),
+        rf.ColumnTypeError.compose("score", "s", pl.Date(), "Scores are numbers."),
         "score='s': the column has type Date.\nScores are numbers.",
     ),
     "a column that may be a count": (
-        rf.AmbiguousCountError.of(),
+        rf.AmbiguousCountError.compose(),
         (
             "count: the frame has a column named 'count', which may hold the number of rows that "
             "each row represents.\n"
@@ -179,7 +179,7 @@ TEXTS = {
         ),
     ),
     "negative weights": (
-        rf.MassError.of("weight", "w", "negative", 1),
+        rf.MassError.compose("weight", "w", "negative", 1),
         (
             "weight='w': the weight is negative in 1 row.\nA weight must be finite and at "
             "least 0; correct these rows, or remove them with .filter()."
@@ -193,7 +193,7 @@ TEXTS = {
         ),
     ),
     "missing scores": (
-        rf.MissingValuesError.of("score", "s", 3, ", the first in group g=1"),
+        rf.MissingValuesError.compose("score", "s", 3, ", the first in group g=1"),
         (
             "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
             'Use missing="drop" to leave these rows out and count them, or missing="worst" to '
@@ -201,14 +201,14 @@ TEXTS = {
         ),
     ),
     "missing labels": (
-        rf.MissingValuesError.of("label", "y", 1, ""),
+        rf.MissingValuesError.compose("label", "y", 1, ""),
         (
             "missing='raise': label column 'y' is null or NaN in 1 row.\n"
             'Use missing="drop" to leave these rows out and count them.'
         ),
     ),
     "missing labels in the worst case": (
-        rf.MissingValuesError.of("label", "y", 1, "", worst=True),
+        rf.MissingValuesError.compose("label", "y", 1, "", worst=True),
         (
             "missing='worst': label column 'y' is null or NaN in 1 row.\n"
             'missing="worst" applies to scores only.\n'
@@ -216,30 +216,30 @@ TEXTS = {
         ),
     ),
     "a broken curve": (
-        rf.BrokenCurveError.of("curves: tp falls", "Name all group columns in by="),
+        rf.BrokenCurveError.compose("curves: tp falls", "Name all group columns in by="),
         "curves: tp falls.\nName all group columns in by=",
     ),
     "rows that do not pair up": (
-        rf.PairingError.of("id", "user", "it is null in 2 rows", "Leave them out."),
+        rf.PairingError.compose("id", "user", "it is null in 2 rows", "Leave them out."),
         "id='user': it is null in 2 rows.\nLeave them out.",
     ),
     "a lazy frame": (
-        rf.LazyFrameError.of("chart"),
+        rf.LazyFrameError.compose("chart"),
         (
             "chart: expected a DataFrame, but this is a LazyFrame.\n"
             "Collect it first: curves.collect().roc.chart()."
         ),
     ),
     "an unreadable log": (
-        rf.LogError.of("a.parquet", "it is empty", "Write it again."),
+        rf.LogError.compose("a.parquet", "it is empty", "Write it again."),
         "a.parquet: it is empty.\nWrite it again.",
     ),
     "an unwritable table": (
-        rf.StorageError.of("a.csv", "it is neither Parquet nor Arrow", "Name it a.parquet."),
+        rf.StorageError.compose("a.csv", "it is neither Parquet nor Arrow", "Name it a.parquet."),
         "path='a.csv': it is neither Parquet nor Arrow.\nName it a.parquet.",
     ),
     "a library of an extra": (
-        rf.MissingExtraError.of("save_chart", "vl-convert", "report"),
+        rf.MissingExtraError.compose("save_chart", "vl-convert", "report"),
         (
             "save_chart: this needs vl-convert, which is not installed.\n"
             'Install it with: pip install "rocframe[report]".'

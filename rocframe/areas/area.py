@@ -144,7 +144,7 @@ def _check_unused(**options: object) -> None:
     """Raise an error for options that averaged curves do not use."""
     for option, value in options.items():
         if value is not None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 option,
                 value,
                 "the columns of averaged curves determine their keys and kind",

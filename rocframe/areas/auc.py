@@ -207,7 +207,7 @@ def auc(
     confidence = Confidence.of(ci, level, n_boot, seed)
     rate_range = RateRange.parse(fpr, tpr, standardize)
     if ci in WHOLE_AREA_METHODS and rate_range is not None:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "ci",
             ci,
             f"{WHOLE_AREA_METHODS[ci]}'s interval is for whole areas",
@@ -215,7 +215,7 @@ def auc(
         )
     for option, value in (("weight", weight), ("cluster", cluster)):
         if ci in WHOLE_AREA_METHODS and value is not None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "ci",
                 ci,
                 f"{WHOLE_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",

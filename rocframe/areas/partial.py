@@ -41,12 +41,12 @@ class RateRange:
         """Parse `fpr`, `tpr` and `standardize`; None for the whole area."""
         check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "tpr", tpr, "fpr= is given too", "A partial area has one range: give one of them."
             )
         if fpr is None and tpr is None:
             if standardize is not None:
-                raise OptionValueError.of(
+                raise OptionValueError.compose(
                     "standardize", standardize, "a whole area needs none", "Give fpr= or tpr=."
                 )
             return None
@@ -54,12 +54,12 @@ class RateRange:
         given = fpr if fpr is not None else tpr
         ends = to_floats(given)
         if ends is None or len(ends) != 2:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 rate, given, "it is not a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
             )
         a, b = sorted(ends)
         if not (0 <= a < b <= 1):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 rate,
                 given,
                 "it is not a range inside [0, 1] with two different ends",

@@ -290,7 +290,7 @@ def average(
         # The column `side` distinguishes the table of a union: no group may have this name.
         check_group_columns(rest, table.keys, (*columns, "side"))
         if options.interval == "binomial" and table.row["tp"].is_float():
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "interval",
                 options.interval,
                 "the curves have weights instead of numbers of rows",
@@ -321,16 +321,16 @@ def _check_key(name: str, table: CurveLayout) -> None:
     if name in table.by:
         return
     if name not in table.row:
-        raise MissingColumnError.of("over", name, [*table.by, *table.row])
+        raise MissingColumnError.compose("over", name, [*table.by, *table.row])
     keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
-    raise OptionValueError.of("over", name, "this column is not a key of the table", keys)
+    raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
     """Check that curves have all their rows if they are read at thresholds."""
     at_thresholds = plan is None or plan.fixed is None or method == "pooled"
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
             "Average the full curves, made without max_error=, or use a fixed rate.",
         )

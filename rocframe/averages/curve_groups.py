@@ -140,7 +140,7 @@ def _weights(
     result = np.ones(keys.height)
     for i, key in enumerate(values):
         if key not in weights:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 argument,
                 weights,
                 f"there is no weight for {key!r}",
@@ -315,7 +315,7 @@ def check_key_columns(
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:
             if name not in schema:
-                raise MissingColumnError.of("over", name, list(schema))
+                raise MissingColumnError.compose("over", name, list(schema))
         return plan
 
     return lazy_plan("predictions", predictions).pipe_with_schema(check)

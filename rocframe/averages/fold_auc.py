@@ -171,7 +171,7 @@ def fold_auc(
     names = parse_over(over)
     if weight is not None and ci == "ledell":
         problem = "the influence curve is defined for rows without weights"
-        raise OptionValueError.of("weight", weight, problem, 'Use ci="delong" with weights.')
+        raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
     roles = Roles(
         label=label,
         score=score,

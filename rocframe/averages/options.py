@@ -110,7 +110,7 @@ class AverageOptions:
                 f"{fixed.column} cannot be the fixed axis: a curve may have the same value at "
                 "several points, or at none"
             )
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "method", self.method, problem, 'Use method="vertical" or method="threshold".'
             )
         metrics = tuple(axis for name, axis in axes.items() if not fixed or name != fixed.column)
@@ -144,7 +144,7 @@ class AverageOptions:
                         "the metric contains the threshold, which is undefined between two rows"
                     )
                     hint = 'Use fixed="threshold" and give the metric in metrics=.'
-                    raise OptionValueError.of(argument, metric.column, problem, hint)
+                    raise OptionValueError.compose(argument, metric.column, problem, hint)
         self._check_binomial(metrics)
         return AveragePlan(
             options=self,
@@ -165,7 +165,7 @@ class AverageOptions:
             if self.interval == "binomial" and not metric.proportion_of:
                 problem = f"{metric.column} is not a proportion of a fixed number of rows"
                 hint = 'Use, for example, interval="corrected".'
-                raise OptionValueError.of("interval", self.interval, problem, hint)
+                raise OptionValueError.compose("interval", self.interval, problem, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,7 +229,7 @@ def parse_average_options(
     flag: object = nearest
     if not isinstance(flag, bool):
         problem, hint = "expected True or False", "Use nearest=True, or leave it out."
-        raise OptionValueError.of("nearest", flag, problem, hint)
+        raise OptionValueError.compose("nearest", flag, problem, hint)
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
         _check_settings((), settings)
@@ -238,7 +238,9 @@ def parse_average_options(
         _check_pooled(method, metrics=metrics, nearest=nearest or None)
     elif method == "horizontal" or (method == THRESHOLD and not _is_threshold(fixed)):
         problem = f"method={method!r} determines the fixed metric"
-        raise OptionValueError.of("fixed", fixed, problem, 'Use method="vertical" with fixed=.')
+        raise OptionValueError.compose(
+            "fixed", fixed, problem, 'Use method="vertical" with fixed=.'
+        )
     elif not _is_threshold(fixed):
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
     averaged = None if metrics is None else _parse_metrics(metrics, settings)
@@ -265,11 +267,11 @@ def parse_average_options(
     ):
         if not used and not (isinstance(value, type(default)) and value == default):
             problem = f"method={method!r} with interval={interval!r} does not use this option"
-            raise OptionValueError.of(option, value, problem, "Leave it out.")
+            raise OptionValueError.compose(option, value, problem, "Leave it out.")
     if prior is not None and not isinstance(prior, Mapping):
         problem = "expected a mapping from classes to numbers"
         hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
-        raise OptionValueError.of("prior", prior, problem, hint)
+        raise OptionValueError.compose("prior", prior, problem, hint)
     if prior is not None:
         check_weights("prior", prior)
     bounds = None if at_values or base_method in {"threshold", "pooled"} else (0, 1)
@@ -303,7 +305,7 @@ def parse_over(over: object) -> tuple[str, ...]:
     """Return the names of the keys whose curves are averaged."""
     several = [over] if isinstance(over, str) or not hasattr(over, "__iter__") else [*over]
     if not several or not all(isinstance(name, str) for name in several):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "over", over, "expected the name of one or more keys", 'Use, for example, over="fold".'
         )
     return parse_names(several)  # type: ignore[arg-type]
@@ -317,7 +319,7 @@ def _parse_metrics(
     given: list[object] = [metrics] if single else [*metrics]  # type: ignore[misc]
     if not given:
         hint = 'Use, for example, metrics=["precision"].'
-        raise OptionValueError.of("metrics", metrics, "expected at least one metric", hint)
+        raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)
     return tuple(parse_metric("metrics", metric, settings) for metric in given)
 
 
@@ -325,7 +327,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
     """Return the number of test rows per training row; None to derive it from the folds."""
     if given is None:
         if interval == "corrected" and len(over) > 1:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "test_per_train",
                 None,
                 "the size of the training sets cannot be derived if over= names several keys",
@@ -352,7 +354,7 @@ def _check_pooled(method: str, **given: object) -> None:
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
             problem = f"method={method!r} returns a curve with the columns tp, fp, fn, tn"
             hint = "Give fixed= too, or compute metrics from these columns."
-            raise OptionValueError.of(option, value, problem, hint)
+            raise OptionValueError.compose(option, value, problem, hint)
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
@@ -363,7 +365,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
     if settings.prevalence is not None and not any(metric.mixes for metric in metrics):
         problem = "no metric depends on the prevalence"
         hint = 'Use it with, for example, metrics=["precision"], or leave it out.'
-        raise OptionValueError.of("prevalence", settings.prevalence, problem, hint)
+        raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
 
 
 def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
@@ -373,5 +375,5 @@ def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
         for column in spread_columns(metric.column):
             if column in taken:
                 names = [fixed, *(one.column for one in metrics)]
-                raise RepeatedNameError.of("metrics", column, names)
+                raise RepeatedNameError.compose("metrics", column, names)
             taken.append(column)

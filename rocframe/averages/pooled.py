@@ -149,7 +149,7 @@ def _check_same_thresholds(
     group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
     different = lack_rows(curves)[members.curve] & (lengths != merged[group])
     if different.any():
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             "curves: curves with different thresholds= cannot be pooled",
             "Make them without thresholds=, or with the same thresholds. Do not filter the rows "
             "of curves.",

@@ -326,12 +326,12 @@ BAND_METHODS: dict[str, BandMethod] = {
 def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
     """Return the method of this name; raise an error if it does not support the weights."""
     if name is None:
-        raise UnknownOptionError.of("method", name, BAND_METHODS)
+        raise UnknownOptionError.compose("method", name, BAND_METHODS)
     check_choice("method", name, BAND_METHODS)
     method = BAND_METHODS[name]
     if weight is not None and not method.is_resampled:
         resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "weight",
             weight,
             f"the band {name!r} does not support weights",

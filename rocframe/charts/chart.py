@@ -155,7 +155,7 @@ chance. AUC 0.750. Depending on the order of ties, ROC areas are 0.500 to 1.000.
 lines are convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
-        raise LazyFrameError.of("chart")
+        raise LazyFrameError.compose("chart")
     found = table_of(table.columns)
     options = ChartOptions(
         by=by,
@@ -172,7 +172,7 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
     )
     table_type = found.type
     if table_type is CONTRAST:
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             "chart: a table of contrasts has one test per group and no chart",
             "Show the table, or draw .roc.compare(label, score, …): each pair, with its interval.",
         )
@@ -197,7 +197,7 @@ def _check_curve(columns: Sequence[str]) -> None:
     missing = [name for name in CURVE_COLUMNS if name not in columns]
     if not missing:
         return
-    raise BrokenCurveError.of(
+    raise BrokenCurveError.compose(
         "chart: this is no curve table, because it has no column " + ", ".join(map(repr, missing)),
         "Make one with .roc.curve(label, score, by=…), or pass an unchanged table of average, "
         "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
@@ -233,4 +233,4 @@ class ChartOptions:
             problem = f"charts of a table of this kind ({table}) have no such option"
             names = [one.name for one in fields(self) if one.name in options]
             have = f"They have: {', '.join(names)}." if names else "They have none."
-            raise OptionValueError.of(option.name, value, problem, f"{have} Leave it out.")
+            raise OptionValueError.compose(option.name, value, problem, f"{have} Leave it out.")

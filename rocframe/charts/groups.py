@@ -262,7 +262,7 @@ def choose_channels(
     for argument, value in given:
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
             problem, hint = "expected a column name", f"Use, for example, {argument}={MODEL!r}."
-            raise OptionValueError.of(argument, value, problem, hint)
+            raise OptionValueError.compose(argument, value, problem, hint)
     details = parse_names(detail)
     used = [("detail", name) for name in details]
     used += [("facet", facet)] if facet is not None else []
@@ -271,13 +271,15 @@ def choose_channels(
         if name in by:
             continue
         if name not in columns:
-            raise MissingColumnError.of(argument, name, by or columns)
+            raise MissingColumnError.compose(argument, name, by or columns)
         hint = f"Its group columns are: {format_list(by)}." if by else "It has no group columns."
-        raise OptionValueError.of(argument, name, "it is not a group column of the table", hint)
+        raise OptionValueError.compose(
+            argument, name, "it is not a group column of the table", hint
+        )
     names = [name for _, name in used]
     for name in details:
         if names.count(name) > 1:
-            raise RepeatedNameError.of("detail", name, names)
+            raise RepeatedNameError.compose("detail", name, names)
     if isinstance(color, str) or color is None:
         return color, facet
     left = [name for name in by if name not in (*details, facet)]

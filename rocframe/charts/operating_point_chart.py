@@ -50,7 +50,7 @@ def points_chart(
     by = found.by if options.by is None else parse_names(options.by)
     for name in by:
         if name not in table.columns:
-            raise MissingColumnError.of("by", name, table.columns)
+            raise MissingColumnError.compose("by", name, table.columns)
     groups = read_groups(table, by, table.columns, options)
     conditions = zip(*(table.get_column(name).to_list() for name in POINT_NAMES), strict=True)
     at = GroupColumn.in_given_order([f"{name} {value:.4g}" for name, value in conditions], "at")

@@ -123,12 +123,12 @@ def overlay_records(scene: Scene, options: ChartOptions) -> list[dict[str, Any]]
 def _check_overlay(option: str, value: object, scene: Scene) -> None:
     """Check that switches are Booleans, and that curves of this kind can have an overlay."""
     if option in {"hull", "ties"} and not isinstance(value, bool):
-        raise OptionValueError.of(option, value, "it is neither True nor False", "Give one.")
+        raise OptionValueError.compose(option, value, "it is neither True nor False", "Give one.")
     kind, kinds = scene.plane.kind, OVERLAY_KINDS[option]
     if value is None or value is False or kind.name in kinds:
         return
     hint = f"Those of kind={', '.join(map(repr, kinds))} can. Leave it out."
-    raise OptionValueError.of(option, value, f"{kind.title} charts cannot show it", hint)
+    raise OptionValueError.compose(option, value, f"{kind.title} charts cannot show it", hint)
 
 
 def overlay_texts(
@@ -289,14 +289,14 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     names: list[object] = list(mark)
     for name in names:
         if not isinstance(name, str) or not name:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "mark", name, "expected a name", "Use text as names of points."
             )
     most = len(MARK_SYMBOLS)
     if not 0 < len(mark) <= most:
         problem = f"there are {len(mark)} names, and shapes tell 1 to {most} apart"
         hint = "Draw the others in a second chart."
-        raise OptionValueError.of("mark", list(mark), problem, hint)
+        raise OptionValueError.compose("mark", list(mark), problem, hint)
     return dict(mark.items())
 
 
@@ -330,18 +330,18 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         if values is None or any(map(isnan, values)):
             problem = "it is neither thresholds nor a collected table of points"
             hint = "Give thresholds, a table from at(), or a mapping from names to either."
-            raise OptionValueError.of("mark", points, problem, hint)
+            raise OptionValueError.compose("mark", points, problem, hint)
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
         return rows.select(pl.Series(CURVE, curve, pl.Int64), THRESHOLD, *CONFUSION)
     keys = curves.keys
     for name in (*keys.columns, THRESHOLD, *CONFUSION):
         if name not in points.columns:
-            raise MissingColumnError.of("mark", name, points.columns)
+            raise MissingColumnError.compose("mark", name, points.columns)
     for name, dtype in keys.schema.items():
         if points.schema[name] != dtype:
             hint = f"In the curves it is {dtype}: cast one of them."
-            raise ColumnTypeError.of("mark", name, points.schema[name], hint)
+            raise ColumnTypeError.compose("mark", name, points.schema[name], hint)
     renamed = [column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)]
     rows = points.select(*renamed, THRESHOLD, *CONFUSION).drop_nulls(CONFUSION)
     if keys.width:
@@ -352,7 +352,9 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
         found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE))
     if rows.height and not found.height:
         problem = "none of its groups is one of the curves"
-        raise OptionValueError.of("mark", points.columns, problem, "Mark points of these curves.")
+        raise OptionValueError.compose(
+            "mark", points.columns, problem, "Mark points of these curves."
+        )
     _check_totals(curves, found, points.columns)
     return found.select(CURVE, THRESHOLD, *CONFUSION)
 
@@ -367,7 +369,7 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
         if len(differs):
             i = int(differs[0])
             problem = f"a point has {one} + {other} = {own[i]:g}, and its curve {total[i]:g}"
-            raise OptionValueError.of("mark", columns, problem, "Mark points of these curves.")
+            raise OptionValueError.compose("mark", columns, problem, "Mark points of these curves.")
 
 
 def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:

@@ -105,7 +105,7 @@ def read_scores(
     _check_numeric(name, dtype)
     if ordered:
         if classes is None or isinstance(classes, str):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "classes",
                 classes,
                 f"{name!r} is one score for all classes, so the order of the classes is needed",
@@ -115,7 +115,7 @@ def read_scores(
             classes=list(classes), exprs=[expr], names=[name], roots=roots, argument="classes"
         )
     if not isinstance(classes, str):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "scores",
             name,
             f"it is one column of type {dtype}, but each class needs a score",
@@ -131,7 +131,7 @@ def _read_score_columns(
     """Read scores that have a column for each class."""
     if classes is not None:
         problem = "the score columns already name the classes"
-        raise OptionValueError.of("classes", classes, problem, "Leave it out.")
+        raise OptionValueError.compose("classes", classes, problem, "Leave it out.")
     values: list[Any] = []
     columns: list[Column] = []
     if isinstance(scores, Mapping):
@@ -147,9 +147,11 @@ def _read_score_columns(
             columns += expanded
         for name in values:
             if values.count(name) > 1:
-                raise RepeatedNameError.of("scores", name, values)
+                raise RepeatedNameError.compose("scores", name, values)
     if not columns:
-        raise OptionValueError.of("scores", scores, "expected at least one column", SCORES_HINT)
+        raise OptionValueError.compose(
+            "scores", scores, "expected at least one column", SCORES_HINT
+        )
     sources = [resolve_column(plan, schema, "scores", one) for one in columns]
     for name, _, dtype in sources:
         _check_numeric(name, dtype)
@@ -169,7 +171,7 @@ def _expand_selector(
         return [resolve_column(plan, schema, "scores", one)[0]], [one]
     if not cs.is_selector(one):
         problem = "the expression returns several columns"
-        raise OptionValueError.of("scores", one, problem, "Pass a selector, or one per class.")
+        raise OptionValueError.compose("scores", one, problem, "Pass a selector, or one per class.")
     names = output_columns(plan, schema, "scores", one).names()
     return names, list(names)
 
@@ -181,7 +183,7 @@ def _read_score_lists(
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
     _check_numeric(name, inner)
     if classes is None or isinstance(classes, str):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "classes",
             classes,
             f"column {name!r} contains lists of scores, so the classes are needed",
@@ -190,7 +192,7 @@ def _read_score_lists(
     values = list(classes)
     size = dtype.size if isinstance(dtype, pl.Array) else len(values)
     if not values or size != len(values):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "classes",
             values,
             f"column {name!r} has {size} scores per row" if size else "it names no class",
@@ -219,7 +221,7 @@ def _with_length_check(
             row = rows.filter(wrong)[0]
             _, value = row.popitem()
             place = ", ".join(f"{key}={one!r}" for key, one in row.items())
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "scores",
                 name,
                 f"each row needs {size} scores, one for each class",
@@ -246,7 +248,7 @@ def _has_several_columns(expr: pl.Expr) -> bool:
 
 def _check_numeric(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
-        raise ColumnTypeError.of("scores", name, dtype, "Scores are numbers: cast them first.")
+        raise ColumnTypeError.compose("scores", name, dtype, "Scores are numbers: cast them first.")
 
 
 def typed_classes(
@@ -256,7 +258,7 @@ def typed_classes(
     plain = [value.item() if hasattr(value, "item") else value for value in values]
     for value in plain:
         if plain.count(value) > 1:
-            raise RepeatedNameError.of(argument, value, plain)
+            raise RepeatedNameError.compose(argument, value, plain)
     try:
         series = pl.Series("class", plain, strict=True)
         typed = series if dtype is None else series.cast(dtype)
@@ -269,9 +271,9 @@ def typed_classes(
         return typed
     if dtype is None:
         problem = "the classes must all be text, all be numbers or all be Booleans"
-        raise OptionValueError.of(argument, plain, problem, "Pass classes of one type.")
+        raise OptionValueError.compose(argument, plain, problem, "Pass classes of one type.")
     categories = f": {format_list(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
-    raise OptionValueError.of(
+    raise OptionValueError.compose(
         argument,
         plain,
         f"labels of {label!r} have type {dtype}{categories}, and cannot equal all of these classes",

@@ -92,7 +92,7 @@ class Layout:
 
         def check(repeated: pl.Series) -> None:
             if repeated.any():
-                raise PairingError.of(
+                raise PairingError.compose(
                     "id",
                     self.id_names,
                     f"{format_rows(int(repeated.sum()))} have the same id and class as another row",
@@ -122,7 +122,7 @@ def read_layout(
     if class_column is not None:
         roots.add(class_column)
         if id is None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "id",
                 None,
                 "if each row is one instance and one class, instances need an identifier",
@@ -225,10 +225,10 @@ def _read_labels(
             TYPE_CHECKS["label"](scores.class_column, class_dtype)
             if not is_comparable(class_dtype, dtype):
                 hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
-                raise ColumnTypeError.of("classes", scores.class_column, class_dtype, hint)
+                raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)
         return [(name, expr, dtype)]
     if scores.classes is None:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "label",
             list(label),
             "if each row is one instance and one class, all classes share one label column",
@@ -237,7 +237,7 @@ def _read_labels(
     missing = [value for value in scores.classes if value not in label]
     extra = [value for value in label if value not in scores.classes]
     if missing or extra:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "label",
             list(label),
             f"labels and scores name different classes: {format_list(missing or extra)} has no "
@@ -248,7 +248,7 @@ def _read_labels(
     for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = "Labels of one class must be Boolean, or 0 and 1: derive them first."
-            raise ColumnTypeError.of("label", name, dtype, hint)
+            raise ColumnTypeError.compose("label", name, dtype, hint)
     return labels
 
 
@@ -329,7 +329,7 @@ def _read_kept(
             name for name in _column_names(plan, schema, "keep", keep) if name not in (ids or ())
         ]
     if ids is None and ID in kept:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "id",
             None,
             "the result numbers the rows in a column 'id', and the table already has one",
@@ -351,7 +351,7 @@ def _column_names(
     if isinstance(columns, pl.Expr):
         if not cs.is_selector(columns):
             problem = "columns cannot be computed here"
-            raise OptionValueError.of(argument, columns, problem, "Pass names, or a selector.")
+            raise OptionValueError.compose(argument, columns, problem, "Pass names, or a selector.")
         return output_columns(plan, schema, argument, columns).names()
     is_single = isinstance(columns, str) or not hasattr(columns, "__iter__")
     names: list[Any] = [columns] if is_single else list(columns)
@@ -359,11 +359,11 @@ def _column_names(
         if not isinstance(name, str):
             problem = "a column name must be a string"
             hint = f'Pass names, such as {argument}=["model", "fold"].'
-            raise OptionValueError.of(argument, name, problem, hint)
+            raise OptionValueError.compose(argument, name, problem, hint)
         if name not in schema:
-            raise MissingColumnError.of(argument, name, schema)
+            raise MissingColumnError.compose(argument, name, schema)
         if names.count(name) > 1:
-            raise RepeatedNameError.of(argument, name, names)
+            raise RepeatedNameError.compose(argument, name, names)
     return names
 
 

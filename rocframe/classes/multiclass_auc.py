@@ -202,7 +202,7 @@ def multiclass_auc(
     def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:
         columns = read_scores(plan, schema, scores, classes)
         if columns.classes is None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "classes",
                 classes,
                 "each row needs a score for each class, not one row per instance and class",
@@ -228,10 +228,10 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
     for name in names:
         check_choice("average", name, get_args(Average))
         if names.count(name) > 1:
-            raise RepeatedNameError.of("average", name, names)
+            raise RepeatedNameError.compose("average", name, names)
     if not names:
         hint = 'Pass at least one, such as average="hand_till".'
-        raise OptionValueError.of("average", average, "it names no average", hint)
+        raise OptionValueError.compose("average", average, "it names no average", hint)
     return names
 
 

@@ -126,7 +126,7 @@ def one_vs_one(
         if not isinstance(label, str | pl.Expr):
             problem = "pairs of classes need one true class per row"
             hint = "Pass one column, or use one_vs_rest."
-            raise OptionValueError.of("label", label, problem, hint)
+            raise OptionValueError.compose("label", label, problem, hint)
         layout = read_layout(
             plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
         )
@@ -145,7 +145,7 @@ def one_vs_one(
 def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
     pairs = n_classes * (n_classes - 1)
     if limit is not None and pairs > limit:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "max_pairs",
             limit,
             f"{n_classes} classes make {pairs} ordered pairs, and each {unit} becomes "

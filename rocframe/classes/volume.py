@@ -165,7 +165,7 @@ def volume(
         columns = read_scores(plan, schema, scores, classes, ordered=True)
         values = columns.classes or []
         if len(values) != 3:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 columns.argument,
                 values,
                 f"a volume needs 3 classes, and there are {len(values)}",
@@ -373,7 +373,7 @@ def _sum_triples(
         small, middle, large = sorted(len(one.mass) for one in classes)
         pairs = large * (middle + small)
         if pairs > MAX_SUM_PAIRS:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "scores",
                 list(names),
                 f"the rule of sums compares {pairs} pairs of rows in a group with "

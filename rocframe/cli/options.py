@@ -86,7 +86,7 @@ class CommandOptions:
             values = names[option] or []
             for name in values:
                 if values.count(name) > 1:
-                    raise RepeatedNameError.of(option[2:], name, values)
+                    raise RepeatedNameError.compose(option[2:], name, values)
         columns = {name: option for option, values in names.items() for name in values or []}
         columns |= {} if self.weight is None else {self.weight: "--weight"}
         columns |= {} if self.count is None else {self.count: "--count"}

@@ -113,7 +113,9 @@ def _check_folder(folder: Path, files: Sequence[Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         problem = f"the folder cannot be created: {error.strerror or error}"
-        raise StorageError.of(folder, problem, "Pass the name of a folder as --out.") from error
+        raise StorageError.compose(
+            folder, problem, "Pass the name of a folder as --out."
+        ) from error
     for file in files:
         check_target(file)
 

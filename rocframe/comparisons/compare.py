@@ -346,14 +346,14 @@ class CompareOptions:
         if method in PERMUTATION_METHODS:
             options._check_permutation(roles)
         if margin is not None and baseline is None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "margin",
                 abs(hypothesis.null),
                 "a test of non-inferiority requires the model that the others are compared with",
                 'Name it, such as baseline="old".',
             )
         if method == "delong_unpaired" and roles.cluster is not None:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "cluster",
                 roles.cluster,
                 f"method={method!r} assumes independent rows",
@@ -372,7 +372,7 @@ class CompareOptions:
                     f", or pass the range of a partial area, such as {name}={EXAMPLE_RANGES[name]}"
                 )
             problem = f"method={method!r} compares areas, not rates"
-            raise OptionValueError.of(name, rate, problem, f"{hint}.")
+            raise OptionValueError.compose(name, rate, problem, f"{hint}.")
 
     def _check_permutation(self, roles: Roles) -> None:
         """Check that the ranks of single rows can be exchanged."""
@@ -380,16 +380,16 @@ class CompareOptions:
         hint = 'Use method="delong" or method="bootstrap".'
         if part is not None:
             problem = f"method={method!r} does not support partial areas"
-            raise OptionValueError.of(part.rate, (part.a, part.b), problem, hint)
+            raise OptionValueError.compose(part.rate, (part.a, part.b), problem, hint)
         for name, value in (("weight", roles.weight), ("count", roles.count)):
             if value is not None and value is not NOT_GIVEN:
                 problem = f"method={method!r} exchanges single rows of equal weight"
-                raise OptionValueError.of(name, value, problem, hint)
+                raise OptionValueError.compose(name, value, problem, hint)
         if hypothesis.non_inferiority:
             problem = f"method={method!r} tests the null hypothesis of no difference only"
-            raise OptionValueError.of("margin", abs(hypothesis.null), problem, hint)
+            raise OptionValueError.compose("margin", abs(hypothesis.null), problem, hint)
         if method == "venkatraman" and hypothesis.alternative != "two-sided":
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "alternative",
                 hypothesis.alternative,
                 "the test of whole curves is two-sided only",
@@ -490,7 +490,7 @@ def _baseline_position(baseline: object, models: pl.Series) -> int | None:
     if baseline is None or not names:
         return None
     if baseline not in names:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "baseline", baseline, "there is no such model", f"Models: {format_list(names)}."
         )
     return names.index(baseline)

@@ -220,7 +220,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
         numbers = [to_float(value) for value in one.values()] if isinstance(one, Mapping) else []
         finite = [number for number in numbers if number is not None and isfinite(number)]
         if len(finite) < len(numbers) or not any(finite):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "coefficients",
                 one,
                 "expected a mapping from models to finite numbers that are not all 0",
@@ -228,14 +228,14 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
             )
         total = fsum(finite)
         if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "coefficients",
                 one,
                 f"they add up to {total:g}, so the contrast of equal areas would not be 0",
                 'Use, for example, {"new": 1, "old": -0.5, "older": -0.5}.',
             )
     if not contrasts:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "coefficients", coefficients, "it is empty", "Omit it to compare all models."
         )
     return contrasts
@@ -302,7 +302,7 @@ def _contrast_matrix(
     for row, coefficients in zip(matrix, contrasts, strict=True):
         for model, value in coefficients.items():
             if model not in names:
-                raise OptionValueError.of(
+                raise OptionValueError.compose(
                     "coefficients",
                     model,
                     "there is no such model",

@@ -39,7 +39,7 @@ class Quantity:
             if rate is None or other is not None or standardize is not None:
                 continue
             if not 0 <= rate <= 1:
-                raise OptionValueError.of(
+                raise OptionValueError.compose(
                     name,
                     rate,
                     "expected a rate between 0 and 1",
@@ -99,7 +99,7 @@ class Hypothesis:
             return cls(null=0.0, alternative=alternative, level=level)
         size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
         if alternative != "two-sided":
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "alternative",
                 alternative,
                 "margin= already defines a one-sided alternative, that b is not inferior to a",

@@ -67,7 +67,7 @@ class PairingOptions:
         """Check the options."""
         check_choice("unmatched", unmatched, get_args(Unmatched))
         if not isinstance(between, str):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "between",
                 between,
                 "expected a column name",
@@ -75,7 +75,7 @@ class PairingOptions:
                 "with .with_columns() first.",
             )
         if id is not None and roles.count is not None and roles.count is not NOT_GIVEN:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "count",
                 roles.count,
                 "id= needs one row per prediction, but a row with a count represents several",
@@ -161,13 +161,13 @@ def bind_pairing(
             inputs=bound.inputs,
         )
     if between not in schema:
-        error = MissingColumnError.of("between", between, schema)
+        error = MissingColumnError.compose("between", between, schema)
         raise MissingColumnError(
             f"{error}\nIn a long table, between= names the column of models. For models side by "
             'side, pass their score columns, such as score=["a", "b"].'
         )
     if between in bound.by:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "between",
             between,
             "it is also a group column, but models are compared within groups",
@@ -175,7 +175,7 @@ def bind_pairing(
         )
     id_columns = options.id_columns
     if options.paired and not id_columns:
-        raise PairingError.of(
+        raise PairingError.compose(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
@@ -188,7 +188,7 @@ def bind_pairing(
     for argument, name, _, dtype in sources:
         if dtype == pl.Object:
             hint = "Rows are sorted by this column: cast it to a dtype that can be sorted."
-            raise ColumnTypeError.of(argument, name, dtype, hint)
+            raise ColumnTypeError.compose(argument, name, dtype, hint)
     aliased = (
         expr.alias(name) for (_, _, expr, _), name in zip(sources, private.values(), strict=True)
     )
@@ -206,13 +206,13 @@ def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
     """Check the options for models that have a score column each."""
     if options.between != MODEL:
         problem = "the score columns are already the models"
-        raise OptionValueError.of("between", options.between, problem, "Omit between=.")
+        raise OptionValueError.compose("between", options.between, problem, "Omit between=.")
     if options.id is not None:
         problem = "models side by side are already paired by row"
-        raise OptionValueError.of("id", options.id, problem, "Omit id=.")
+        raise OptionValueError.compose("id", options.id, problem, "Omit id=.")
     if len(models) < options.min_models:
         hint = 'Pass several score columns, such as score=["a", "b"].'
-        raise OptionValueError.of("score", models[0], "expected at least two models", hint)
+        raise OptionValueError.compose("score", models[0], "expected at least two models", hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -311,7 +311,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
         for i, model in enumerate(models):
             different = np.flatnonzero(known[i] & (values[row_of[i]] != result))
             if len(different):
-                raise PairingError.of(
+                raise PairingError.compose(
                     "id",
                     pairing.options.id,
                     f"models {model!r} and {models[int(first[different[0]])]!r} have different "
@@ -360,7 +360,7 @@ def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]
 def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
     for values, source in zip(ids, options.id_columns, strict=True):
         if values.null_count():
-            raise PairingError.of(
+            raise PairingError.compose(
                 "id",
                 source,
                 f"it is null in {format_rows(values.null_count())}, which cannot be paired",
@@ -383,7 +383,7 @@ def _match_rows(
         repeated = part.is_duplicated()
         if repeated.any():
             example = part.filter(repeated)[0, -n_ids:].to_dicts()[0].values()
-            raise PairingError.of(
+            raise PairingError.compose(
                 "id",
                 options.id,
                 f"model {model!r} has {format_rows(int(repeated.sum()))} with a repeated id in one "
@@ -500,7 +500,7 @@ def _check_unmatched(
     if not n_absent.any():
         return
     model = int(n_absent.argmax())
-    raise PairingError.of(
+    raise PairingError.compose(
         "id",
         options.id,
         f"model {instances.models[model]!r} lacks {format_rows(int(n_absent[model]))} that other "

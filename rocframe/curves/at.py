@@ -123,7 +123,7 @@ def at(
         {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     )
     if interpolate and axis == "threshold":
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "interpolate",
             interpolate,
             "the counts do not change between two scores, so that nothing can be interpolated",
@@ -135,7 +135,7 @@ def at(
         table = curve_layout(schema, by, added)
         for name in added:
             if name in table.row:
-                raise BrokenCurveError.of(
+                raise BrokenCurveError.compose(
                     f"curves: it has a column {name!r}, which is also a column of the result",
                     f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
                 )
@@ -168,7 +168,7 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
         if others:
             problem = f"{' and '.join(f'{name}=' for name in others)} is given too"
         hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
-        raise OptionValueError.of(first, given.get(first), problem, hint)
+        raise OptionValueError.compose(first, given.get(first), problem, hint)
     ((name, value),) = given.items()
     bounds = None if name == THRESHOLD else (0, 1)
     values = parse_numbers(name, value, bounds=bounds, example="0.5")

@@ -231,7 +231,7 @@ def curve(
 
 def _check_no_thresholds(thresholds: object) -> None:
     if thresholds is not None:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "thresholds",
             thresholds,
             "cannot be combined with max_error=, which chooses the rows",
@@ -247,7 +247,7 @@ def _check_metric_columns(
     for name, expr in named.items():
         for root in expr.meta.root_names():
             if root not in (*known, *model):
-                raise MissingColumnError.of("metrics", root, known)
+                raise MissingColumnError.compose("metrics", root, known)
         if name in reserved:
             raise RepeatedNameError.in_result("metrics", name, reserved)
 

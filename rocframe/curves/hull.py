@@ -127,7 +127,7 @@ def lowest_cost(
     price = {name: _exact_fraction(costs.get(name, 0)) for name in CONFUSION}
     false_alarm, miss = price["fp"] - price["tn"], price["fn"] - price["tp"]
     if false_alarm < 0 or miss < 0 or false_alarm == miss == 0:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "costs",
             costs,
             "errors do not cost more than correct predictions",

@@ -53,7 +53,7 @@ def parse_grid(
     if points is not None or not to_floats(grid):
         problem = f'expected a number of points, a list of values or "{keyword}"'
         hint = "Use, for example, grid=101 or grid=[0.01, 0.1]."
-        raise OptionValueError.of("grid", grid, problem, hint)
+        raise OptionValueError.compose("grid", grid, problem, hint)
     values = parse_numbers("grid", grid, bounds=bounds, example="[0.01, 0.1]")
     return sorted({value + 0.0 for value in values})
 

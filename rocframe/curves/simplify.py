@@ -130,7 +130,7 @@ def simplify(
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
         for name in SIMPLIFICATION:
             if name in table.row:
-                raise BrokenCurveError.of(
+                raise BrokenCurveError.compose(
                     f"curves: the column {name!r} would be in the result twice",
                     f"Simplify the full curves, or rename the column, for example with "
                     f".rename({{{name!r}: {name + '_before'!r}}}).",
@@ -140,7 +140,7 @@ def simplify(
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
             wrong = f"no bound is known for two logarithmic axes, as {shape.title} charts have"
             todo = "Leave it out: the bound is then that of the kind's own axes."
-            raise OptionValueError.of("scale", scale, wrong, todo)
+            raise OptionValueError.compose("scale", scale, wrong, todo)
         if points is not None:
             _check_keep_table(points, table.keys)
 
@@ -188,7 +188,7 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
         return [], keep
     values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
     if values is None or any(map(isnan, values)):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "keep",
             keep if values is not None else type(keep).__name__,
             "it has neither thresholds nor operating points",
@@ -201,10 +201,10 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
     """Check that operating points have the group columns of the curves, and thresholds."""
     for name, dtype in {**keys, THRESHOLD: None}.items():
         if name not in points.columns:
-            raise MissingColumnError.of("keep", name, points.columns)
+            raise MissingColumnError.compose("keep", name, points.columns)
         if dtype is not None and points.schema[name] != dtype:
             todo = f"In the curves it is {dtype}: make both from the same table."
-            raise ColumnTypeError.of("keep", name, points.schema[name], todo)
+            raise ColumnTypeError.compose("keep", name, points.schema[name], todo)
 
 
 def _mark_keep(

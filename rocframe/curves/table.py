@@ -63,7 +63,7 @@ def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...
     """Find the group columns of a curve table, and check its other columns."""
     lacking = [name for name in CURVE_COLUMNS if name not in schema]
     if lacking:
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             f"this is no curve table: it has no column {', '.join(map(repr, lacking))}", MAKE_CURVES
         )
     names = list(schema)
@@ -72,7 +72,7 @@ def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...
     check_group_columns(keys, schema, (*CURVE_COLUMNS, *made))
     for name in CURVE_COLUMNS:
         if not schema[name].is_numeric():
-            raise ColumnTypeError.of(
+            raise ColumnTypeError.compose(
                 "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
             )
     row = {name: schema[name] for name in names[at:]}
@@ -127,7 +127,7 @@ class Curves:
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     """Sort a curve table by key and falling threshold, and check that each group is complete."""
     if not table.by and frame.is_empty():
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             "curves: the table has no rows, but a curve without group columns has at least one",
             f"Keep its rows, or name its group columns in by=. {MAKE_CURVES}",
         )
@@ -135,7 +135,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     if threshold.null_count() or any(
         frame.get_column(table.private(name)).null_count() for name in CONFUSION
     ):
-        raise BrokenCurveError.of(
+        raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
             f"Drop the rows for which at() found no operating point. {MAKE_CURVES}",
         )
@@ -236,7 +236,7 @@ def _check_complete(curves: Curves) -> None:
         if wrong.any():
             group = int(np.searchsorted(curves.starts, np.argmax(wrong), "right")) - 1
             problem = problem.format(group=curves.name_group(group))
-            raise BrokenCurveError.of(f"curves: {problem}", hint)
+            raise BrokenCurveError.compose(f"curves: {problem}", hint)
 
     check(
         fresh & ~(np.isposinf(threshold) & (tp == 0)),
@@ -278,7 +278,7 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
     if early.any():
         group = curves.name_group(int(np.argmax(early)))
         problem = f"curves: {group} ends before its lowest score, so {consequence}"
-        raise BrokenCurveError.of(problem, hint)
+        raise BrokenCurveError.compose(problem, hint)
 
 
 def find_starts_fast(keys: pl.DataFrame, walk: CurveColumns) -> NDArray[np.int64] | None:

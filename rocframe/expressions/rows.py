@@ -92,7 +92,7 @@ def _column(argument: str, source: Column) -> pl.Expr:
         return column(source)
     if isinstance(source, pl.Expr):
         return source
-    raise OptionValueError.of(
+    raise OptionValueError.compose(
         argument, source, "expected a column name or an expression", "Pass one of these."
     )
 

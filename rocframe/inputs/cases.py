@@ -213,12 +213,12 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
         mass = mass.fill_nan(None)
         unbounded = int(mass.is_infinite().sum())
         if unbounded:
-            raise MassError.of(role, name, "infinite", unbounded)
+            raise MassError.compose(role, name, "infinite", unbounded)
     if mass.null_count() > given.null_count() and role == "count":
         raise MassError.overflow(role, name, "the maximum of Int64")
     below = int((mass < 0).sum())
     if below:
-        raise MassError.of(role, name, "negative", below)
+        raise MassError.compose(role, name, "negative", below)
     total = mass.cast(pl.Float64).sum()
     if role == "weight" and not total <= MAX_TOTAL_WEIGHT:
         raise MassError.overflow(role, name, f"{MAX_TOTAL_WEIGHT:g}")
@@ -237,4 +237,6 @@ def _missing(
         group = ", ".join(f"{name}={frame.get_column(name)[first]!r}" for name in bound.by)
         where = f", the first in group {group}"
     worst = bound.roles.missing == "worst"
-    return MissingValuesError.of(argument, bound.names[role], int(rows.sum()), where, worst=worst)
+    return MissingValuesError.compose(
+        argument, bound.names[role], int(rows.sum()), where, worst=worst
+    )

@@ -53,9 +53,9 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(Missing):
-            raise UnknownOptionError.of("missing", self.missing, get_args(Missing))
+            raise UnknownOptionError.compose("missing", self.missing, get_args(Missing))
         if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "count",
                 self.count,
                 "with cluster=, each row must be one prediction",
@@ -117,12 +117,12 @@ def bind_roles(
     check_group_columns(result_keys, schema, (*table, *key))
     for name in over_keys:
         if name in result_keys:
-            raise RepeatedNameError.of("over", name, by)
+            raise RepeatedNameError.compose("over", name, by)
     check_group_columns(over_keys, schema, (*table, *key), "over")
     count = roles.count
     if count is NOT_GIVEN:
         if "count" in schema:
-            raise AmbiguousCountError.of()
+            raise AmbiguousCountError.compose()
         count = None
 
     given: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
@@ -167,7 +167,7 @@ def _parse_scores(
     is_list = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
     given: list[Column] = list(score) if is_list else []
     if not given:
-        raise OptionValueError.of("score", score, "expected at least one column", SCORE_HINT)
+        raise OptionValueError.compose("score", score, "expected at least one column", SCORE_HINT)
     columns: list[Column] = []
     names: list[str] = []
     for one in given:
@@ -183,7 +183,7 @@ def _expand_scores(
     """Return one expression for each column that a selector or an expression returns."""
     names = output_columns(plan, schema, "score", score).names()
     if not names:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "score",
             score,
             "the selector matches no column",
@@ -193,7 +193,7 @@ def _expand_scores(
     taken = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
     for name in names:
         if name in taken:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "score",
                 score,
                 f"it selects {name!r}, which has another role",
@@ -210,10 +210,10 @@ def _expand_scores(
 def _check_score_mapping(scores: Mapping[str, Column]) -> None:
     """Check that a mapping is not empty and that its keys are strings."""
     if not scores:
-        raise OptionValueError.of("score", scores, "expected at least one column", SCORE_HINT)
+        raise OptionValueError.compose("score", scores, "expected at least one column", SCORE_HINT)
     for name in scores:
         if not isinstance(name, str):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "score",
                 name,
                 "expected a string as the name of a model",
@@ -231,7 +231,7 @@ def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
     models = tuple(names)
     for name in models:
         if models.count(name) > 1:
-            raise RepeatedNameError.of("score", name, models)
+            raise RepeatedNameError.compose("score", name, models)
     return models
 
 
@@ -241,15 +241,15 @@ def resolve_column(
     """Return name, expression and dtype of a column given by name or as an expression."""
     if isinstance(source, str):
         if source not in schema:
-            raise MissingColumnError.of(argument, source, schema)
+            raise MissingColumnError.compose(argument, source, schema)
         return source, column(source), schema[source]
     if not isinstance(source, pl.Expr):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument, source, "expected a column name or an expression", "Pass one of these."
         )
     found = output_columns(plan, schema, argument, source)
     if len(found) != 1:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument,
             source,
             f"the expression returns {len(found)} columns",
@@ -269,9 +269,9 @@ def output_columns(
         # The missing column is a root of the expression, or named in the message of polars.
         roots = [name for name in source.meta.root_names() if name not in schema]
         name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
-        raise MissingColumnError.of(argument, name, schema) from None
+        raise MissingColumnError.compose(argument, name, schema) from None
     except pl.exceptions.DuplicateError:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             argument,
             source,
             "the expression returns two columns with the same name",
@@ -289,31 +289,35 @@ def _check_label(name: str, dtype: pl.DataType) -> None:
         todo = (
             "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
         )
-        raise ColumnTypeError.of("label", name, dtype, todo)
+        raise ColumnTypeError.compose("label", name, dtype, todo)
 
 
 def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         hint = f", for example with pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""
-        raise ColumnTypeError.of(
+        raise ColumnTypeError.compose(
             "score", name, dtype, f"Scores are numbers: cast them first{hint}."
         )
 
 
 def _check_weight(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
-        raise ColumnTypeError.of("weight", name, dtype, "Weights are numbers: cast them first.")
+        raise ColumnTypeError.compose(
+            "weight", name, dtype, "Weights are numbers: cast them first."
+        )
 
 
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
         todo = "Counts are integers: cast them first, or pass fractions as weight=."
-        raise ColumnTypeError.of("count", name, dtype, todo)
+        raise ColumnTypeError.compose("count", name, dtype, todo)
 
 
 def _check_cluster(name: str, dtype: pl.DataType) -> None:
     if dtype == pl.Object:
-        raise ColumnTypeError.of("cluster", name, dtype, "Clusters are sorted: cast them first.")
+        raise ColumnTypeError.compose(
+            "cluster", name, dtype, "Clusters are sorted: cast them first."
+        )
 
 
 TYPE_CHECKS = {

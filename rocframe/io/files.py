@@ -75,17 +75,19 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     given, target = os.fspath(path), Path(os.path.realpath(Path(path).expanduser()))
     folder = target.parent
     if "://" in given:
-        raise StorageError.of(
+        raise StorageError.compose(
             given, "it is not a local file", "Write to a local file, then copy it."
         )
     if target.is_dir():
-        raise StorageError.of(given, "it is a folder", "Pass the name of a file in it.")
+        raise StorageError.compose(given, "it is a folder", "Pass the name of a file in it.")
     # Replacing a device such as /dev/null would break other programs.
     if target.exists() and not target.is_file():
-        raise StorageError.of(given, "it is not a regular file", "Pass the name of another file.")
+        raise StorageError.compose(
+            given, "it is not a regular file", "Pass the name of another file."
+        )
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
-        raise StorageError.of(given, f"{str(folder)!r} {problem}", "Create the folder first.")
+        raise StorageError.compose(given, f"{str(folder)!r} {problem}", "Create the folder first.")
     new = _temporary_path(target)
     try:
         _create_empty(new)
@@ -152,6 +154,6 @@ def _flush_to_disk(path: Path) -> None:
 
 def _write_error(path: str, error: BaseException) -> StorageError:
     reason = (isinstance(error, OSError) and error.strerror) or error_reason(error)
-    return StorageError.of(
+    return StorageError.compose(
         path, f"the file cannot be written: {reason}", "If the file existed, it is unchanged."
     )

@@ -46,7 +46,7 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
             if Path(file).resolve() not in excluded:
                 files.setdefault(Path(file).resolve(), file)
     if not files:
-        raise LogError.of(
+        raise LogError.compose(
             format_list(sources), "there are no logs to read", "Pass files or folders."
         )
     return sorted(files.values())
@@ -59,17 +59,17 @@ def _expand(source: str) -> Iterator[str]:
         files = list(_logs_in_folder(path))
         if not files:
             hint = f"Logs have one of these suffixes: {format_list(LOG_FORMATS)}."
-            raise LogError.of(source, "the folder contains no logs", hint)
+            raise LogError.compose(source, "the folder contains no logs", hint)
         yield from files
     elif Path(path).exists():
         yield path
     elif not has_magic(path):
-        raise LogError.of(source, "there is no such file or folder", searched)
+        raise LogError.compose(source, "there is no such file or folder", searched)
     else:
         # Path.glob rejects absolute patterns.
         matches = sorted(glob(path, recursive=True))  # noqa: PTH207
         if not matches:
-            raise LogError.of(source, "no file matches", searched)
+            raise LogError.compose(source, "no file matches", searched)
         for match in matches:
             yield from _logs_in_folder(match) if Path(match).is_dir() else [match]
 
@@ -117,7 +117,7 @@ def open_logs(
 def _open_file(file: str) -> LogPart:
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
-        raise LogError.of(
+        raise LogError.compose(
             file,
             f"unknown suffix {Path(file).suffix!r}",
             f"Supported: {format_list(LOG_FORMATS)}.",
@@ -151,7 +151,7 @@ def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
         file, problem = next(iter(skipped.items()))
         n_others = len(skipped) - 1
         others = f"; {n_others} more cannot be read either" if n_others else ""
-        raise LogError.of(file, problem + others, "Write or download the files again.")
+        raise LogError.compose(file, problem + others, "Write or download the files again.")
     return Logs(parts=tuple(parts), skipped=skipped)
 
 
@@ -227,7 +227,9 @@ class Logs:
                 hint = (
                     "Run the command again, or pass the files one by one to find the damaged one."
                 )
-                raise LogError.of(format_list(self.files), _read_problem(error), hint) from error
+                raise LogError.compose(
+                    format_list(self.files), _read_problem(error), hint
+                ) from error
             if not skip_unreadable:
                 raise _unreadable_log(*next(iter(damaged.items()))) from error
         parts = [
@@ -256,7 +258,7 @@ def _read_problem(error: BaseException) -> str:
 
 def _unreadable_log(file: str, problem: str) -> LogError:
     hint = "Write or download it again, or skip unreadable files with --skip-unreadable."
-    return LogError.of(file, problem, hint)
+    return LogError.compose(file, problem, hint)
 
 
 def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) -> LogError:
@@ -264,7 +266,7 @@ def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) ->
     guess = get_close_matches(name, available, n=1)
     hint = f"Columns: {format_list(available, most=30) or 'none'}."
     hint += f"\nDid you mean {option} {guess[0]}?" if guess else ""
-    return LogError.of(file, f"there is no column {name!r} for {option}", hint)
+    return LogError.compose(file, f"there is no column {name!r} for {option}", hint)
 
 
 FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())
@@ -280,7 +282,7 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
     for file, dtype in others:
         wider = _wider_dtype(common, dtype, small_integers=option == "--label")
         if wider is None:
-            raise LogError.of(
+            raise LogError.compose(
                 file,
                 f"column {name!r} has type {dtype}, but in {first} it has type {common}",
                 "A column needs the same type in all files: cast it when writing them.",

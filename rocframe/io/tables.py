@@ -72,7 +72,7 @@ def write(
     ['threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr']
     """
     if not isinstance(table, pl.DataFrame | pl.LazyFrame):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "table",
             type(table).__name__,
             "expected a polars frame",
@@ -84,7 +84,7 @@ def write(
         frame = collect_frame(table)
     except pl.exceptions.PanicException as error:
         problem = "the table cannot be computed: a file that it reads has changed since the scan"
-        raise StorageError.of(os.fspath(path), problem, "Scan the file again.") from error
+        raise StorageError.compose(os.fspath(path), problem, "Scan the file again.") from error
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replaced(path) as new:
         if file_format == "Parquet":
@@ -220,7 +220,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (*READ_ERRORS, ValueError) as error:
         raise _unreadable_table(path, error_reason(error)) from error
     if not isinstance(metadata, dict):
-        raise StorageError.of(
+        raise StorageError.compose(
             os.fspath(path),
             "the file has no rocframe metadata, so rocframe.write did not write it",
             "rocframe.read can read it.",
@@ -248,20 +248,22 @@ def _check_metadata(about: object) -> dict[str, object]:
     """Check that `about` repeats no name of rocframe and that JSON can represent its values."""
     if not isinstance(about, Mapping):
         hint = 'For example about={"what": "fraud"}.'
-        raise OptionValueError.of("about", about, "expected a mapping from names to values", hint)
+        raise OptionValueError.compose(
+            "about", about, "expected a mapping from names to values", hint
+        )
     own = _table_metadata(pl.DataFrame())
     for name, value in about.items():
         if not isinstance(name, str):
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "about", name, "names must be strings", "Pass it as a string."
             )
         if name in own:
-            raise RepeatedNameError.of("about", name, [*own, *about])
+            raise RepeatedNameError.compose("about", name, [*own, *about])
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             problem = f"JSON cannot represent it: {error}"
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 f"about[{name!r}]", value, problem, "Pass it as a string."
             ) from None
     return dict(about)
@@ -280,7 +282,7 @@ def _write_ipc(frame: pl.DataFrame, new: Path, metadata: str, path: str) -> None
             writer.write_table(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         problem = f"Arrow does not support this table: {error_reason(error)}"
-        raise StorageError.of(path, problem, "Write it as Parquet.") from error
+        raise StorageError.compose(path, problem, "Write it as Parquet.") from error
 
 
 def _ipc_metadata(path: Path) -> str | None:
@@ -295,7 +297,7 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
     suffix = Path(path).suffix.lower()
     if suffix not in FILE_FORMATS:
         hint = f"Supported: {format_list(FILE_FORMATS)}."
-        raise StorageError.of(os.fspath(path), f"unknown suffix {suffix!r}", hint)
+        raise StorageError.compose(os.fspath(path), f"unknown suffix {suffix!r}", hint)
     return FILE_FORMATS[suffix]
 
 
@@ -308,10 +310,12 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
     except OSError as error:
         raise _unreadable_table(path, error.strerror or error_reason(error)) from error
     if problem:
-        raise StorageError.of(os.fspath(path), problem, "Check the path, or write the file again.")
+        raise StorageError.compose(
+            os.fspath(path), problem, "Check the path, or write the file again."
+        )
     return local, file_format
 
 
 def _unreadable_table(path: str | os.PathLike[str], reason: str) -> StorageError:
     problem = f"the file cannot be read: {reason}"
-    return StorageError.of(os.fspath(path), problem, "Write or download it again.")
+    return StorageError.compose(os.fspath(path), problem, "Write or download it again.")

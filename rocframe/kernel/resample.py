@@ -491,7 +491,7 @@ class Seed:
         if seed is None:
             return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "seed",
                 seed,
                 "expected an integer of at least 0, or None",

@@ -61,14 +61,14 @@ def parse_metrics(
         else [*metrics]
     )
     if not given:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "metrics", metrics, "it names no metric", 'Give one or several, say "auc".'
         )
     parsed = [_parse_metric(metric, settings) for metric in given]
     names = [metric.name for metric in parsed]
     for name in names:
         if names.count(name) > 1:
-            raise RepeatedNameError.of("metrics", name, names)
+            raise RepeatedNameError.compose("metrics", name, names)
     return parsed
 
 
@@ -76,7 +76,7 @@ def _parse_metric(given: object, settings: Settings) -> Metric:
     if not isinstance(given, pl.Expr):
         if isinstance(given, str) and given in PARTIAL_AUC_NAMES:
             problem, hint = "it is no metric here", "Say rf.auc(…, fpr=(0, 0.1)) instead."
-            raise OptionValueError.of("metrics", given, problem, hint)
+            raise OptionValueError.compose("metrics", given, problem, hint)
         check_choice("metrics", given, (*CURVE_STATISTICS, *NAMES))
         name = str(given)
         if name in CURVE_STATISTICS:
@@ -85,7 +85,7 @@ def _parse_metric(given: object, settings: Settings) -> Metric:
             if mixed and settings.prevalence is not None:
                 problem = f"{name!r} can be computed at the prevalence of the data only"
                 hint = "Leave one of the two out."
-                raise OptionValueError.of("prevalence", settings.prevalence, problem, hint)
+                raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
             return Metric(name=name, curve=curve, mixed=mixed, bounds=curve.bounds)
         rate = NAMES[name]
         fixed = rate.mixes and settings.prevalence is not None
@@ -106,7 +106,7 @@ def check_points(metrics: Sequence[Metric], points: Mapping[str, object]) -> Non
     at_points = [metric.name for metric in metrics if metric.curve is None]
     given = [(name, value) for name, value in points.items() if value is not None]
     if at_points and not given:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "metrics",
             at_points[0],
             "it is a metric of a point of the curve, and no point is given",
@@ -115,7 +115,7 @@ def check_points(metrics: Sequence[Metric], points: Mapping[str, object]) -> Non
     if given and not at_points:
         name, value = given[0]
         hint = 'Add a metric of points, say metrics=["tpr"], or leave this out.'
-        raise OptionValueError.of(name, value, "no metric uses it", hint)
+        raise OptionValueError.compose(name, value, "no metric uses it", hint)
 
 
 def check_method(
@@ -126,12 +126,12 @@ def check_method(
     moves = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and moves:
         problem = f"at a given {axis} the threshold is estimated, so the acceleration is unknown"
-        raise OptionValueError.of("ci", ci, problem, hint)
+        raise OptionValueError.compose("ci", ci, problem, hint)
     if ci not in {"wilson", "clopper_pearson"}:
         return
     if moves:
         problem = f"it ignores that at a given {axis} the threshold is estimated"
-        raise OptionValueError.of("ci", ci, problem, hint)
+        raise OptionValueError.compose("ci", ci, problem, hint)
     for metric in metrics:
         if metric.proportion is None:
             problem = f"{metric.name!r} is not a proportion of rows"
@@ -139,8 +139,8 @@ def check_method(
             if metric.share is not None:
                 problem = f"with prevalence= {metric.name!r} is not a proportion of rows"
                 hint = 'Say ci="bootstrap" for it, or leave prevalence out.'
-            raise OptionValueError.of("ci", ci, problem, hint)
+            raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         if column is not None:
             problem = "it assumes independent rows of equal weight"
-            raise OptionValueError.of("ci", ci, problem, f'Say ci="bootstrap" with {name}=.')
+            raise OptionValueError.compose("ci", ci, problem, f'Say ci="bootstrap" with {name}=.')

@@ -98,7 +98,9 @@ def save_chart(
     suffix = Path(path).suffix.lower()
     if suffix not in CHART_FORMATS:
         problem = f"unknown chart format {suffix!r}"
-        raise StorageError.of(os.fspath(path), problem, f"Supported: {format_list(CHART_FORMATS)}.")
+        raise StorageError.compose(
+            os.fspath(path), problem, f"Supported: {format_list(CHART_FORMATS)}."
+        )
     options = {name: value for name, value in (("scale", scale), ("ppi", ppi)) if value is not None}
     for name, value in options.items():
         _check_image_option(name, value, suffix)
@@ -112,10 +114,10 @@ def _check_image_option(name: str, value: object, suffix: str) -> None:
     if name not in CHART_FORMATS[suffix]:
         formats = [one for one, options in CHART_FORMATS.items() if name in options]
         hint = f"It applies to {format_list(formats)}. Leave it out."
-        raise OptionValueError.of(name, value, f"{suffix} files have no such option", hint)
+        raise OptionValueError.compose(name, value, f"{suffix} files have no such option", hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
         hint = f"Pass one, such as {name}=2, or leave it out."
-        raise OptionValueError.of(name, value, "expected a positive number", hint)
+        raise OptionValueError.compose(name, value, "expected a positive number", hint)
 
 
 def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, Any]) -> bytes:

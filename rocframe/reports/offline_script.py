@@ -68,7 +68,7 @@ def load_vl_convert(feature: str) -> ModuleType:
     try:
         import vl_convert
     except ModuleNotFoundError as error:
-        raise MissingExtraError.of(feature, "vl-convert", "report") from error
+        raise MissingExtraError.compose(feature, "vl-convert", "report") from error
     module: ModuleType = vl_convert
     return module
 

@@ -160,7 +160,7 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
     if about is None:
         return {}
     if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "about",
             about,
             "expected a mapping from names to values",
@@ -197,12 +197,12 @@ class ReportOptions:
     def __post_init__(self) -> None:
         keys, kinds = parse_names(self.by), parse_names(self.kind)
         if not kinds:
-            raise OptionValueError.of(
+            raise OptionValueError.compose(
                 "kind", self.kind, "expected at least one kind", 'For example kind="roc".'
             )
         over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
         if over is not None and over not in keys:
-            raise MissingColumnError.of("over", str(over), keys)
+            raise MissingColumnError.compose("over", str(over), keys)
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "kinds", tuple(names))

@@ -149,7 +149,7 @@ def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -
 def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
     one_score = isinstance(options.score, str | pl.Expr)
     if options.id is not None and one_score and MODEL not in options.keys:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "id",
             options.id,
             "it pairs the rows of models, and no group column names the models",

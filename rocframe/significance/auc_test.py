@@ -269,7 +269,7 @@ class AucTestOptions:
         )
         for name, value, is_unsupported, problem in unsupported:
             if is_unsupported:
-                raise OptionValueError.of(name, value, problem, hint)
+                raise OptionValueError.compose(name, value, problem, hint)
         return options
 
 

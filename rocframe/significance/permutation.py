@@ -56,7 +56,7 @@ def permutation_p_values(
     m, n = pairs.pos[groups], pairs.neg[groups]
     n_rows = m + n
     if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "method",
             "permutation",
             f"a group has {n_rows.max()} rows, too many to permute their labels",

@@ -110,7 +110,7 @@ def dashboard(
     'Evaluation by threshold'
     """
     if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
-        raise LazyFrameError.of("dashboard")
+        raise LazyFrameError.compose("dashboard")
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
     value = None if threshold is None else parse_number("threshold", threshold, example=0.5)
@@ -125,7 +125,7 @@ def _parse_costs(costs: object) -> tuple[float, float]:
     if costs is None:
         return 1.0, 1.0
     if not isinstance(costs, Mapping):
-        raise OptionValueError.of("costs", costs, "expected a dict of costs", COSTS_HINT)
+        raise OptionValueError.compose("costs", costs, "expected a dict of costs", COSTS_HINT)
     for name in costs:
         check_choice("costs", name, ERRORS)
     for name in ERRORS:  # in other functions, an error that is not named costs 0

@@ -85,7 +85,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     groups = read_groups(curves.keys, names, table.columns, ChartOptions(color=color))
     n_curves = len(curves.firsts)
     if n_curves > MAX_CURVES:
-        raise OptionValueError.of(
+        raise OptionValueError.compose(
             "by",
             list(names),
             f"these are {n_curves} curves, and a dashboard shows at most {MAX_CURVES}",
