@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 LABEL = [True, False, True, False]
 SCORE = [0.9, 0.4, 0.4, 0.1]

@@ -11,7 +11,7 @@ import pytest
 
 import rocframe as rf
 from rocframe import datasets
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable

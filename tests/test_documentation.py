@@ -20,7 +20,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.cli.main import main
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 TREE = Path(__file__).resolve().parents[1]
 PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]

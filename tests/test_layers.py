@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rocframe as rf
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 ROWS = 32
 PREDICTIONS = pl.DataFrame(

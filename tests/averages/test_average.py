@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import folds
+from tests.averages import axis_oracle
 from tests.strategies import examples, shuffled
 
 fewer = examples(1 / 2)
@@ -153,20 +153,20 @@ def test_ranks_within_folds_make_their_scores_alike():
 def test_means_are_those_of_the_definition(kind, method, table):
     if method == "horizontal" and kind not in HORIZONTAL:
         return
-    members = folds.folds(table)
+    members = axis_oracle.folds(table)
     assume(members)
     x, y = AXES[kind]
     fixed, averaged = (x, y) if method == "vertical" else (y, x)
     grid = [Fraction(i, 8) for i in range(9)]
     found = rf.average(curves(table), method=method, kind=kind, grid=[float(g) for g in grid])
-    every = [[folds.best(rows, fixed, value, averaged) for rows in members] for value in grid]
+    every = [[axis_oracle.best(rows, fixed, value, averaged) for rows in members] for value in grid]
     assert found[averaged].to_list() == pytest.approx(
-        [float(folds.mean(values)) for values in every], abs=1e-12
+        [float(axis_oracle.mean(values)) for values in every], abs=1e-12
     )
     assert found[fixed].to_list() == [float(value) for value in grid]
     assert found["n_curves"].to_list() == [len(members)] * 9
     if len(members) > 1:
-        sd = [sqrt(folds.variance(values)) for values in every]
+        sd = [sqrt(axis_oracle.variance(values)) for values in every]
         assert found[f"{averaged}_sd"].to_list() == pytest.approx(sd, abs=1e-7)
 
 
@@ -189,7 +189,7 @@ def test_threshold_means_are_those_of_the_definition(table):
                 Fraction((some["label"] == label).sum(), (part["label"] == label).sum())
                 for some, part in zip(called, members, strict=True)
             ]
-            assert rate == pytest.approx(float(folds.mean(shares)), abs=1e-12)
+            assert rate == pytest.approx(float(axis_oracle.mean(shares)), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["roc", "det", "gain"])
@@ -197,10 +197,10 @@ def test_threshold_means_are_those_of_the_definition(table):
 @fewer
 @given(table=fold_tables())
 def test_the_area_of_the_mean_is_the_mean_of_the_areas(kind, method, table):
-    members = folds.folds(table)
+    members = axis_oracle.folds(table)
     assume(members)
     x, y = AXES["roc" if kind == "det" else kind]
-    expected = folds.mean([folds.area(rows, x, y) for rows in members])
+    expected = axis_oracle.mean([axis_oracle.area(rows, x, y) for rows in members])
     mean = rf.average(curves(table), method=method, kind=kind, grid="union")
     area = rf.area(shuffled(mean, 1))
     name = "area_of_mean" if kind == "gain" else "auc_of_mean"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import folds
+from tests.averages import axis_oracle
 from tests.strategies import shuffled
 
 TABLE = {
@@ -106,9 +106,9 @@ def test_areas_and_variances_are_those_of_the_definition(table):
     k = len(members)
     for row in found.values():
         assert row["n_curves"] == k
-        assert row["mean_auc"] == pytest.approx(float(folds.mean(areas)), abs=1e-14)
+        assert row["mean_auc"] == pytest.approx(float(axis_oracle.mean(areas)), abs=1e-14)
         assert row["pooled_auc"] == float(area(*sides(table)))
-        sd = sqrt(folds.variance(areas)) if k > 1 else None
+        sd = sqrt(axis_oracle.variance(areas)) if k > 1 else None
         assert row["sd"] == (None if sd is None else pytest.approx(sd, abs=1e-7))
     both = [(*squares(*member), len(member[0]), len(member[1])) for member in members]
     delong = 0
@@ -173,7 +173,7 @@ def test_pairs_within_and_between_folds_make_up_the_gap(table):
     other = [both for (i, j), both in pairs.items() if i != j]
     total = sum(n for _, n in pairs.values())
     within = sum(w for w, _ in same) / Fraction(sum(n for _, n in same))
-    mean = folds.mean([area(*member) for member in members])
+    mean = axis_oracle.mean([area(*member) for member in members])
     pooled = sum(w for w, _ in pairs.values()) / Fraction(total)
     assert row["within_auc"] == pytest.approx(float(within), abs=1e-14)
     assert row["gap"] == pytest.approx(float(pooled - mean), abs=1e-14)

@@ -13,7 +13,7 @@ from scipy.stats import ksone, kstwo
 
 import rocframe as rf
 from rocframe.bands.band import kolmogorov_quantile
-from tests.bands import exact
+from tests.bands import band_oracle
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples, ranked, tables
 
@@ -77,18 +77,18 @@ def test_the_limits_are_those_of_the_shifted_curve(table):
         assert made["lower"].null_count() == 8
         return
     labels = table["label"].to_list()
-    curve = exact.points(labels, ranked(table["score"]).to_list())
+    curve = band_oracle.points(labels, ranked(table["score"]).to_list())
     n_pos = sum(labels)
     right, up = (
         Fraction(float(kstwo.ppf(math.sqrt(0.6), n))) for n in (len(labels) - n_pos, n_pos)
     )
-    expected = [[float(limit) for limit in exact.moved(curve, x, right, up)] for x in grid]
+    expected = [[float(limit) for limit in band_oracle.moved(curve, x, right, up)] for x in grid]
     # Borders are drawn a hair outwards.
     assert made.select("lower", "upper").rows() == [
         pytest.approx(row, abs=1e-7) for row in expected
     ]
     assert made["tpr"].to_list() == pytest.approx(
-        [float(exact.heights(curve, x)[1]) for x in grid], abs=1e-15
+        [float(band_oracle.heights(curve, x)[1]) for x in grid], abs=1e-15
     )
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.reading import encodings, marks, records, spec, svg
+from tests.charts.specifications import encodings, marks, records, spec, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))

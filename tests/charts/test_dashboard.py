@@ -15,7 +15,7 @@ import vl_convert
 
 import rocframe as rf
 from rocframe.charts.dashboard.data import ROWS
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 NUMBERS = [
     *("threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "precision", "accuracy", "alert_rate"),

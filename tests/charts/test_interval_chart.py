@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.reading import encodings, marks, records, spec, svg
+from tests.charts.specifications import encodings, marks, records, spec, svg
 
 
 @pytest.fixture(scope="module")

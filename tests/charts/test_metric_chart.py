@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from tests.charts.reading import encodings, records, spec, svg
+from tests.charts.specifications import encodings, records, spec, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 

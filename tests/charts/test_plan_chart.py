@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rocframe as rf
-from tests.charts.reading import encodings, records, svg
+from tests.charts.specifications import encodings, records, svg
 
 
 def axes(chart) -> tuple[str, str]:

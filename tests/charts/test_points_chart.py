@@ -7,7 +7,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
-from tests.charts.reading import encodings, marks, records, svg
+from tests.charts.specifications import encodings, marks, records, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))

@@ -10,7 +10,7 @@ import pytest
 
 import rocframe as rf
 from tests.charts.test_chart import lines, records, strict
-from tests.curves.test_thin import farthest
+from tests.curves.test_thinning import farthest
 
 NORMAL = np.vectorize(NormalDist().inv_cdf)
 PAIRS = [("roc", "normal_deviate")] + [

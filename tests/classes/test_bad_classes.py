@@ -9,7 +9,7 @@ import polars.selectors as cs
 import pytest
 
 import rocframe as rf
-from tests.each import all_cases
+from tests.all_cases import all_cases
 
 ABC = ["a", "b", "c"]
 WIDE = pl.DataFrame(

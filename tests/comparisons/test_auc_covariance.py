@@ -9,7 +9,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.comparisons.exact import Exact, logs
+from tests.comparisons.auc_oracle import Exact, logs
 from tests.comparisons.tables import (
     CLASSES,
     DELONG,

@@ -19,7 +19,7 @@ from tests.comparisons.tables import (
     row,
     simulated,
 )
-from tests.kernel.test_walk import cut
+from tests.kernel.test_scan import cut
 
 COLUMNS = [
     *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted", "se"),

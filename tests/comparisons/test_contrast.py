@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rocframe as rf
-from tests.comparisons.exact import Exact, logs
+from tests.comparisons.auc_oracle import Exact, logs
 from tests.comparisons.tables import (
     CLASSES,
     DELONG,

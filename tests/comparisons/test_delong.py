@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rocframe as rf
-from tests.comparisons.exact import Exact, logs
+from tests.comparisons.auc_oracle import Exact, logs
 from tests.comparisons.tables import (
     DELONG,
     MARKERS,

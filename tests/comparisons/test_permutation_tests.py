@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.comparisons import permutation_test
-from tests.comparisons.exact import logs
+from tests.comparisons.auc_oracle import logs
 from tests.strategies import examples
 
 METHODS = ["permutation", "venkatraman"]

@@ -28,7 +28,7 @@ from rocframe.inference.bootstrap import (
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
 from tests import oracles
-from tests.kernel.walks import cases_of, walk_of
+from tests.kernel.scans import cases_of, walk_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]

@@ -19,7 +19,7 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.kernel import resample, threads
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
-from tests.kernel.walks import cases_of, draws_of, walk_of
+from tests.kernel.scans import cases_of, draws_of, walk_of
 from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
 
 if TYPE_CHECKING:

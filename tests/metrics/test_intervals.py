@@ -22,7 +22,7 @@ from rocframe.metrics.metric import PROPORTIONS, parse_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.rates import Settings
 from tests import oracles
-from tests.kernel.walks import walk_of
+from tests.kernel.scans import walk_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}

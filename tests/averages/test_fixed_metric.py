@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import folds, held
+from tests.averages import axis_oracle
 from tests.averages.test_average import LEFT_OUT, TABLE, TAIL, curves, fold_tables
 from tests.strategies import examples
 
@@ -24,7 +24,7 @@ fewer = examples(1 / 4)
 
 
 def members_of(table: pl.DataFrame) -> list[list[folds.Counts]]:
-    members = folds.folds(table)
+    members = axis_oracle.folds(table)
     assume(members)
     return members
 
@@ -36,16 +36,16 @@ def compared(found: pl.DataFrame, places: list[list[folds.Counts | None]], membe
     for name in names:
         every = [
             [
-                held.begun(name, rows, place)
+                metric_oracle.begun(name, rows, place)
                 for rows, place in zip(members, row, strict=True)
                 if place is not None
             ]
             for row in places
         ]
         known = [[value for value in row if value is not None] for row in every]
-        means = [float(folds.mean(row)) if row else None for row in known]
+        means = [float(axis_oracle.mean(row)) if row else None for row in known]
         assert found[name].to_list() == pytest.approx(means, abs=1e-9), name
-        spread = [sqrt(folds.variance(row)) if len(row) > 1 else None for row in known]
+        spread = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
         assert found[f"{name}_sd"].to_list() == pytest.approx(spread, abs=1e-7), name
         fewer = [
             f"{name} ({len(few)})" if len(few) < len(row) else ""
@@ -55,7 +55,7 @@ def compared(found: pl.DataFrame, places: list[list[folds.Counts | None]], membe
         assert all(told in note for told, note in zip(fewer, notes, strict=True))
 
 
-@pytest.mark.parametrize("fixed", held.METRICS)
+@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())
 def test_means_are_those_of_the_definition(fixed, table):
@@ -63,12 +63,12 @@ def test_means_are_those_of_the_definition(fixed, table):
     grid = [Fraction(i) for i in range(6)] if fixed == "tp" else GRID
     names = [name for name in AVERAGED if name != fixed]
     found = rf.average(curves(table), fixed=fixed, metrics=names, grid=[float(g) for g in grid])
-    places = [[held.between(rows, fixed, value) for rows in members] for value in grid]
+    places = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
     assert found[fixed].to_list() == [float(value) for value in grid]
     compared(found, places, members, names)
 
 
-@pytest.mark.parametrize("fixed", held.METRICS)
+@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())
 def test_the_nearest_rows_are_those_of_the_definition(fixed, table):
@@ -81,7 +81,9 @@ def test_the_nearest_rows_are_those_of_the_definition(fixed, table):
         curves(table), fixed=fixed, metrics=names, nearest=True, grid=[float(g) for g in grid]
     )
     better = BETTER.get(fixed, "higher")
-    places = [[held.nearest(rows, fixed, value, better) for rows in members] for value in grid]
+    places = [
+        [metric_oracle.nearest(rows, fixed, value, better) for rows in members] for value in grid
+    ]
     compared(found, places, members, names)
 
 
@@ -90,11 +92,11 @@ def test_the_nearest_rows_are_those_of_the_definition(fixed, table):
 @given(table=fold_tables())
 def test_the_union_has_every_value_of_every_curve(fixed, table):
     members = members_of(table)
-    every = {held.metric(fixed, row) for rows in members for row in rows} - {None}
+    every = {metric_oracle.metric(fixed, row) for rows in members for row in rows} - {None}
     grid = sorted(every)
     found = rf.average(curves(table), fixed=fixed, grid="union")
     assert found[fixed].to_list() == pytest.approx([float(value) for value in grid], abs=1e-11)
-    places = [[held.between(rows, fixed, value) for rows in members] for value in grid]
+    places = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
     compared(found, places, members, ["fpr", "tpr"])
 
 

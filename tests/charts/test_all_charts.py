@@ -10,7 +10,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.schemas import TABLES, table_of
-from tests.charts.reading import spec, svg
+from tests.charts.specifications import spec, svg
 from tests.test_names import PUNCTUATION
 
 if TYPE_CHECKING:

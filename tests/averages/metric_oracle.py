@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.averages.folds import Counts
+    from tests.averages.axis_oracle import Counts
 
 # Counts are tp, fp, positives, negatives.
 Linear = tuple[Fraction, Fraction]

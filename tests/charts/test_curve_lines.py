@@ -11,7 +11,7 @@ import pytest
 import rocframe as rf
 from rocframe.charts.curve_data import _passes
 from tests.charts.test_chart import records
-from tests.curves.test_thin import farthest, filled
+from tests.curves.test_thinning import farthest, filled
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 NEAR = 1 / 500  # of an axis

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 import rocframe as rf
 from rocframe.bands.resampled import RotatedCurves
-from tests.bands import exact
+from tests.bands import band_oracle
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import ranked, tables
 
@@ -31,7 +31,7 @@ def every_resample() -> dict[tuple[exact.Point, ...], Fraction]:
     for drawn_pos in combinations_with_replacement(pos, 3):
         for drawn_neg in combinations_with_replacement(neg, 3):
             labels = [True] * 3 + [False] * 3
-            curve = tuple(exact.points(labels, [*drawn_pos, *drawn_neg]))
+            curve = tuple(band_oracle.points(labels, [*drawn_pos, *drawn_neg]))
             ways = math.prod(
                 Fraction(6, math.prod(math.factorial(drawn.count(one)) for one in set(drawn)))
                 for drawn in (drawn_pos, drawn_neg)
@@ -50,7 +50,7 @@ def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
         x = Fraction(row["fpr"]).limit_denominator(100)
         chances: dict[Fraction, Fraction] = {}
         for curve, chance in every_resample().items():
-            height = exact.heights(curve, x)[1]
+            height = band_oracle.heights(curve, x)[1]
             chances[height] = chances.get(height, Fraction(0)) + chance
         for name, share in (("lower", 0.15), ("upper", 0.85)):
             below = sum(p for height, p in chances.items() if height < row[name] - 1e-9)
@@ -65,11 +65,15 @@ def test_a_fixed_width_band_contains_that_share_of_all_resamples(level):
         SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=20_000, seed=1
     )
     # At FPR 1 the lower limit is 1 less what the curve moves down, until it leaves the top.
-    base = exact.points(SMALL["label"].to_list(), SMALL["score"].to_list())
+    base = band_oracle.points(SMALL["label"].to_list(), SMALL["score"].to_list())
     for extra, held_share in ((1e-6, "enough"), (-1e-6, "too few")):
         move = 1 - made["lower"].item() + extra
         chance = float(
-            sum(p for curve, p in every_resample().items() if exact.inside(base, curve, move, move))
+            sum(
+                p
+                for curve, p in every_resample().items()
+                if band_oracle.inside(base, curve, move, move)
+            )
         )
         error = 4 * math.sqrt(level * (1 - level) / 20_000)
         if held_share == "enough":
@@ -85,7 +89,7 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
         labels = one["label"].to_list()
         if len(set(labels)) < 2:
             return
-        rates.append(exact.points(labels, ranked(one["score"]).to_list()))
+        rates.append(band_oracle.points(labels, ranked(one["score"]).to_list()))
     n_pos, n_neg = 4, 9
     rotated = [
         RotatedCurves.from_rates(
@@ -99,8 +103,8 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
     ways = rotated[0].along
     (apart,) = rotated[0].distances(several, ways, np.ones(len(ways))) / 2
     move = [(apart + extra) / math.sqrt(n) for extra in (1e-9, -1e-9) for n in (n_neg, n_pos)]
-    assert exact.inside(*rates, *move[:2])
-    assert apart < 1e-8 or not exact.inside(*rates, *move[2:])
+    assert band_oracle.inside(*rates, *move[:2])
+    assert apart < 1e-8 or not band_oracle.inside(*rates, *move[2:])
 
 
 @given(table=tables(min_size=6, max_size=14), moved=st.floats(0.01, 0.9))
@@ -108,7 +112,7 @@ def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(tabl
     labels = table["label"].to_list()
     if len(set(labels)) < 2:
         return
-    curve = exact.points(labels, ranked(table["score"]).to_list())
+    curve = band_oracle.points(labels, ranked(table["score"]).to_list())
     fpr = np.arange(14) / 13 * 0.999 + 0.0005  # at no jump, moved or not
     rotated = RotatedCurves.from_rates(
         *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9
@@ -116,10 +120,12 @@ def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(tabl
     reach = np.full(len(rotated.along), 2 * moved)
     found = rotated.limits(rotated.along, reach, fpr)
     up, right = Fraction(moved / 2), Fraction(moved / 3)
-    expected = [exact.moved(curve, Fraction(x), right, up) for x in fpr]
+    expected = [band_oracle.moved(curve, Fraction(x), right, up) for x in fpr]
     for place, limits in enumerate(zip(*found, strict=True)):
         # Rounding moves a jump by 1e-15, and the limits at it by its height.
-        near = [exact.moved(curve, Fraction(fpr[place] + e), right, up) for e in (-1e-9, 1e-9)]
+        near = [
+            band_oracle.moved(curve, Fraction(fpr[place] + e), right, up) for e in (-1e-9, 1e-9)
+        ]
         for i in (0, 1):
             ends = [float(row[i]) for row in (*near, expected[place])]
             assert min(ends) - 1e-7 <= limits[i] <= max(ends) + 1e-7

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.comparisons.exact import logs
+from tests.comparisons.auc_oracle import logs
 from tests.comparisons.tables import VERBS, melted, pairs_of, shuffled, wide
 
 PLAN = "\n\nResolved plan until failure"

@@ -15,7 +15,7 @@ import rocframe as rf
 from rocframe.kernel.resample import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
-from tests.kernel.walks import walk_of
+from tests.kernel.scans import walk_of
 from tests.strategies import ANY_WEIGHTS, COUNTS, tables
 
 every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
