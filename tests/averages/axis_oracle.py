@@ -1,4 +1,4 @@
-"""Averages of curves by definition: slow, in exact fractions, with nothing of the package."""
+"""Averages of curves along an axis, by definition: slow, in exact fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics at fixed values of another by definition: slow, in exact fractions, row after row."""
+"""Metrics at fixed values of another metric, by definition: slow, in exact fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an average must not be taken for, and what its limits stand on."""
+"""Column names, notes and confidence limits of averages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`average` over classes: macro, weighted and micro, as others have them."""
+"""`average` over classes: macro, weighted and micro averages equal those of scikit-learn."""
 
 from __future__ import annotations
 

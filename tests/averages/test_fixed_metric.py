@@ -1,4 +1,4 @@
-"""`average(fixed=, metrics=)`: any metric held fixed, and any others averaged there."""
+"""`average(fixed=, metrics=)`: averages of metrics at fixed values of any metric."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import axis_oracle
+from tests.averages import axis_oracle, metric_oracle
 from tests.averages.test_average import LEFT_OUT, TABLE, TAIL, curves, fold_tables
 from tests.strategies import examples
 
@@ -23,13 +23,15 @@ GRID = [Fraction(i, 12) for i in range(13)]
 fewer = examples(1 / 4)
 
 
-def members_of(table: pl.DataFrame) -> list[list[folds.Counts]]:
+def members_of(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
     members = axis_oracle.folds(table)
     assume(members)
     return members
 
 
-def compared(found: pl.DataFrame, places: list[list[folds.Counts | None]], members, names) -> None:
+def compared(
+    found: pl.DataFrame, places: list[list[axis_oracle.Counts | None]], members, names
+) -> None:
     """Compare a table with the places of each value on each curve."""
     there = [[place for place in row if place is not None] for row in places]
     assert found["n_curves"].to_list() == [len(row) for row in there]

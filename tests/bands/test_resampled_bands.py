@@ -24,10 +24,10 @@ SMALL = pl.DataFrame(
 )
 
 
-def every_resample() -> dict[tuple[exact.Point, ...], Fraction]:
+def every_resample() -> dict[tuple[band_oracle.Point, ...], Fraction]:
     """Return the curve of each stratified resample of the small table, and its probability."""
     pos, neg = (SMALL.filter(label=side)["score"].to_list() for side in (True, False))
-    found: dict[tuple[exact.Point, ...], Fraction] = {}
+    found: dict[tuple[band_oracle.Point, ...], Fraction] = {}
     for drawn_pos in combinations_with_replacement(pos, 3):
         for drawn_neg in combinations_with_replacement(neg, 3):
             labels = [True] * 3 + [False] * 3

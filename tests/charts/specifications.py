@@ -1,4 +1,4 @@
-"""Charts → what they say, read as strictly as a browser reads it."""
+"""Read the specification and the data of a chart with a strict JSON parser, as browsers do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def spec(chart: alt.Chart) -> dict[str, Any]:
-    """The specification, as a strict parser reads it."""
+    """Return the specification; constants that are not JSON, such as NaN, fail the test."""
 
     def refuse(constant: str) -> None:
         pytest.fail(f"{constant} is not JSON")
@@ -22,23 +22,23 @@ def spec(chart: alt.Chart) -> dict[str, Any]:
 
 
 def records(chart: alt.Chart) -> list[dict[str, Any]]:
-    """The data: a record per row."""
+    """Return the data: one record per row."""
     return json.loads(chart.data.values, parse_constant=pytest.fail)
 
 
 def marks(chart: alt.Chart) -> list[str]:
-    """The marks of the layers."""
+    """Return the mark of each layer."""
     read = spec(chart)
     return [layer["mark"]["type"] for layer in read.get("spec", read)["layer"]]
 
 
 def encodings(chart: alt.Chart, channel: str) -> list[Any]:
-    """What the layers encode in a channel."""
+    """Return the encoding of a channel in each layer that has it."""
     read = spec(chart)
     layers = read.get("spec", read)["layer"]
     return [layer["encoding"][channel] for layer in layers if channel in layer["encoding"]]
 
 
 def svg(chart: alt.Chart) -> str:
-    """The picture."""
+    """Return the chart as SVG."""
     return vl_convert.vegalite_to_svg(json.dumps(spec(chart)))

@@ -1,4 +1,4 @@
-"""Drawn lines are the curves: linear in tp and fp between two rows, on any plane."""
+"""Drawn lines are the curves: linear in tp and fp between two rows, on the axes of any kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which line, color and panel the rows of a dot plot have."""
+"""The line, color and panel of each row of a dot plot."""
 
 from __future__ import annotations
 

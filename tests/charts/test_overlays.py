@@ -1,4 +1,4 @@
-"""What `chart` draws beside curves: hulls, equal costs, marked points, ties, empty panels."""
+"""Overlays of curve charts: hulls, lines of equal cost, marked points, ties, empty panels."""
 
 from __future__ import annotations
 

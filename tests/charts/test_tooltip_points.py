@@ -1,4 +1,4 @@
-"""Points for tooltips: evenly along the line that one sees."""
+"""Points with tooltips are evenly spaced along the visible line."""
 
 from __future__ import annotations
 

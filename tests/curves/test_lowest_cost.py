@@ -1,4 +1,4 @@
-"""The row of a curve that costs least, against a look at every row in fractions."""
+"""The row of lowest expected cost is that of an exact search over all rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curve tables in pieces: what is sound is seen block by block, and what is not is named."""
+"""Reading of curve tables: complete curves are recognised, and broken ones raise errors."""
 
 from __future__ import annotations
 

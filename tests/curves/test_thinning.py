@@ -1,4 +1,4 @@
-"""Thinned lines are the lines they were: every piece checked against every point."""
+"""Thinned lines stay within the tolerance of the full lines at every point."""
 
 from __future__ import annotations
 

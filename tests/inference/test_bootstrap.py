@@ -28,7 +28,7 @@ from rocframe.inference.bootstrap import (
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
 from tests import oracles
-from tests.kernel.scans import cases_of, walk_of
+from tests.kernel.scans import cases_of, scan_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
@@ -165,7 +165,7 @@ def jackknifed(table: pl.DataFrame) -> float:
 
 def test_the_acceleration_of_an_area_equals_that_of_the_jackknife():
     table = normal_table(14)
-    found = sample_acceleration(GroupRows.from_scan(walk_of(table), 0), AUC_STATISTIC.influence)
+    found = sample_acceleration(GroupRows.from_scan(scan_of(table), 0), AUC_STATISTIC.influence)
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
 
 
@@ -175,7 +175,7 @@ def test_the_acceleration_includes_counts_and_unscored_rows():
     long = repeated(table, "count")
     found = [
         sample_acceleration(
-            GroupRows.from_scan(walk_of(one, missing="worst", **roles), 0), AUC_STATISTIC.influence
+            GroupRows.from_scan(scan_of(one, missing="worst", **roles), 0), AUC_STATISTIC.influence
         )
         for one, roles in ((table, {"count": "count"}), (long, {}))
     ]
@@ -186,7 +186,7 @@ def test_the_acceleration_includes_counts_and_unscored_rows():
 def test_the_influence_of_a_row_is_proportional_to_its_weight():
     table = normal_table(12).with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
     found = sample_acceleration(
-        GroupRows.from_scan(walk_of(table, weight="weight"), 0), AUC_STATISTIC.influence
+        GroupRows.from_scan(scan_of(table, weight="weight"), 0), AUC_STATISTIC.influence
     )
     rows = oracles.cases(table)
     pos, neg = oracles.sides(rows)
@@ -207,21 +207,21 @@ def test_the_influence_of_a_cluster_is_the_sum_over_its_rows():
     alone = table.with_columns(user=pl.int_range(pl.len()))
     cases = cases_of(alone, cluster="user")
     found = sample_acceleration(
-        GroupRows.from_scan(walk_of(alone, cluster="user"), 0, cases.cluster),
+        GroupRows.from_scan(scan_of(alone, cluster="user"), 0, cases.cluster),
         AUC_STATISTIC.influence,
     )
     assert found == pytest.approx(jackknifed(table), rel=1e-12)
     # Each row twice, in one cluster: the same influences, twice as large.
     twice = pl.concat([alone, alone])
     cases = cases_of(twice, cluster="user")
-    pairs = GroupRows.from_scan(walk_of(twice, cluster="user"), 0, cases.cluster)
+    pairs = GroupRows.from_scan(scan_of(twice, cluster="user"), 0, cases.cluster)
     assert sample_acceleration(pairs, AUC_STATISTIC.influence) == pytest.approx(found, rel=1e-12)
 
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
 def test_a_partial_area_over_the_full_range_has_the_acceleration_of_the_auc(rate):
     part = RateRange(rate=rate, a=0.0, b=1.0, mcclish=False)
-    population = GroupRows.from_scan(walk_of(normal_table(30)), 0)
+    population = GroupRows.from_scan(scan_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
     assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(
         whole, rel=1e-9

@@ -1,4 +1,4 @@
-"""Tables of predictions → walks, as the verbs make them."""
+"""Build scans and resamples from a table of predictions, as the public functions do."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
-    """Read the columns `label` and `score`, and what else is named."""
+    """Read the columns `label` and `score`, and the columns of other roles."""
     bound = bind_roles(table.lazy(), table.schema, Roles(label="label", score="score", **roles), ())
     (cases,) = read_cases(table.select(bound.inputs), bound)
     return cases
 
 
-def walk_of(table: pl.DataFrame, **roles: Any) -> Scan:
-    """Walk the predictions."""
+def scan_of(table: pl.DataFrame, **roles: Any) -> Scan:
+    """Sort and scan the predictions."""
     cases = cases_of(table, **roles)
     return Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
 
 
-def draws_of(walk: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:
-    """Draw so many replicates from a seed."""
-    keys = stream_keys(walk.rows.keys)
+def draws_of(scan: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:
+    """Return the draws of `n_boot` replicates from a seed."""
+    keys = stream_keys(scan.rows.keys)
     return BootstrapDraws(n_boot=n_boot, seed=Seed.parse(seed), keys=keys, cluster=cluster)

@@ -1,4 +1,4 @@
-"""Streams depend on seed, key and batch, and on nothing else."""
+"""Random streams depend only on the seed, the key of the group, and the batch."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.kernel import resample, threads
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
-from tests.kernel.scans import cases_of, draws_of, walk_of
+from tests.kernel.scans import cases_of, draws_of, scan_of
 from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def areas(
     table: pl.DataFrame, n_boot: int, asked: ReplicateStatistic = AUC, **roles: Any
 ) -> np.ndarray:
     """The areas of the replicates of the only group."""
-    walk = walk_of(table, **roles)
+    walk = scan_of(table, **roles)
     cluster = cases_of(table, **roles).cluster
     (made,) = resample_groups(walk, [asked], draws_of(walk, n_boot, cluster=cluster))
     return made.values[0]
@@ -107,7 +107,7 @@ def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both(
 
 
 def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
-    walk = walk_of(TIED)
+    walk = scan_of(TIED)
     asked = [ReplicateStatistic(function=SIZES.function, mixed=True), SIZES]
     (made,) = resample_groups(walk, asked, draws_of(walk, 20_000))
     mixed, kept = made.values
@@ -144,7 +144,7 @@ def test_clusters_are_drawn_whole():
 
 def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
     table = TIED.with_columns(user=pl.Series([1, 2, 1, 3, 4]))
-    walk = walk_of(table, cluster="user")
+    walk = scan_of(table, cluster="user")
     draws = draws_of(walk, 8000, cluster=cases_of(table, cluster="user").cluster)
     (made,) = resample_groups(walk, [SIZES], draws)
     assert (made.values[0] > 0).all()
@@ -164,7 +164,7 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
         kind = pl.Int64 if mass == "count" else pl.Float64
         table = table.with_columns(pl.Series(mass, data.draw(values), kind))
         roles[mass] = mass
-    walk = walk_of(table, **roles)
+    walk = scan_of(table, **roles)
     whole = count_pairs(walk)
     for group in range(len(walk.totals.pos)):
         if walk.totals.pos_rows[group] and walk.totals.neg_rows[group]:
@@ -179,7 +179,7 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
 
 
 def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
-    walk = walk_of(table, by="group", **roles)
+    walk = scan_of(table, by="group", **roles)
     keys = walk.rows.keys.to_series().to_list()
     made = resample_groups(walk, [AUC], draws_of(walk, 50))
     return {keys[one.population.group]: one.values[0].tolist() for one in made}
@@ -233,7 +233,7 @@ def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
 
 def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
     groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
-    walk = walk_of(pl.concat(groups), by="group")
+    walk = scan_of(pl.concat(groups), by="group")
     monkeypatch.setattr(resample, "count_workers", lambda: 3)
     monkeypatch.setattr(resample, "MAX_STORED_NUMBERS", 6000)
 
@@ -278,4 +278,4 @@ def test_counts_far_beyond_the_rows_are_drawn():
 
 def test_a_curve_can_turn_only_where_both_classes_meet():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0, 1], "score": [9, 8, 7, 6, 5, 5, 4]})
-    assert GroupRows.from_scan(walk_of(table), 0).corners.tolist() == [1, 3, 4, 5]
+    assert GroupRows.from_scan(scan_of(table), 0).corners.tolist() == [1, 3, 4, 5]

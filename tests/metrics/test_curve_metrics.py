@@ -15,7 +15,7 @@ import rocframe as rf
 from rocframe.kernel.resample import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
-from tests.kernel.scans import walk_of
+from tests.kernel.scans import scan_of
 from tests.strategies import ANY_WEIGHTS, COUNTS, tables
 
 every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
@@ -112,10 +112,10 @@ def test_the_influence_of_a_row_is_the_derivative_with_respect_to_its_weight(nam
     table = TABLE.with_columns(weight=pl.Series([1.0, 2.0, 0.5] * 4))
 
     def value(weights: pl.Series) -> float:
-        walk = walk_of(table.with_columns(weight=weights), weight="weight", missing=missing)
+        walk = scan_of(table.with_columns(weight=weights), weight="weight", missing=missing)
         return float(statistic.replicate.function(walk)[0])
 
-    population = GroupRows.from_scan(walk_of(table, weight="weight", missing=missing), 0)
+    population = GroupRows.from_scan(scan_of(table, weight="weight", missing=missing), 0)
     shares = statistic.influence(ReplicateCounts.observed(population).scan(corners=False))
     scores = sorted(set(table["score"].drop_nulls()), reverse=True)
     for i, (label, score) in enumerate(table["label", "score"].iter_rows()):
@@ -131,7 +131,7 @@ def test_the_influence_of_a_row_is_the_derivative_with_respect_to_its_weight(nam
 
 @every_metric
 def test_influence_values_sum_to_0(name):
-    walk = walk_of(TABLE, missing="worst")
+    walk = scan_of(TABLE, missing="worst")
     population = GroupRows.from_scan(walk, 0)
     shares = CURVE_STATISTICS[name].influence(
         ReplicateCounts.observed(population).scan(corners=False)

@@ -22,7 +22,7 @@ from rocframe.metrics.metric import PROPORTIONS, parse_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.rates import Settings
 from tests import oracles
-from tests.kernel.scans import walk_of
+from tests.kernel.scans import scan_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
@@ -313,7 +313,7 @@ def test_limits_of_81_of_263_equal_those_in_newcombe_1998():
 @pytest.mark.parametrize("metric", PROPORTIONS)
 def test_the_acceleration_of_a_proportion_is_binomial(metric):
     table = normal_table(100)
-    scan = walk_of(table)
+    scan = scan_of(table)
     search = PointSearch.of(scan, "threshold", [0.5], 1.0)
     (parsed,) = parse_metrics(metric, Settings())
     population = GroupRows.from_scan(scan, 0)
