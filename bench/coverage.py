@@ -32,6 +32,9 @@ ROWS = (50, 200, 1000)
 SIMULTANEOUS = ("kolmogorov_smirnov", "fixed_width", "envelope", "working_hotelling")
 POINTWISE = ("bootstrap", "binomial", "threshold")
 RESAMPLED_BANDS = ("fixed_width", "envelope", "bootstrap")
+PARTIAL_SIZES = (50, 200)
+PARTIAL_METHODS = ("logit_delong", "delong", "bootstrap", "bootstrap_bca")
+FPR_RANGE = (0.0, 0.2)
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -80,6 +83,37 @@ def normal(area: float) -> Truth:
     return Truth(name=f"normal, AUC {area:g}", means=(float(np.sqrt(2) * ndtri(area)),))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """Scores with ties: as many values as there are intervals between the cuts, or a maximum."""
+
+    name: str
+    cuts: tuple[float, ...] = ()
+    maximum: float = np.inf
+
+    def scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores with these ties."""
+        if self.cuts:
+            return np.searchsorted(self.cuts, scores, side="right").astype(np.float64)
+        return np.minimum(scores, self.maximum)
+
+    def partial_area(self, truth: Truth) -> float:
+        """Return the true area over `FPR_RANGE`, by numerical integration."""
+        fpr = np.linspace(*FPR_RANGE, 100_001)
+        tied = self.cuts or (self.maximum,)
+        x, y = (np.array([0.0, *rates[::-1], 1.0]) for rates in truth.rates(np.array(tied)))
+        tpr = np.interp(fpr, x, y)
+        if not self.cuts:
+            tpr = np.where(fpr < x[1], tpr, truth.curve(fpr))
+        return float(np.trapezoid(tpr, fpr))
+
+
+TIES = (
+    *(Ties(name=f"{k} values", cuts=tuple(np.linspace(-1, 2, k + 1)[1:-1])) for k in (2, 5, 10)),
+    Ties(name="maximum at FPR 0.1", maximum=1.2816),
+    Ties(name="maximum at FPR 0.3", maximum=0.5244),
+    Ties(name="no ties"),
+)
 TWO_KINDS = Truth(name="two kinds of positives", means=(0.0, 3.0))
 
 
@@ -101,6 +135,45 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
                 width = (result["upper"] - result["lower"]).mean()
                 cells.append(f"{100 * covered.mean():.1f} ({width:.3f})")
             yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width, and rejections of equal models."""
+    truth, label, resampling = normal(0.8), pl.col("label"), ("bootstrap", "bootstrap_bca")
+    (mean,) = truth.means
+    for n in PARTIAL_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        yield "| | " + " | ".join(ties.name for ties in TIES) + " |"
+        yield "| --- |" + " --- |" * len(TIES)
+        # Two models of equal quality whose scores have a correlation of 1/2 in each class.
+        a, b = (truth.samples(samples, n, seed + i) for i in range(2))
+        own, other = (
+            table["score"].to_numpy() - mean * table["label"].to_numpy() for table in (a, b)
+        )
+        b_scores = mean * a["label"].to_numpy() + (own + np.sqrt(3) * other) / 2
+        tables = [
+            a.with_columns(score=ties.scores(a["score"].to_numpy()), other=ties.scores(b_scores))
+            for ties in TIES
+        ]
+        for ci in PARTIAL_METHODS:
+            cells = []
+            for ties, table in zip(TIES, tables, strict=True):
+                rows = table.head(2 * n * resampled) if ci in resampling else table
+                options = {"fpr": FPR_RANGE, "ci": ci, "n_boot": n_boot, "seed": seed}
+                result = rf.auc(rows, label, "score", by="sample", level=LEVEL, **options)
+                area = ties.partial_area(truth)
+                covered = result["lower"].is_not_null() & (result["lower"] <= area)
+                covered &= result["upper"] >= area
+                width = (result["upper"] - result["lower"]).mean()
+                cells.append(f"{100 * covered.mean():.1f} ({width:.4f})")
+            yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        cells = []
+        for table in tables:
+            scores = {"a": "score", "b": "other"}
+            result = rf.compare(table, label, scores, by="sample", fpr=FPR_RANGE, adjust=None)
+            cells.append(f"{100 * (result['p_value'] < 1 - LEVEL).mean():.1f}")
+        yield "| `compare` rejects | " + " | ".join(cells) + " |"
         yield ""
 
 
@@ -192,6 +265,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
+        "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
         # Half as many samples, because curves take longer than areas.
         "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),

@@ -231,10 +231,12 @@ def height(line: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
 
 
 def partial_placements(every: Sequence[Case], rate: str, a: float, b: float) -> list[Fraction]:
-    """φ₁(x) = b - clip(S₀(x), a, b) and φ₀(y) = R(clip(u(y), a, b)), the design's formula.
+    """Return the mean of b - clip(u, a, b), or of R(clip(u, a, b)), over the rates u of each case.
 
-    S₀ and u are the FPR placements of positives and negatives, ties one half. A TPR range is the
-    same of the mirrored problem: the classes change places and scores their sign.
+    A case has the rates of its step: from the share of negatives above it to the share of
+    negatives not below it. The first mean is that of a positive, the second that of a negative. A
+    TPR range is the FPR range of the mirrored problem: the classes change places and scores their
+    sign.
     """
     if rate == "tpr":
         turned = [
@@ -254,15 +256,40 @@ def partial_placements(every: Sequence[Case], rate: str, a: float, b: float) -> 
         return (0, case.score)
 
     def place(case: Case) -> Fraction:
-        """The share of negatives above this case, ties one half, within the range."""
-        own = standing(case)
-        above = sum(
-            (y.mass * Fraction((standing(y) > own) + (standing(y) >= own), 2) for y in neg),
-            Fraction(0),
-        )
-        return min(max(above / total(neg), low), high)
+        own, of_all = standing(case), total(neg)
+        start = sum((y.mass for y in neg if standing(y) > own), Fraction(0)) / of_all
+        stop = sum((y.mass for y in neg if standing(y) >= own), Fraction(0)) / of_all
+        if start == stop:
+            inside = min(max(start, low), high)
+            return high - inside if case.positive else height(line, inside)
+        left, right = min(max(start, low), high), min(max(stop, low), high)
+        before = max(min(stop, low) - start, Fraction(0))
+        after = max(stop - max(start, high), Fraction(0))
+        if case.positive:
+            area = before * (high - low) + (right - left) * (high - (left + right) / 2)
+        else:
+            area = before * height(line, low) + after * height(line, high)
+            area += under(line, left, right, "line")
+        return area / (stop - start)
 
-    return [high - place(c) if c.positive else height(line, place(c)) for c in every]
+    return [place(case) for case in every]
+
+
+def partial_derivatives(every: Sequence[Case], rate: str, a: float, b: float) -> list[Fraction]:
+    """Return the derivative of the area with respect to the weight of each case.
+
+    Each is multiplied by the total weight of the class, as a placement value is. It is a difference
+    quotient with a step so small that its error is below 1e-20.
+    """
+    step = Fraction(1, 10**30)
+    area = partial_areas(every, rate, a, b).auc
+    result = []
+    for i, case in enumerate(every):
+        moved = [*every]
+        moved[i] = case._replace(weight=case.weight + step / case.count)
+        own = sides(every)[0 if case.positive else 1]
+        result.append((partial_areas(moved, rate, a, b).auc - area) / step * total(own))
+    return result
 
 
 def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:

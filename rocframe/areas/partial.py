@@ -139,8 +139,9 @@ def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.fl
 
 
 class ClippedPlacements(NamedTuple):
-    """Placement values of rows over a range: their contributions to the mean of their class.
+    """Placement values of rows over a range: derivatives of the area by the weight of a row.
 
+    They are correct up to a constant for each class, on which no variance depends.
     `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` are
     the values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
@@ -158,21 +159,31 @@ class ClippedPlacements(NamedTuple):
         totals = scan.totals
         _, mass = rate_range.order_classes(totals.pos, totals.neg)
         _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
-        # Unscored rows of the class on the axis of integration tie at x = 0, where the curve is 0,
-        # unless the range begins after them. Those of the other class lie beyond x = 1.
+        # Unscored rows of the class on the axis of integration have the rates from 0 to the first
+        # point, where the curve is 0, and so have no value unless the range begins after them.
+        # Those of the other class lie beyond x = 1.
         with np.errstate(divide="ignore", invalid="ignore"):
-            start = np.where(unscored / (2 * mass) < rate_range.ends[0], low, 0.0)
+            start = np.where(unscored / mass <= rate_range.ends[0], low, 0.0)
         return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the values of rows at each step, in the order of `RateRange.order_classes`."""
         a, b = self.rate_range.ends
         segment = Segments.of(self.scan, block, self.rate_range)
-        x = (segment.x0 + segment.x1) / 2
-        height = segment.height(x)
-        height = np.where(x < a, block.of_steps(self.low), height)
-        height = np.where(x > b, block.of_steps(self.high), height)
-        return b - np.clip(x, a, b), height
+        left, right = np.clip(segment.x0, a, b), np.clip(segment.x1, a, b)
+        # The rows of a step have the rates of its segment. Their value is the mean over it,
+        # where parts outside the range have the value at the nearest end of the range.
+        before = np.minimum(segment.x1, a) - np.minimum(segment.x0, a)
+        after = np.maximum(segment.x1, b) - np.maximum(segment.x0, b)
+        width = segment.x1 - segment.x0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before, after = (np.where(width > 0, part / width, 0.0) for part in (before, after))
+        inside = 1 - before - after
+        middle = (left + right) / 2
+        x = before * a + inside * middle + after * b
+        low, high = block.of_steps(self.low), block.of_steps(self.high)
+        height = before * low + inside * segment.height(middle) + after * high
+        return b - x, height
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:

@@ -133,6 +133,19 @@ def test_a_weighted_partial_area_equals_the_exact_integral_of_the_polyline(rate,
     check_areas(table, rate, *ends, weight="weight")
 
 
+def jumps_near_an_end(every: list[oracles.Case], rate: str, ends: tuple[float, float]) -> bool:
+    """Whether a rate of the curve is close to an end of the range, but not equal to it.
+
+    Where the curve jumps at an end, it matters on which side of the end a rate is, and rounding can
+    put it on either side.
+    """
+    line = oracles.axes(oracles.curve(every))
+    cut = [Fraction(end) for end in ends]
+    if rate == "tpr":
+        line, cut = oracles.mirrored(line), [1 - end for end in cut]
+    return any(0 < abs(x - end) < 1e-9 for x, _ in line for end in cut)
+
+
 def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **more: object) -> None:
     made = grouped(table, **{rate: ends}, ci="delong", missing="worst", **more)
     low, high = sorted(ends)
@@ -140,13 +153,7 @@ def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **mo
         if not all(oracles.sides(every)):
             assert se is None
             continue
-        # Where the curve jumps at an end of the range, it matters on which side of the end a
-        # rate falls; a rate that is the end to rounding only falls on either.
-        line = oracles.axes(oracles.curve(every))
-        cut = [Fraction(end) for end in ends]
-        if rate == "tpr":
-            line, cut = oracles.mirrored(line), [1 - end for end in cut]
-        if any(0 < abs(x - end) < 1e-9 for x, _ in line for end in cut):
+        if jumps_near_an_end(every, rate, (low, high)):
             continue
         variance = oracles.partial_variance(every, rate, low, high)
         # Each φ is rounded to 1e-16 or so, and so is its distance from the mean.
@@ -166,6 +173,42 @@ def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
 )
 def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, ends):
     check_errors(table, rate, ends, weight="weight")
+
+
+@every_rate
+@given(table=tables(shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges)
+def test_the_clipped_placements_are_derivatives_of_the_area_by_the_weight_of_a_row(
+    rate, table, ends
+):
+    low, high = sorted(ends)
+    for group in oracles.by_group(table).values():
+        every = [case for case in group if case.mass]
+        if not all(oracles.sides(every)) or jumps_near_an_end(every, rate, (low, high)):
+            continue
+        values = oracles.partial_placements(every, rate, low, high)
+        derivatives = oracles.partial_derivatives(every, rate, low, high)
+        for side in (True, False):
+            own = [i for i, case in enumerate(every) if case.positive is side]
+            total = sum(every[i].mass for i in own)
+            mean = sum(every[i].mass * values[i] for i in own) / total
+            for i in own:
+                assert abs(values[i] - mean - derivatives[i]) < Fraction(1, 10**9)
+
+
+def test_a_range_that_ends_inside_a_tie_has_the_standard_error_of_the_bootstrap():
+    label = [1] * 100 + [0] * 100
+    table = pl.DataFrame({"label": label, "score": [1] * 80 + [0] * 20 + [1] * 40 + [0] * 60})
+    for fpr in ((0, 0.21), (0, 0.1)):
+        options = {"fpr": fpr, "standardize": None}
+        result = rf.auc(table, "label", "score", ci="delong", **options)
+        resampled = rf.auc(table, "label", "score", ci="bootstrap", seed=1, **options)
+        # 2,000 resamples estimate a standard deviation to about 2 percent.
+        assert result["se"][0] == pytest.approx(resampled["se"][0], rel=0.06)
+        assert result["note"][0] is None
+    # TPR is 2·x for x up to 0.4, so the area is p·0.21² / (2·q) with p = 0.8 and q = 0.4.
+    relative = math.sqrt(0.2 / 0.8 / 99 + 0.6 / 0.4 / 99)
+    first = rf.auc(table, "label", "score", fpr=(0, 0.21), ci="delong")
+    assert first["se"][0] == pytest.approx(0.0441 * relative, rel=1e-12)
 
 
 @every_rate
