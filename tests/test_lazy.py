@@ -464,7 +464,7 @@ WRONG = {
     "no curve": (
         lambda rows: rf.at(rows, fpr=0.1),
         rf.BrokenCurveError,
-        "this is no curve table: it has no column 'threshold', 'tp', 'fp', 'fn', 'tn'.\n",
+        "curves: expected a curve table, but it has no column 'threshold', 'tp', 'fp', 'fn', 'tn'.\n",
     ),
 }
 

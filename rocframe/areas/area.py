@@ -129,7 +129,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
             )
 
         areas = through_node(
-            plan.select(table.walk),
+            plan.select(table.count_columns),
             measure,
             schema={**table.keys, **dict.fromkeys(measures, pl.Float64()), anchor: pl.Boolean()},
             by=table.by,

@@ -246,7 +246,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
     if cases.weight is not None:
         (weight,) = scale_to_unit(cases.weight)
         cases = replace(cases, weight=weight)
-    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
     n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
     statistic = rate_range or count_pairs(scan)
     areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)

@@ -118,13 +118,13 @@ def doubled_ranks(scan: Scan) -> NDArray[Any]:
     Unscored positives come after all others, unscored negatives before.
     """
     totals, unscored = scan.totals, scan.rows.unscored
-    all_rows, first = totals.pos + totals.neg, unscored.neg_mass
+    all_rows, first = totals.pos + totals.neg, unscored.neg_weight
 
     def ranks(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         rank = block.tp0 + block.tp + block.fp0 + block.fp + 2 * block.of_steps(first)
         return rank, rank
 
-    return scatter_to_rows(scan, ranks, (2 * all_rows - unscored.pos_mass, first))
+    return scatter_to_rows(scan, ranks, (2 * all_rows - unscored.pos_weight, first))
 
 
 def scatter_to_rows(

@@ -222,7 +222,7 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
     mass = np.array(rate_range.order_classes(totals.pos, totals.neg))
     unscored = np.array(
-        rate_range.order_classes(unscored_totals.pos_mass, unscored_totals.neg_mass)
+        rate_range.order_classes(unscored_totals.pos_weight, unscored_totals.neg_weight)
     )
     unscored_squares = np.array(
         rate_range.order_classes(unscored_totals.pos_squares, unscored_totals.neg_squares)

@@ -306,7 +306,7 @@ def average(
             return average_curves(all_curves, plan)
 
         return through_node(
-            frame.select(table.walk),
+            frame.select(table.count_columns),
             average_rows,
             schema={**{name: table.keys[name] for name in rest}, **columns},
             by=rest,
@@ -349,7 +349,7 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
     table = pooled_curves(curves, kind, options.over, ranked=options.ranked)
     by = table.columns[: table.columns.index(THRESHOLD)]
     layout = curve_layout(table.schema, by, ())
-    pooled = read_curves(table.select(layout.walk), layout)
+    pooled = read_curves(table.select(layout.count_columns), layout)
     first = table[pooled.firsts]
     groups = len(pooled.firsts)
     members = Members(

@@ -367,7 +367,7 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
     table = full_curves(cases)
     columns = curve_layout(table.schema, names, ())
     options = parse_average_options(over=names[len(names) - over :], interval=None)
-    curves = read_curves(table.select(columns.walk), columns)
+    curves = read_curves(table.select(columns.count_columns), columns)
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)
     assert shape is not None

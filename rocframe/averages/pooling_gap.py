@@ -182,7 +182,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
     folds = Folds.of(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
-    rows = sort_rows(merge_folds(cases, over), follow=True)
+    rows = sort_rows(merge_folds(cases, over), with_positions=True)
     all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))
     fold_of = np.empty(len(all_folds.order), np.int64)
     fold_of[all_folds.order] = np.repeat(
@@ -230,7 +230,7 @@ def _count_fold_pairs(
     """Count the pairs of each two folds of a group, and the correctly ranked ones."""
     start, end = rows.starts[group], rows.ends[group]
     whole = slice(start, rows.starts[group + 1])
-    mass = np.ones(whole.stop - start) if rows.weights is None else rows.weights.mass[whole]
+    mass = np.ones(whole.stop - start) if rows.weights is None else rows.weights.total_weight[whole]
     negative = (rows.codes[whole] & 1).astype(bool)
     kind = rows.codes[whole] >> 1
     counted = np.arange(len(kind)) < end - start

@@ -103,7 +103,7 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     """Read the group columns, thresholds and counts of a curve table."""
     narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS))
     columns = curve_layout(narrow.schema, by, ())
-    return read_curves(narrow.select(columns.inputs), columns)
+    return read_curves(narrow.select(columns.all_columns), columns)
 
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:

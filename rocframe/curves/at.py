@@ -149,7 +149,7 @@ def at(
             )
 
         return through_node(
-            plan.select(table.inputs),
+            plan.select(table.all_columns),
             find,
             schema={**table.keys, "at": pl.String(), "value": pl.Float64(), **row},
             by=table.by,

@@ -215,7 +215,7 @@ def curve(
         predictions,
         roles,
         compute,
-        columns={**curve_columns(roles.mass), **measures},
+        columns={**curve_columns(roles.count_dtype), **measures},
         more=(*shape.rates, *named),
         anchor=THRESHOLD,
     )
@@ -281,7 +281,7 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 def trace_curves(scan: Scan) -> CurveArrays:
     """Return the rows of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.rows.codec
-    unscored = scan.rows.unscored.neg_mass.astype(pos.dtype)
+    unscored = scan.rows.unscored.neg_weight.astype(pos.dtype)
 
     def columns(block: Block) -> dict[str, NDArray[Any]]:
         if len(block.groups) == 1:
@@ -338,7 +338,7 @@ def _trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     Scores are not decoded and fn and tn are not computed, because only few rows need them.
     """
     pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
-    unscored = rows.unscored.neg_mass.astype(pos.dtype)
+    unscored = rows.unscored.neg_weight.astype(pos.dtype)
     has_unscored = bool(unscored.any())
 
     def columns(block: Block) -> dict[str, NDArray[Any]]:

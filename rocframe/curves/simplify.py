@@ -167,7 +167,7 @@ def simplify(
             )
 
         return through_node(
-            plan.select(table.inputs),
+            plan.select(table.all_columns),
             simplify_curves,
             schema={**table.keys, **table.row, **SIMPLIFICATION},
             by=table.by,

@@ -19,6 +19,7 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.options import check_group_columns, group_dtypes, parse_names
 from rocframe.rates import CONFUSION
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,65 +28,75 @@ if TYPE_CHECKING:
 
 
 MAKE_CURVES = "Make one with .roc.curve(label, score, by=…)."
-SEPARATE_CURVES = "One group holds the rows of two curves: name all group columns in by=."
-RELATIVE_ERROR = 1e-9  # of totals of weights, which are sums of floats
+SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
+RELATIVE_ERROR = 1e-9  # allowed rounding error of a total of weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveLayout:
-    """The group columns of a curve table, and the columns from `threshold` on, with dtypes."""
+    """The columns of a curve table.
+
+    `by` are the group columns, and `keys` their dtypes. `row` has the dtypes of the columns from
+    `threshold` on.
+    """
 
     by: tuple[str, ...]
     keys: dict[str, pl.DataType]
     row: dict[str, pl.DataType]
 
     @property
-    def inputs(self) -> list[pl.Expr]:
-        """All columns; those of the rows have private names, which no filter refers to."""
+    def all_columns(self) -> list[pl.Expr]:
+        """All columns; those from `threshold` on have private names, for which no filter exists."""
         rows = [column(name).alias(self.private(name)) for name in self.row]
         return [*(column(name) for name in self.by), *rows]
 
     @property
-    def walk(self) -> list[pl.Expr]:
-        """Group columns, threshold and counts: a lazy plan computes no metrics for these."""
+    def count_columns(self) -> list[pl.Expr]:
+        """Group columns, threshold and counts, so that a lazy plan does not compute metrics."""
         rows = [column(name).alias(self.private(name)) for name in CURVE_COLUMNS]
         return [*(column(name) for name in self.by), *rows]
 
     def private(self, name: str) -> str:
-        """Return the name of a column of the rows inside a node of a plan."""
+        """Return the name of a column inside a plan node; it differs from all group columns."""
         hidden = f"({name})"
         while hidden in self.by:
             hidden = f"({hidden})"
         return hidden
 
 
-def curve_layout(schema: Mapping[str, pl.DataType], by: By, made: tuple[str, ...]) -> CurveLayout:
-    """Find the group columns of a curve table, and check its other columns."""
-    lacking = [name for name in CURVE_COLUMNS if name not in schema]
-    if lacking:
+def curve_layout(
+    schema: Mapping[str, pl.DataType], by: By, new_columns: tuple[str, ...]
+) -> CurveLayout:
+    """Return the group columns of a curve table, after checking its other columns.
+
+    No group column may have the name of one of the `new_columns` of the result.
+    """
+    missing = [name for name in CURVE_COLUMNS if name not in schema]
+    if missing:
         raise BrokenCurveError.compose(
-            f"this is no curve table: it has no column {', '.join(map(repr, lacking))}", MAKE_CURVES
+            f"curves: expected a curve table, but it has no column {format_list(missing)}",
+            MAKE_CURVES,
         )
     names = list(schema)
-    at = names.index(THRESHOLD)
-    keys = parse_names(by) if by is not None else tuple(names[:at])
-    check_group_columns(keys, schema, (*CURVE_COLUMNS, *made))
+    first = names.index(THRESHOLD)
+    keys = parse_names(by) if by is not None else tuple(names[:first])
+    check_group_columns(keys, schema, (*CURVE_COLUMNS, *new_columns))
     for name in CURVE_COLUMNS:
         if not schema[name].is_numeric():
             raise ColumnTypeError.compose(
                 "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
             )
-    row = {name: schema[name] for name in names[at:]}
+    row = {name: schema[name] for name in names[first:]}
     return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curves:
-    """Complete curves, group after group, by falling threshold.
+    """Complete curves, sorted by group and falling threshold.
 
-    `table` has the group columns and all columns of the rows. Group i has the key `keys[i]` and the
-    rows `starts[i]` to `starts[i + 1]`. Without group columns `keys` is a frame of one row and no
-    columns.
+    `table` has all columns, those from `threshold` on under private names. Group i has the key
+    `keys[i]` and the rows `starts[i]` to `starts[i + 1]`. Without group columns, `keys` is a frame
+    of one row and no columns.
     """
 
     layout: CurveLayout
@@ -105,14 +116,14 @@ class Curves:
         return self.starts[1:] - 1
 
     def total(self, *names: str) -> NDArray[Any]:
-        """Return a sum of counts that all rows of a group share."""
+        """Return the sum of two counts, such as tp + fn, which is the same in all rows of a group."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total
 
     @property
     def ends_early(self) -> NDArray[np.bool_]:
-        """Whether each curve ends before its lowest score, as with `thresholds=`."""
+        """Whether each curve ends before its lowest score, as curves with `thresholds=` may."""
         last = self.columns.at("tn", self.lasts)
         result: NDArray[np.bool_] = last > RELATIVE_ERROR * self.total("fp", "tn")
         return result
@@ -128,8 +139,8 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     """Sort a curve table by key and falling threshold, and check that each group is complete."""
     if not table.by and frame.is_empty():
         raise BrokenCurveError.compose(
-            "curves: the table has no rows, but a curve without group columns has at least one",
-            f"Keep its rows, or name its group columns in by=. {MAKE_CURVES}",
+            "curves: the table has no rows, but a curve without group columns has at least one row",
+            f"Do not filter its rows, or name its group columns in by=. {MAKE_CURVES}",
         )
     threshold = frame.get_column(table.private(THRESHOLD))
     if threshold.null_count() or any(
@@ -137,37 +148,37 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     ):
         raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
-            f"Drop the rows for which at() found no operating point. {MAKE_CURVES}",
+            f"Drop rows of at() without an operating point. {MAKE_CURVES}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
-    walk = _read_columns(frame, table)
-    starts = find_starts_fast(keys, walk)
+    columns = _read_columns(frame, table)
+    starts = find_starts_fast(keys, columns)
     if starts is not None:
-        return _build_curves(frame, table, starts, walk)
+        return _build_curves(frame, table, starts, columns)
     ordered = frame
     if not _is_sorted(keys, threshold):
         order = _sort_order(frame, table, keys)
         ordered = frame[order]
         keys = keys[order] if keys.width else keys
-        walk = _read_columns(ordered, table)
-    curves = _build_curves(ordered, table, _group_starts(keys, frame.height), walk)
+        columns = _read_columns(ordered, table)
+    curves = _build_curves(ordered, table, _group_starts(keys, frame.height), columns)
     _check_complete(curves)
     return curves
 
 
 def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
     """Read thresholds and counts, as Float64 or Int64."""
-    wanted = {
+    dtypes = {
         name: pl.Float64 if table.row[name].is_float() or name == THRESHOLD else pl.Int64
         for name in CURVE_COLUMNS
     }
     return CurveColumns(
-        {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in wanted.items()}
+        {name: frame.get_column(table.private(name)).cast(dtype) for name, dtype in dtypes.items()}
     )
 
 
 def _build_curves(
-    frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], walk: CurveColumns
+    frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
     keys = pl.DataFrame(height=len(starts))
@@ -178,21 +189,24 @@ def _build_curves(
         table=frame,
         keys=keys,
         starts=np.append(starts, frame.height),
-        columns=walk,
+        columns=columns,
     )
 
 
 def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
-    """Return the order of rows by key and falling threshold; the row with tp = fp = 0 is first."""
-    hidden = [table.private(name) for name in CURVE_COLUMNS]
+    """Return the order of rows by key and falling threshold.
+
+    Of the rows with threshold inf, the row with the lowest counts is first.
+    """
+    names = [table.private(name) for name in CURVE_COLUMNS]
     return (
-        frame.select(hidden)
+        frame.select(names)
         .hstack(keys)
         .with_row_index("row")
         .select(
             pl.col("row").sort_by(
                 *keys.columns,
-                *(column(name) for name in hidden[:3]),
+                *(column(name) for name in names[:3]),
                 descending=[*[False] * keys.width, True, False, False],
             )
         )
@@ -201,7 +215,7 @@ def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> 
 
 
 def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
-    """Return where each run of equal keys starts."""
+    """Return the first row of each run of equal keys."""
     if not height:
         return np.zeros(0, np.int64)
     if not keys.width:
@@ -232,23 +246,23 @@ def _check_complete(curves: Curves) -> None:
     fresh[curves.firsts] = True
     lengths = np.diff(curves.starts)
 
-    def check(wrong: NDArray[np.bool_], problem: str, hint: str) -> None:
-        if wrong.any():
-            group = int(np.searchsorted(curves.starts, np.argmax(wrong), "right")) - 1
+    def check(invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+        if invalid.any():
+            group = int(np.searchsorted(curves.starts, np.argmax(invalid), "right")) - 1
             problem = problem.format(group=curves.name_group(group))
             raise BrokenCurveError.compose(f"curves: {problem}", hint)
 
     check(
         fresh & ~(np.isposinf(threshold) & (tp == 0)),
         "{group} has no row above all scores (threshold inf, tp 0)",
-        "Curves must be complete: filter predictions or whole groups, not rows of a curve.",
+        "Curves must be complete: filter predictions or groups, not rows of a curve.",
     )
     repeated = ~fresh & (np.append(np.nan, threshold[:-1]) == threshold)
     if len(tp):
         # An infinite score has a row of its own, after the row above all scores.
         second = np.append(False, fresh[:-1])
         repeated &= ~(second & np.isposinf(threshold))
-    check(repeated, "{group} has a threshold twice", SEPARATE_CURVES)
+    check(repeated, "{group} has two rows with the same threshold", SEPARATE_CURVES)
     for name, total in (("tp + fn", tp + fn), ("fp + tn", fp + tn)):
         first = np.repeat(total[curves.firsts], lengths)
         exact = total.dtype.kind == "i"
@@ -264,7 +278,7 @@ def _check_complete(curves: Curves) -> None:
         slack = RELATIVE_ERROR * abs(lowest + other) if lowest.dtype.kind == "f" else 0
         negative = np.zeros(curves.columns.height, bool)
         negative[rows] = lowest < -slack
-        hint = f"It is a number of rows or a sum of weights. {MAKE_CURVES}"
+        hint = f"Counts are numbers of rows or sums of weights. {MAKE_CURVES}"
         check(negative, f"{name} is below 0 in {{group}}", hint)
     for name, counts in (("tp", tp), ("fp", fp)):
         decreases = ~fresh & (counts < np.append(0, counts[:-1]))
@@ -273,7 +287,10 @@ def _check_complete(curves: Curves) -> None:
 
 
 def check_ends(curves: Curves, consequence: str, hint: str) -> None:
-    """Raise an error if a curve ends before its lowest score, with what cannot be computed then."""
+    """Raise an error if a curve ends before its lowest score.
+
+    `consequence` is the part of the message on what cannot be computed.
+    """
     early = curves.ends_early
     if early.any():
         group = curves.name_group(int(np.argmax(early)))
@@ -281,33 +298,33 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
         raise BrokenCurveError.compose(problem, hint)
 
 
-def find_starts_fast(keys: pl.DataFrame, walk: CurveColumns) -> NDArray[np.int64] | None:
-    """Return the first row of each curve, or None if a slower check must find them or the error.
+def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
+    """Return the first row of each curve, or None if the slower checks are needed.
 
-    This is the fast path for integer counts that are sorted as `curve` returns them. A curve starts
-    where the threshold does not fall, and the keys must change in the same rows.
+    This is the fast path for complete curves with integer counts, sorted as `curve` returns them. A
+    curve starts where the threshold does not fall, and the keys must change in the same rows.
     """
-    if any(walk.is_float(name) for name in CONFUSION):
+    if any(columns.is_float(name) for name in CONFUSION):
         return None
-    blocks = walk.blocks(BLOCK_ROWS)
+    blocks = columns.blocks(BLOCK_ROWS)
     if not blocks:
         return np.zeros(0, np.int64)
-    found = run_parallel(lambda block: _starts_within(keys, walk, *block), blocks)
-    found.append(
-        _starts_between(keys, walk, np.array([start for start, _ in blocks[1:]], np.int64))
+    results = run_parallel(lambda block: _starts_within(keys, columns, *block), blocks)
+    results.append(
+        _starts_between(keys, columns, np.array([start for start, _ in blocks[1:]], np.int64))
     )
-    parts = [part for part in found if part is not None]
-    if len(parts) < len(found):
+    parts = [part for part in results if part is not None]
+    if len(parts) < len(results):
         return None
     starts = np.sort(np.concatenate([[0], *parts]))
-    return starts if _has_complete_groups(keys, walk, starts) else None
+    return starts if _has_complete_groups(keys, columns, starts) else None
 
 
 def _starts_within(
-    keys: pl.DataFrame, walk: CurveColumns, start: int, end: int
+    keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
     """Return the rows between `start` and `end` where curves start; None if a check fails."""
-    rows = _with_totals([walk.between(name, start, end) for name in CURVE_COLUMNS])
+    rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
         return None
@@ -316,19 +333,19 @@ def _starts_within(
 
 
 def _starts_between(
-    keys: pl.DataFrame, walk: CurveColumns, seams: NDArray[np.int64]
+    keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Return the first rows of blocks at which curves start; None if a check fails."""
     steps = _starts_of_curves(
         *(
-            _with_totals([walk.at(name, rows) for name in CURVE_COLUMNS])
-            for rows in (seams - 1, seams)
+            _with_totals([columns.at(name, rows) for name in CURVE_COLUMNS])
+            for rows in (firsts - 1, firsts)
         )
     )
     if steps is None:
         return None
-    above, here = (keys[rows] if keys.width else keys for rows in (seams - 1, seams))
-    return seams[steps] if _keys_change_at(above, here, steps) else None
+    above, here = (keys[rows] if keys.width else keys for rows in (firsts - 1, firsts))
+    return firsts[steps] if _keys_change_at(above, here, steps) else None
 
 
 def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -340,24 +357,24 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return where the threshold does not fall; None if counts are wrong in other rows."""
+    """Return where the threshold does not fall; None if the counts of other rows are invalid."""
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
-    for wrong in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
-        wrong[starts] = False
-        if wrong.any():
+    for invalid in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
+        invalid[starts] = False
+        if invalid.any():
             return None
     return starts
 
 
 def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
-    """Check whether keys differ from those of the row above in these rows and in no others."""
+    """Check whether keys differ from the row above in exactly these rows."""
     if not above.width:
         return not len(steps)
     changes = [
         # Plain comparison is much faster, but nulls need ne_missing.
-        one.ne_missing(other) if one.null_count() + other.null_count() else one != other
-        for one, other in zip(above.get_columns(), here.get_columns(), strict=True)
+        key.ne_missing(other) if key.null_count() + other.null_count() else key != other
+        for key, other in zip(above.get_columns(), here.get_columns(), strict=True)
     ]
     changed = reduce(or_, changes)
     if changed.sum() != len(steps):
@@ -365,11 +382,13 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
     return not len(steps) or bool(changed.to_numpy()[steps].all())
 
 
-def _has_complete_groups(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray[np.int64]) -> bool:
-    """Check first rows and order of the groups, and that no counts are negative."""
-    lasts = np.append(starts[1:], walk.height) - 1
-    top = np.isposinf(walk.at(THRESHOLD, starts)) & (walk.at("tp", starts) == 0)
-    least = [walk.at("fp", starts), walk.at("fn", lasts), walk.at("tn", lasts)]
+def _has_complete_groups(
+    keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
+) -> bool:
+    """Check the first row and the order of the groups, and that no count is negative."""
+    lasts = np.append(starts[1:], columns.height) - 1
+    top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
+    least = [columns.at("fp", starts), columns.at("fn", lasts), columns.at("tn", lasts)]
     if not top.all() or any((counts < 0).any() for counts in least):
         return False
     if not keys.width:
@@ -379,33 +398,31 @@ def _has_complete_groups(keys: pl.DataFrame, walk: CurveColumns, starts: NDArray
 
 
 SHORT_CHUNK_ROWS = 1 << 14  # mean rows of a chunk, below which blocks span several chunks
-
-
-GATHER_COST = 8  # of one row of a column in several chunks, per copied row
+GATHER_COST = 8  # time to read one row of a column in several chunks, relative to copying a row
 
 
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column of several chunks is copied into one array when it is first looked up, or when so many
-    of its rows are looked up that the copy is faster.
+    A column of several chunks is copied into one array when all of it is read, or when so many of
+    its rows are read that the copy is faster.
     """
 
-    __slots__ = ("_series", "_whole")
+    __slots__ = ("_arrays", "_series")
 
     def __init__(self, columns: Mapping[str, pl.Series]) -> None:
         self._series = dict(columns)
-        self._whole: dict[str, NDArray[Any]] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
 
     @classmethod
     def from_arrays(cls, columns: Mapping[str, NDArray[Any]]) -> CurveColumns:
-        """Use arrays as columns."""
+        """Return columns with the values of arrays."""
         return cls({name: pl.Series(name, values) for name, values in columns.items()})
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        if name not in self._whole:
-            self._whole[name] = self._series[name].to_numpy()
-        return self._whole[name]
+        if name not in self._arrays:
+            self._arrays[name] = self._series[name].to_numpy()
+        return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._series)
@@ -423,12 +440,12 @@ class CurveColumns(Mapping[str, Any]):
         return self._series[name].dtype.is_float()
 
     def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the values of a column in some rows, in any order."""
+        """Return the values of a column in these rows, which may be in any order."""
         series = self._series[name]
-        copied = name in self._whole or series.n_chunks() == 1
-        if copied or GATHER_COST * rows.size >= len(series):
-            found: NDArray[Any] = self[name][rows]
-            return found
+        is_array = name in self._arrays or series.n_chunks() == 1
+        if is_array or GATHER_COST * rows.size >= len(series):
+            values: NDArray[Any] = self[name][rows]
+            return values
         return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
     def between(self, name: str, start: int, end: int) -> NDArray[Any]:
@@ -436,7 +453,7 @@ class CurveColumns(Mapping[str, Any]):
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Split the rows into blocks of at most so many; within chunks unless these are short."""
+        """Split the rows into blocks of at most `most` rows, within chunks if these are long."""
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

@@ -112,7 +112,7 @@ def bootstrap_intervals(
             acceleration=partial(sample_acceleration, result.population, statistic.influence),
         )
         se[group], lower[group], upper[group], constant[group], n_undefined = interval
-        n_redrawn[group] = n_undefined + result.redrawn[0]
+        n_redrawn[group] = n_undefined + result.n_redrawn[0]
     return BootstrapIntervals(se, lower, upper, constant, n_redrawn)
 
 
@@ -273,6 +273,6 @@ def sample_acceleration(
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
     """Return the influence of a row of each kind: that of a unit of mass, times its weight."""
-    steps = np.searchsorted(side.upto, np.arange(len(side.rows)), "right")
+    steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

@@ -63,7 +63,7 @@ class Roles:
             )
 
     @property
-    def mass(self) -> pl.DataType:
+    def count_dtype(self) -> pl.DataType:
         """Dtype of the counts of a curve: Int64, or Float64 if rows are weighted."""
         return pl.Int64() if self.weight is None else pl.Float64()
 

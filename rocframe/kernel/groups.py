@@ -50,19 +50,21 @@ class RowGroups:
     @classmethod
     def from_keys(cls, keys: pl.DataFrame, length: int) -> RowGroups:
         """Group `length` rows by these keys."""
-        found, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
-        return cls(keys=found, starts=starts, order=columns["codes"])
+        distinct, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
+        return cls(keys=distinct, starts=starts, order=columns["codes"])
 
 
-def sort_rows(cases: Cases, *, follow: bool = False) -> SortedRows:
-    """Group the rows and sort each group by falling score; `follow` adds their positions."""
+def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
+    """Group the rows and sort each group by falling score.
+
+    `with_positions` adds the position of each row in the frame.
+    """
     codec, codes = encode_rows(cases)
-    riders = {"count": cases.count, "weight": cases.weight}
-    if follow:
-        riders["row"] = np.arange(len(codes))
-    keys, starts, columns = _group_rows(
-        cases.keys, {"codes": codes} | {k: v for k, v in riders.items() if v is not None}
-    )
+    columns = {"codes": codes}
+    columns |= {} if cases.count is None else {"count": cases.count}
+    columns |= {} if cases.weight is None else {"weight": cases.weight}
+    columns |= {"row": np.arange(len(codes))} if with_positions else {}
+    keys, starts, columns = _group_rows(cases.keys, columns)
     return _sort_within_groups(cases, codec, keys, starts, columns)
 
 
@@ -137,17 +139,17 @@ def _group_rows(
 class UnscoredTotals:
     """Totals of the rows of each group that have no threshold.
 
-    `length` is the number of sorted rows, and `n_missing` the number of rows that were left out or
-    have no score. The other totals are of unscored rows by class: number of rows, mass (count times
-    weight), and squares (count times squared weight).
+    `length` is the number of these rows in the sorted order, and `n_missing` the number of rows
+    that are left out or have no score. The other totals are of the unscored rows of each class:
+    number of rows, sum of count times weight, and sum of count times squared weight.
     """
 
     length: NDArray[np.int64]
     n_missing: NDArray[np.int64]
     pos_rows: NDArray[np.int64]
     neg_rows: NDArray[np.int64]
-    pos_mass: NDArray[Any]
-    neg_mass: NDArray[Any]
+    pos_weight: NDArray[Any]
+    neg_weight: NDArray[Any]
     pos_squares: NDArray[Any]
     neg_squares: NDArray[Any]
 
@@ -160,8 +162,8 @@ class UnscoredTotals:
             n_missing=nothing,
             pos_rows=nothing,
             neg_rows=nothing,
-            pos_mass=nothing,
-            neg_mass=nothing,
+            pos_weight=nothing,
+            neg_weight=nothing,
             pos_squares=nothing,
             neg_squares=nothing,
         )
@@ -175,12 +177,14 @@ class UnscoredTotals:
         starts: NDArray[np.int64],
     ) -> UnscoredTotals:
         """Add up the rows without a threshold among the sorted codes of all groups."""
-        at = np.flatnonzero(codes >= codec.first_reserved)
-        group = np.searchsorted(starts, at, "right") - 1
-        kind, negative = codes[at] >> 1, (codes[at] & 1).astype(bool)
-        rows = np.ones(len(at), np.int64) if weights is None else weights.count[at]
-        mass = rows if weights is None else weights.mass[at]
-        squares = mass if weights is None or weights.weight is None else mass * weights.weight[at]
+        unused = np.flatnonzero(codes >= codec.first_reserved)
+        group = np.searchsorted(starts, unused, "right") - 1
+        kind, negative = codes[unused] >> 1, (codes[unused] & 1).astype(bool)
+        rows = np.ones(len(unused), np.int64) if weights is None else weights.count[unused]
+        total_weight = rows if weights is None else weights.total_weight[unused]
+        squares = total_weight
+        if weights is not None and weights.weight is not None:
+            squares = total_weight * weights.weight[unused]
 
         def total(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
             sums = np.zeros(len(starts) - 1, values.dtype)
@@ -190,12 +194,12 @@ class UnscoredTotals:
         unscored = kind == codec.reserved(ReservedCode.UNSCORED)
         left_out = kind == codec.reserved(ReservedCode.LEFT_OUT)
         return cls(
-            length=total(np.ones(len(at), np.int64), np.ones(len(at), bool)),
+            length=total(np.ones(len(unused), np.int64), np.ones(len(unused), bool)),
             n_missing=total(rows, unscored | left_out),
             pos_rows=total(rows, unscored & ~negative),
             neg_rows=total(rows, unscored & negative),
-            pos_mass=total(mass, unscored & ~negative),
-            neg_mass=total(mass, unscored & negative),
+            pos_weight=total(total_weight, unscored & ~negative),
+            neg_weight=total(total_weight, unscored & negative),
             pos_squares=total(squares, unscored & ~negative),
             neg_squares=total(squares, unscored & negative),
         )
@@ -205,14 +209,14 @@ class UnscoredTotals:
 class RowWeights:
     """Counts, weights and cumulative sums of the sorted rows.
 
-    `mass` is count times weight. `tp` and `fp` are its cumulative sums over the positives and the
-    negatives of each group; sums start anew in each group, so that rounding errors of one group do
-    not affect another.
+    `total_weight` is count times weight. `tp` and `fp` are its cumulative sums over the positives
+    and the negatives of each group. Sums start at 0 in each group, so that rounding errors of one
+    group do not affect another.
     """
 
     count: NDArray[np.int64]
     weight: NDArray[np.float64] | None
-    mass: NDArray[Any]
+    total_weight: NDArray[Any]
     tp: NDArray[Any]
     fp: NDArray[Any]
 
@@ -228,20 +232,20 @@ class RowWeights:
         """Put counts and weights into the order of the sorted codes, and add them up."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
-        mass = counts if weights is None else counts * weights
+        total_weight = counts if weights is None else counts * weights
         negative = (codes & 1).astype(bool)
         tp, fp = run_parallel(
-            lambda side: _cumulative_sums(np.where(negative == side, mass, 0), starts),
+            lambda side: _cumulative_sums(np.where(negative == side, total_weight, 0), starts),
             [False, True],
         )
-        return cls(count=counts, weight=weights, mass=mass, tp=tp, fp=fp)
+        return cls(count=counts, weight=weights, total_weight=total_weight, tp=tp, fp=fp)
 
 
 def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Replace values by their cumulative sums within each group."""
-    for places in equal_size_groups(starts):
-        values[places] = np.cumsum(values[places], axis=1)
+    for rows in equal_size_groups(starts):
+        values[rows] = np.cumsum(values[rows], axis=1)
     for i in large_groups(starts):
-        whole = slice(starts[i], starts[i + 1])
-        np.cumsum(values[whole], out=values[whole])
+        group = slice(starts[i], starts[i + 1])
+        np.cumsum(values[group], out=values[group])
     return values

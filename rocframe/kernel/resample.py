@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Result, Scan
 
 
-MULTINOMIAL_RATIO = (
-    32  # mean rows of a kind above which a multinomial draw is faster than drawing rows
-)
-
+# Mean rows of a kind above which a multinomial draw is faster than drawing rows.
+MULTINOMIAL_RATIO = 32
 REUSED_BYTES = 1 << 24  # bytes that the allocator keeps for the next batch of a thread
-MAX_STORED_NUMBERS = 1 << 19  # values of replicates in memory at a time, of all groups
+MAX_STORED_NUMBERS = 1 << 19  # values of all replicates and groups in memory at a time
 RowCounts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateScan:
-    """A scan of the replicates of one group: each replicate takes the place of a group."""
+    """A scan of the replicates of one group, in which each replicate is a group."""
 
     group: int
     totals: GroupTotals
@@ -49,13 +47,13 @@ class ReplicateScan:
 class ReplicateCounts:
     """How often each replicate contains each kind of row, by class.
 
-    `redrawn` counts the replicates that were drawn again.
+    `n_redrawn` is the number of replicates that were drawn again because they lacked a class.
     """
 
     population: GroupRows
     pos: RowCounts
     neg: RowCounts
-    redrawn: int = 0
+    n_redrawn: int = 0
 
     @classmethod
     def observed(cls, population: GroupRows) -> ReplicateCounts:
@@ -99,13 +97,16 @@ class ReplicateCounts:
 def _cumulative_counts(
     side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the mass of a class before and after each step of each replicate, and in all."""
-    mass = counts if side.weight is None else counts * side.weight
-    sums = np.empty((len(mass), mass.shape[1] + 1), mass.dtype)
+    """Return cumulative weights of a class before and after each step, and the total.
+
+    Each array has a row per replicate.
+    """
+    weights = counts if side.weight is None else counts * side.weight
+    sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
     sums[:, 0] = 0
-    np.cumsum(mass, axis=1, out=sums[:, 1:])
-    upto = np.append(0, side.upto if steps is None else side.upto[steps])
-    sampled = np.take(sums, upto, axis=1)
+    np.cumsum(weights, axis=1, out=sums[:, 1:])
+    n_above = np.append(0, side.n_above if steps is None else side.n_above[steps])
+    sampled = np.take(sums, n_above, axis=1)
     return sampled[:, :-1], sampled[:, 1:], sums[:, -1]
 
 
@@ -129,32 +130,32 @@ class RowSampler:
 
     @property
     def size(self) -> int:
-        """The number of values that one replicate takes to draw."""
+        """The number of random values that one replicate needs."""
         return len(self.rows) if self.chances is not None else self.total
 
     def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
         """Draw `sizes[i]` rows for replicate i; return the number of rows of each kind."""
         if self.chances is not None:
             return stream.multinomial(sizes, self.chances)
-        kinds, drawn = len(self.rows), int(sizes.sum())
-        if drawn <= 2 * BLOCK_ROWS:
-            return self._pick(stream, drawn, sizes).reshape(-1, kinds)
+        kinds, length = len(self.rows), int(sizes.sum())
+        if length <= 2 * BLOCK_ROWS:
+            return self._draw_rows(stream, length, sizes).reshape(-1, kinds)
         counts = np.zeros((len(sizes), kinds), np.int64)
         for i, size in enumerate(sizes.tolist()):
             for first in range(0, size, BLOCK_ROWS):
-                counts[i] += self._pick(stream, min(BLOCK_ROWS, size - first))
+                counts[i] += self._draw_rows(stream, min(BLOCK_ROWS, size - first))
         return counts
 
-    def _pick(
-        self, stream: np.random.Generator, drawn: int, sizes: NDArray[np.int64] | None = None
+    def _draw_rows(
+        self, stream: np.random.Generator, length: int, sizes: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        picked = stream.integers(0, self.total, drawn)
+        kind = stream.integers(0, self.total, length)
         if self.kind is not None:
-            picked = self.kind[picked]
+            kind = self.kind[kind]
         kinds, replicates = len(self.rows), 1 if sizes is None else len(sizes)
         if sizes is not None and replicates > 1:
-            picked += np.repeat(np.arange(replicates) * kinds, sizes)
-        return np.bincount(picked, minlength=replicates * kinds)
+            kind += np.repeat(np.arange(replicates) * kinds, sizes)
+        return np.bincount(kind, minlength=replicates * kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -183,29 +184,33 @@ class GroupSampler:
     def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        Each class is drawn by itself and keeps its size, unless rows are drawn from both classes
+        Each class is drawn separately and keeps its size, unless rows are drawn from both classes
         together (`mixed`) or in clusters. A replicate that lacks a class is drawn again.
         """
         if self.population.clusters is not None:
-            return self._clusters(stream, size, self.population.clusters)
+            return self._draw_clusters(stream, size, self.population.clusters)
         n_pos, n_neg = self.pos.total, self.neg.total
-        drawn, redrawn = np.full(size, n_pos), 0
+        pos_sizes, n_redrawn = np.full(size, n_pos), 0
         if mixed:
-            drawn, redrawn = _draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+            pos_sizes, n_redrawn = _draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
         return ReplicateCounts(
             population=self.population,
-            pos=self.pos.draw(stream, drawn),
-            neg=self.neg.draw(stream, n_pos + n_neg - drawn),
-            redrawn=redrawn,
+            pos=self.pos.draw(stream, pos_sizes),
+            neg=self.neg.draw(stream, n_pos + n_neg - pos_sizes),
+            n_redrawn=n_redrawn,
         )
 
-    def _clusters(self, stream: np.random.Generator, size: int, clusters: int) -> ReplicateCounts:
+    def _draw_clusters(
+        self, stream: np.random.Generator, size: int, clusters: int
+    ) -> ReplicateCounts:
         """Draw clusters with replacement, as many as there are."""
         sides = self.population.pos, self.population.neg
         members = [side.cluster for side in sides if side.cluster is not None]
-        times, redrawn = draw_clusters(stream, size, clusters, members)
-        pos, neg = (times[:, own] * side.rows for own, side in zip(members, sides, strict=True))
-        return ReplicateCounts(population=self.population, pos=pos, neg=neg, redrawn=redrawn)
+        times, n_redrawn = draw_clusters(stream, size, clusters, members)
+        pos, neg = (
+            times[:, cluster] * side.rows for cluster, side in zip(members, sides, strict=True)
+        )
+        return ReplicateCounts(population=self.population, pos=pos, neg=neg, n_redrawn=n_redrawn)
 
 
 def draw_clusters(
@@ -214,15 +219,15 @@ def draw_clusters(
     clusters: int,
     sides: Sequence[NDArray[np.int64]],
 ) -> tuple[RowCounts, int]:
-    """Draw as many clusters as there are for each replicate; again if a class is missing.
+    """Draw as many clusters as the group has, for each replicate; again if a class is missing.
 
     `sides` are the clusters of the rows of each class. Returns how often each cluster was drawn,
     and how many replicates were drawn again.
     """
-    urn = RowSampler.from_counts(np.ones(clusters, np.int64))
+    sampler = RowSampler.from_counts(np.ones(clusters, np.int64))
     return draw_valid(
-        lambda size: urn.draw(stream, np.full(size, clusters)),
-        lambda times: np.logical_and.reduce([times[:, own].any(axis=1) for own in sides]),
+        lambda size: sampler.draw(stream, np.full(size, clusters)),
+        lambda times: np.logical_and.reduce([times[:, cluster].any(axis=1) for cluster in sides]),
         size,
     )
 
@@ -233,7 +238,7 @@ def _draw_class_sizes(
     """Return how many of `n` drawn rows are positive in each replicate, neither 0 nor n."""
     return draw_valid(
         lambda size: stream.binomial(n, n_pos / n, size),
-        lambda drawn: (drawn > 0) & (drawn < n),
+        lambda n_drawn: (n_drawn > 0) & (n_drawn < n),
         size,
     )
 
@@ -243,14 +248,14 @@ def draw_valid(
     valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     size: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw replicates, each again until it is valid; and count how many were drawn again."""
-    drawn = draw(size)
-    invalid, redrawn = np.flatnonzero(~valid(drawn)), 0
+    """Draw replicates until each is valid; also return how many were drawn again."""
+    replicates = draw(size)
+    invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
     while len(invalid):
-        redrawn += len(invalid)
-        drawn[invalid] = draw(len(invalid))
-        invalid = invalid[~valid(drawn[invalid])]
-    return drawn, redrawn
+        n_redrawn += len(invalid)
+        replicates[invalid] = draw(len(invalid))
+        invalid = invalid[~valid(replicates[invalid])]
+    return replicates, n_redrawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -279,65 +284,67 @@ class BootstrapDraws:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupReplicates:
-    """Statistics of the replicates of one group, and how many replicates were drawn again.
+    """Statistics of the replicates of one group.
 
-    There is one array, and one number, for each statistic.
+    `values` has one array per statistic, and `n_redrawn` the number of replicates that were drawn
+    again for it.
     """
 
     population: GroupRows
     values: list[NDArray[Any]] = field(default_factory=list)
-    redrawn: list[int] = field(default_factory=list)
+    n_redrawn: list[int] = field(default_factory=list)
 
 
 def resample_groups(
     scan: Scan,
-    asked: Sequence[ReplicateStatistic],
+    statistics: Sequence[ReplicateStatistic],
     draws: BootstrapDraws,
-    wanted: NDArray[np.bool_] | None = None,
+    selected: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
-    """Yield the statistics of the replicates of each requested group that has both classes."""
-    # The C library returns freed memory to the system until a large block was freed; from then on
-    # it keeps memory, which saves a quarter of the time. This block is never written.
+    """Yield the statistics of the replicates of each selected group that has both classes."""
+    # The C library returns freed memory to the system until a large block has been freed. After
+    # that it reuses freed memory, which saves a quarter of the time. This block is never written.
     np.empty(REUSED_BYTES, np.uint8)
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
-    groups = np.flatnonzero(both if wanted is None else both & wanted)
-    held = draws.n_boot * sum(one.width for one in asked)
-    for chunk in _split_groups(scan, groups, held):
-        # A function of its own, so that the memory of a chunk is freed before the next one.
-        yield from _resample_chunk(scan, asked, draws, chunk)
+    groups = np.flatnonzero(both if selected is None else both & selected)
+    n_values = draws.n_boot * sum(statistic.width for statistic in statistics)
+    for chunk in _split_groups(scan, groups, n_values):
+        # A separate function, so that the memory of a chunk is freed before the next one.
+        yield from _resample_chunk(scan, statistics, draws, chunk)
 
 
 def _resample_chunk(
     scan: Scan,
-    asked: Sequence[ReplicateStatistic],
+    statistics: Sequence[ReplicateStatistic],
     draws: BootstrapDraws,
     groups: NDArray[np.int64],
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the groups of one chunk."""
-    urns = run_parallel(
+    samplers = run_parallel(
         lambda group: GroupSampler.from_group(GroupRows.from_scan(scan, group, draws.cluster)),
         groups.tolist(),
     )
     tasks = [
-        (urn, batch, min(urn.batch, draws.n_boot - first))
-        for urn in urns
-        for batch, first in enumerate(range(0, draws.n_boot, urn.batch))
+        (sampler, batch, min(sampler.batch, draws.n_boot - first))
+        for sampler in samplers
+        for batch, first in enumerate(range(0, draws.n_boot, sampler.batch))
     ]
-    done = iter(run_parallel(lambda task: _resample_batch(asked, draws, *task), tasks))
-    for urn in urns:
-        parts = [next(done) for _ in range(0, draws.n_boot, urn.batch)]
+    results = iter(run_parallel(lambda task: _resample_batch(statistics, draws, *task), tasks))
+    for sampler in samplers:
+        parts = [next(results) for _ in range(0, draws.n_boot, sampler.batch)]
         yield GroupReplicates(
-            population=urn.population,
-            values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(asked))],
-            redrawn=[sum(part[1][i] for part in parts) for i in range(len(asked))],
+            population=sampler.population,
+            values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(statistics))],
+            n_redrawn=[sum(part[1][i] for part in parts) for i in range(len(statistics))],
         )
 
 
-def _split_groups(scan: Scan, groups: NDArray[np.int64], held: int) -> Iterator[NDArray[np.int64]]:
-    """Divide groups into chunks; the replicates of one group have so many (`held`) values."""
-    most = max(
-        count_workers(), MAX_STORED_NUMBERS // max(held, 1)
-    )  # at least one group for each thread
+def _split_groups(
+    scan: Scan, groups: NDArray[np.int64], n_values: int
+) -> Iterator[NDArray[np.int64]]:
+    """Divide groups into chunks; `n_values` is the number of values of one group."""
+    # At least one group for each thread.
+    most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
     fresh = np.flatnonzero(np.diff(rows, prepend=-1))
     for share in np.split(groups, fresh[1:]):
@@ -346,25 +353,26 @@ def _split_groups(scan: Scan, groups: NDArray[np.int64], held: int) -> Iterator[
 
 
 def _resample_batch(
-    asked: Sequence[ReplicateStatistic],
+    statistics: Sequence[ReplicateStatistic],
     draws: BootstrapDraws,
-    urns: GroupSampler,
+    sampler: GroupSampler,
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
     """Compute all statistics of one batch, which has its own random stream."""
-    key = draws.keys[urns.population.group]
-    drawn: dict[bool, ReplicateCounts] = {}
+    key = draws.keys[sampler.population.group]
+    samples: dict[bool, ReplicateCounts] = {}
     scans: dict[tuple[bool, bool], ReplicateScan] = {}
-    for one in asked:
-        mixed = one.mixed and draws.cluster is None
-        if mixed not in drawn:
-            drawn[mixed] = urns.draw(draws.seed.stream(key, batch), size, mixed=mixed)
-        if (mixed, one.corners) not in scans:
-            scans[mixed, one.corners] = drawn[mixed].scan(corners=one.corners)
-    found = [(one.mixed and draws.cluster is None, one) for one in asked]
-    values = [one.function(scans[mixed, one.corners]) for mixed, one in found]
-    return values, [drawn[mixed].redrawn for mixed, _ in found]
+    values, n_redrawn = [], []
+    for statistic in statistics:
+        mixed = statistic.mixed and draws.cluster is None
+        if mixed not in samples:
+            samples[mixed] = sampler.draw(draws.seed.stream(key, batch), size, mixed=mixed)
+        if (mixed, statistic.corners) not in scans:
+            scans[mixed, statistic.corners] = samples[mixed].scan(corners=statistic.corners)
+        values.append(statistic.function(scans[mixed, statistic.corners]))
+        n_redrawn.append(samples[mixed].n_redrawn)
+    return values, n_redrawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -372,11 +380,11 @@ class ClassRows:
     """The kinds of rows of one class, by falling score; unscored rows are last.
 
     `rows` is the number of identical rows of a kind. `weight` is their weight, None if it is 1, and
-    `cluster` their cluster. `upto` is, for each step, the number of kinds at or above its score.
+    `cluster` their cluster. `n_above` is the number of kinds at or above the score of each step.
     """
 
     rows: NDArray[np.int64]
-    upto: NDArray[np.int64]
+    n_above: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     cluster: NDArray[np.int64] | None
 
@@ -390,8 +398,8 @@ class ClassRows:
 class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
-    `corners` are the steps at which the ROC curve can have a corner: all but those that have, like
-    the next one, rows of the same class only. `clusters` is the number of clusters, or None.
+    `corners` are the steps at which the ROC curve can have a corner. It has none between two steps
+    whose rows all belong to the same class. `clusters` is the number of clusters, or None.
     """
 
     group: int
@@ -440,7 +448,7 @@ class GroupRows:
             codes=codes,
             pos=pos,
             neg=neg,
-            corners=_roc_turns(pos, neg),
+            corners=_corner_steps(pos, neg),
             clusters=clusters,
         )
 
@@ -454,29 +462,31 @@ def _merge_rows(
     steps: int,
 ) -> ClassRows:
     """Merge the rows of a class that are equal in score, weight and cluster."""
-    told: list[NDArray[Any]] = [values for values in (weight, cluster) if values is not None]
-    order = np.lexsort([*told, step]) if told else np.arange(len(step))
+    more_columns: list[NDArray[Any]] = [
+        values for values in (weight, cluster) if values is not None
+    ]
+    order = np.lexsort([*more_columns, step]) if more_columns else np.arange(len(step))
     fresh = np.zeros(len(order), bool)
     fresh[:1] = True
-    for values in (step, *told):
+    for values in (step, *more_columns):
         fresh[1:] |= np.diff(values[order]) != 0
     starts = np.flatnonzero(fresh)
     first = order[starts]
     return ClassRows(
         rows=np.add.reduceat(count[order], starts) if len(starts) else count,
-        upto=np.searchsorted(step[first], np.arange(steps), "right"),
+        n_above=np.searchsorted(step[first], np.arange(steps), "right"),
         weight=None if weight is None else weight[first],
         cluster=None if cluster is None else cluster[first],
     )
 
 
-def _roc_turns(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
-    some_pos, some_neg = (np.diff(side.upto, prepend=0) > 0 for side in (pos, neg))
-    mixed = some_pos & some_neg
-    turns = mixed.copy()
-    turns[:-1] |= mixed[1:] | (some_pos[1:] != some_pos[:-1])
-    turns[-1:] = True
-    return np.flatnonzero(turns)
+def _corner_steps(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
+    has_pos, has_neg = (np.diff(side.n_above, prepend=0) > 0 for side in (pos, neg))
+    mixed = has_pos & has_neg
+    is_corner = mixed.copy()
+    is_corner[:-1] |= mixed[1:] | (has_pos[1:] != has_pos[:-1])
+    is_corner[-1:] = True
+    return np.flatnonzero(is_corner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

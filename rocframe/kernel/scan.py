@@ -59,13 +59,13 @@ class Block:
         return neg
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Repeat the value of its group (`values` has one for each group) at each step."""
+        """Return for each step the value of its group; `values` has one value per group."""
         return np.repeat(values[self.groups], np.diff(self.starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """The sorted rows `a` to `b`, which make one block: whole groups, or a part of one group.
+    """The sorted rows `a` to `b` of one block: one or more complete groups, or a part of one.
 
     `tp` and `fp` are the counts of that one group before row `a`.
     """
@@ -79,9 +79,9 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Totals of both classes of each group, with unscored rows: number of rows, and mass.
+    """Totals of both classes of each group, including unscored rows: rows and sums of weights.
 
-    `unscored_pos` and `unscored_neg` are the mass of unscored rows alone.
+    `unscored_pos` and `unscored_neg` are the sums of weights of the unscored rows.
     """
 
     pos_rows: NDArray[np.int64]
@@ -93,7 +93,7 @@ class GroupTotals:
 
 
 class Scannable(Protocol):
-    """What statistics need: a scan of the data, or of the replicates of one group."""
+    """The interface that statistics use: a scan of the data, or of replicates of one group."""
 
     @property
     def ranges(self) -> Sequence[BlockRange]:
@@ -118,48 +118,46 @@ class Scan:
     @classmethod
     def from_rows(cls, rows: SortedRows) -> Scan:
         """Divide the sorted rows into blocks, and count the classes of each group."""
-        pieces = _split_rows(rows)
-        counted = run_parallel(lambda piece: _count_range(rows, piece), pieces)
+        row_ranges = _split_rows(rows)
+        class_counts = run_parallel(lambda part: _count_range(rows, part), row_ranges)
         pos_rows, neg_rows = rows.unscored.pos_rows.copy(), rows.unscored.neg_rows.copy()
-        placed = []
-        at, tp, fp = -1, 0, 0
-        for piece, (pos, neg) in zip(pieces, counted, strict=True):
-            if piece.groups[0] != at:
-                at, tp, fp = piece.groups[0], 0, 0
-            placed.append(BlockRange(groups=piece.groups, a=piece.a, b=piece.b, tp=tp, fp=fp))
-            pos_rows[piece.groups] += pos
-            neg_rows[piece.groups] += neg
-            tp, fp = tp + int(pos[0]), fp + int(neg[0])
-        pos_mass, neg_mass = pos_rows, neg_rows
+        ranges = []
+        group, tp, fp = -1, 0, 0
+        for part, (n_pos, n_neg) in zip(row_ranges, class_counts, strict=True):
+            if part.groups[0] != group:
+                group, tp, fp = part.groups[0], 0, 0
+            ranges.append(BlockRange(groups=part.groups, a=part.a, b=part.b, tp=tp, fp=fp))
+            pos_rows[part.groups] += n_pos
+            neg_rows[part.groups] += n_neg
+            tp, fp = tp + int(n_pos[0]), fp + int(n_neg[0])
+        pos, neg = pos_rows, neg_rows
         if rows.weights is not None:
-            some = rows.ends > rows.starts[:-1]
-            kind = rows.weights.mass.dtype
-            pos_mass, neg_mass = (
-                rows.unscored.pos_mass.astype(kind),
-                rows.unscored.neg_mass.astype(kind),
-            )
-            pos_mass[some] += rows.weights.tp[rows.ends[some] - 1]
-            neg_mass[some] += rows.weights.fp[rows.ends[some] - 1]
+            dtype = rows.weights.total_weight.dtype
+            pos = rows.unscored.pos_weight.astype(dtype)
+            neg = rows.unscored.neg_weight.astype(dtype)
+            scored = rows.ends > rows.starts[:-1]
+            pos[scored] += rows.weights.tp[rows.ends[scored] - 1]
+            neg[scored] += rows.weights.fp[rows.ends[scored] - 1]
         totals = GroupTotals(
             pos_rows=pos_rows,
             neg_rows=neg_rows,
-            pos=pos_mass,
-            neg=neg_mass,
-            unscored_pos=rows.unscored.pos_mass,
-            unscored_neg=rows.unscored.neg_mass,
+            pos=pos,
+            neg=neg,
+            unscored_pos=rows.unscored.pos_weight,
+            unscored_neg=rows.unscored.neg_weight,
         )
-        return cls(rows=rows, ranges=placed, totals=totals)
+        return cls(rows=rows, ranges=ranges, totals=totals)
 
     def map(self, function: Callable[[Block], Result], /, *, squares: bool = False) -> list[Result]:
         """Call `function` on every block; return its results in the order of `ranges`."""
         return run_parallel(
-            lambda piece: function(_scan_range(self.rows, piece, squares)), self.ranges
+            lambda part: function(_scan_range(self.rows, part, squares)), self.ranges
         )
 
 
 def _split_rows(rows: SortedRows) -> list[BlockRange]:
     """Divide the rows into blocks of about equal size that end with a group or a tie."""
-    pieces: list[BlockRange] = []
+    ranges: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
     # Small groups share a block; a large one is divided into blocks of its own.
@@ -169,44 +167,42 @@ def _split_rows(rows: SortedRows) -> list[BlockRange]:
     runs = np.append(np.flatnonzero(fresh), len(sizes))
     for first, last in pairwise(runs):
         if large[first]:
-            pieces += _split_group(rows, int(first))
+            ranges += _split_group(rows, int(first))
             continue
         groups = first + np.flatnonzero(sizes[first:last])
         if len(groups):
             a, b = rows.starts[groups[0]], rows.ends[groups[-1]]
-            pieces.append(BlockRange(groups=groups, a=int(a), b=int(b)))
-    return pieces
+            ranges.append(BlockRange(groups=groups, a=int(a), b=int(b)))
+    return ranges
 
 
 def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
     a, end = int(rows.starts[group]), int(rows.ends[group])
     codes = rows.codes[:end]
-    pieces = []
+    ranges = []
     while a < end:
         b = min(a + BLOCK_ROWS, end)
         # Both labels of the last score belong to one step.
         b += int(np.searchsorted(codes[b:], codes[b - 1] | 1, "right")) if b < end else 0
-        pieces.append(BlockRange(groups=np.array([group]), a=a, b=b))
+        ranges.append(BlockRange(groups=np.array([group]), a=a, b=b))
         a = b
-    return pieces
+    return ranges
 
 
-def _range_rows(rows: SortedRows, piece: BlockRange) -> tuple[Any, NDArray[np.int64]]:
+def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int64]]:
     """Return the positions of scored rows in a range, and where its groups end among them."""
-    if len(piece.groups) == 1:
-        return slice(piece.a, piece.b), np.array([piece.b - piece.a])
-    ends = np.cumsum(rows.ends[piece.groups] - rows.starts[piece.groups])
-    if ends[-1] == piece.b - piece.a:
-        return slice(piece.a, piece.b), ends
-    scored = rows.codes[piece.a : piece.b] < rows.codec.first_reserved
-    return piece.a + np.flatnonzero(scored), ends
+    if len(part.groups) == 1:
+        return slice(part.a, part.b), np.array([part.b - part.a])
+    ends = np.cumsum(rows.ends[part.groups] - rows.starts[part.groups])
+    if ends[-1] == part.b - part.a:
+        return slice(part.a, part.b), ends
+    scored = rows.codes[part.a : part.b] < rows.codec.first_reserved
+    return part.a + np.flatnonzero(scored), ends
 
 
-def _count_range(
-    rows: SortedRows, piece: BlockRange
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the positive and negative rows of each group in a range."""
-    places, ends = _range_rows(rows, piece)
+    places, ends = _range_rows(rows, part)
     negative = (rows.codes[places] & 1).astype(np.int64)
     starts = np.append(0, ends[:-1])
     if rows.weights is None:
@@ -217,9 +213,9 @@ def _count_range(
     return np.add.reduceat(count, starts) - neg, neg
 
 
-def _scan_range(rows: SortedRows, piece: BlockRange, squares: bool) -> Block:
+def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     """Compute the steps of a range."""
-    places, ends = _range_rows(rows, piece)
+    places, ends = _range_rows(rows, part)
     codes = rows.codes[places]
     scores = codes >> 1
     last = np.empty(len(codes), bool)
@@ -234,26 +230,26 @@ def _scan_range(rows: SortedRows, piece: BlockRange, squares: bool) -> Block:
         tp = steps + 1 - fp
         if len(ends) > 1:
             lengths, before = np.diff(starts), np.append(0, ends[:-1])
-            passed = np.append(0, running[ends[:-1] - 1])
-            fp -= np.repeat(passed, lengths)
-            tp -= np.repeat(before - passed, lengths)
-        tp += piece.tp
-        fp += piece.fp
-        first_tp, first_fp = piece.tp, piece.fp
+            fp_before = np.append(0, running[ends[:-1] - 1])
+            fp -= np.repeat(fp_before, lengths)
+            tp -= np.repeat(before - fp_before, lengths)
+        tp += part.tp
+        fp += part.fp
+        first_tp, first_fp = part.tp, part.fp
     else:
         tp, fp = rows.weights.tp[places][steps], rows.weights.fp[places][steps]
         first_tp = first_fp = 0
-        if piece.a > rows.starts[piece.groups[0]]:
-            first_tp, first_fp = rows.weights.tp[piece.a - 1], rows.weights.fp[piece.a - 1]
+        if part.a > rows.starts[part.groups[0]]:
+            first_tp, first_fp = rows.weights.tp[part.a - 1], rows.weights.fp[part.a - 1]
     pos_squares = neg_squares = None
     if squares and rows.weights is not None and rows.weights.weight is not None:
-        squared = rows.weights.mass[places] * rows.weights.weight[places]
+        squared_weight = rows.weights.total_weight[places] * rows.weights.weight[places]
         negative = (codes & 1).astype(bool)
         begins = np.append(0, steps[:-1] + 1)
-        pos_squares = np.add.reduceat(np.where(negative, 0, squared), begins)
-        neg_squares = np.add.reduceat(np.where(negative, squared, 0), begins)
+        pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), begins)
+        neg_squares = np.add.reduceat(np.where(negative, squared_weight, 0), begins)
     return Block(
-        groups=piece.groups,
+        groups=part.groups,
         starts=starts,
         codes=scores[steps],
         tp0=_previous(tp, starts, first_tp),

@@ -296,7 +296,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         (weight,) = scale_to_unit(cases.weight)
         unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
         cases = replace(cases, weight=weight)
-    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
     units = scan.totals.pos_rows, scan.totals.neg_rows
     if cases.cluster is not None:
         units = Clusters.of(scan, cases.cluster).sizes[:2]
@@ -414,7 +414,7 @@ def _metric_replicates(
     search: PointSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return the replicates of each metric, a column per value, and the number of redraws."""
-    pairs = list(zip(resamples.values, resamples.redrawn, strict=True))
+    pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
         metric.name: (values[:, None], redrawn)
         for metric, (values, redrawn) in zip(curves, pairs, strict=False)

@@ -277,7 +277,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     """Return a row for each group: its key and the columns of the test."""
     if cases.weight is not None:
         cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
-    scan = Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
     n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
     pairs = count_pairs(scan)
     auc = pairs.areas[0]

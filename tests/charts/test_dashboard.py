@@ -289,7 +289,9 @@ def test_a_lazy_frame_is_refused(by_model):
 
 
 def test_a_table_that_is_no_curve_is_refused(vote):
-    with pytest.raises(rf.BrokenCurveError, match=r"^this is no curve table: it has no column"):
+    with pytest.raises(
+        rf.BrokenCurveError, match=r"^curves: expected a curve table, but it has no column"
+    ):
         rf.dashboard(rf.auc(vote, "label", "score", by="model"))
 
 

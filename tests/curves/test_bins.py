@@ -20,7 +20,7 @@ def bins_of(predictions, **options):
     """The bins of the curves of some predictions."""
     table = rf.curve(predictions, "label", "score", **options)
     columns = curve_layout(table.schema, None, ())
-    return score_bins(read_curves(table.select(columns.inputs), columns))
+    return score_bins(read_curves(table.select(columns.all_columns), columns))
 
 
 def edges_of(scores):

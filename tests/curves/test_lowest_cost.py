@@ -25,7 +25,7 @@ shares = st.none() | st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.9])
 
 def curves_of(table):
     columns = curve_layout(table.schema, None, ())
-    return read_curves(table.select(columns.inputs), columns)
+    return read_curves(table.select(columns.all_columns), columns)
 
 
 def found(table, costs=None, prevalence=None):

@@ -44,7 +44,7 @@ def pieces(request, monkeypatch):
 
 def starts_of(frame: pl.DataFrame) -> np.ndarray | None:
     columns = curve_layout(frame.schema, KEYS, ())
-    named = frame.select(columns.walk)
+    named = frame.select(columns.count_columns)
     walk = rows.CurveColumns({name: named[columns.private(name)] for name in CURVE_COLUMNS})
     return sound.find_starts_fast(frame.select(KEYS), walk)
 
@@ -56,7 +56,7 @@ def test_whole_curves_in_order_are_seen_to_be_so(pieces):
 
 def test_rows_are_the_same_however_they_are_cut(pieces):
     whole, cut = (
-        read_curves(frame.select(columns.walk), columns)
+        read_curves(frame.select(columns.count_columns), columns)
         for frame in (table(), pieces(table()))
         for columns in [curve_layout(frame.schema, KEYS, ())]
     )
@@ -128,7 +128,9 @@ def test_a_number_of_rows_is_not_below_zero(name, counts, dtype):
     curve = pl.DataFrame({"threshold": [np.inf, 0.5], **counts}).with_columns(
         pl.col(counts.keys()).cast(dtype)
     )
-    text = f"curves: {name} is below 0 in the curve.\nIt is a number of rows or a sum of weights."
+    text = (
+        f"curves: {name} is below 0 in the curve.\nCounts are numbers of rows or sums of weights."
+    )
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.area(curve, kind="roc")
     assert str(caught.value).startswith(text)

@@ -26,7 +26,7 @@ def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
 def scan_of(table: pl.DataFrame, **roles: Any) -> Scan:
     """Sort and scan the predictions."""
     cases = cases_of(table, **roles)
-    return Scan.from_rows(sort_rows(cases, follow=cases.cluster is not None))
+    return Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
 
 
 def draws_of(scan: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:

@@ -43,9 +43,9 @@ def areas(
     table: pl.DataFrame, n_boot: int, asked: ReplicateStatistic = AUC, **roles: Any
 ) -> np.ndarray:
     """The areas of the replicates of the only group."""
-    walk = scan_of(table, **roles)
+    scan = scan_of(table, **roles)
     cluster = cases_of(table, **roles).cluster
-    (made,) = resample_groups(walk, [asked], draws_of(walk, n_boot, cluster=cluster))
+    (made,) = resample_groups(scan, [asked], draws_of(scan, n_boot, cluster=cluster))
     return made.values[0]
 
 
@@ -107,9 +107,9 @@ def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both(
 
 
 def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
-    walk = scan_of(TIED)
+    scan = scan_of(TIED)
     asked = [ReplicateStatistic(function=SIZES.function, mixed=True), SIZES]
-    (made,) = resample_groups(walk, asked, draws_of(walk, 20_000))
+    (made,) = resample_groups(scan, asked, draws_of(scan, 20_000))
     mixed, kept = made.values
     assert (mixed > 0).all()
     assert (mixed.sum(axis=1) == 5).all()
@@ -117,8 +117,8 @@ def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
     # Of all resamples (3/5)⁵ + (2/5)⁵ have one class; those drawn again are geometric.
     wrong = 0.6**5 + 0.4**5
     mean, sd = 20_000 * wrong / (1 - wrong), (20_000 * wrong) ** 0.5 / (1 - wrong)
-    assert abs(made.redrawn[0] - mean) < 4 * sd
-    assert made.redrawn[1] == 0
+    assert abs(made.n_redrawn[0] - mean) < 4 * sd
+    assert made.n_redrawn[1] == 0
 
 
 def test_a_row_is_drawn_whatever_its_weight_and_brings_it_along():
@@ -144,12 +144,12 @@ def test_clusters_are_drawn_whole():
 
 def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
     table = TIED.with_columns(user=pl.Series([1, 2, 1, 3, 4]))
-    walk = scan_of(table, cluster="user")
-    draws = draws_of(walk, 8000, cluster=cases_of(table, cluster="user").cluster)
-    (made,) = resample_groups(walk, [SIZES], draws)
+    scan = scan_of(table, cluster="user")
+    draws = draws_of(scan, 8000, cluster=cases_of(table, cluster="user").cluster)
+    (made,) = resample_groups(scan, [SIZES], draws)
     assert (made.values[0] > 0).all()
     # Two of four clusters have positives, the others negatives: 2 of 2⁴ draws have one class.
-    assert abs(made.redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
+    assert abs(made.n_redrawn[0] - 8000 / 7) < 4 * (8000 / 7 * 8 / 7) ** 0.5
 
 
 @given(tables(missing=True), st.sampled_from(["plain", "count", "weight"]), st.data())
@@ -164,24 +164,24 @@ def test_the_data_are_a_replicate_of_themselves(table, mass, data):
         kind = pl.Int64 if mass == "count" else pl.Float64
         table = table.with_columns(pl.Series(mass, data.draw(values), kind))
         roles[mass] = mass
-    walk = scan_of(table, **roles)
-    whole = count_pairs(walk)
-    for group in range(len(walk.totals.pos)):
-        if walk.totals.pos_rows[group] and walk.totals.neg_rows[group]:
+    scan = scan_of(table, **roles)
+    whole = count_pairs(scan)
+    for group in range(len(scan.totals.pos)):
+        if scan.totals.pos_rows[group] and scan.totals.neg_rows[group]:
             for corners in (False, True):
-                sample = ReplicateCounts.observed(GroupRows.from_scan(walk, group)).scan(
+                sample = ReplicateCounts.observed(GroupRows.from_scan(scan, group)).scan(
                     corners=corners
                 )
                 one = count_pairs(sample)
                 assert [a[0] for a in one.areas] == [a[group] for a in whole.areas]
-                assert sample.totals.unscored_neg[0] == walk.totals.unscored_neg[group]
-                assert sample.totals.unscored_pos[0] == walk.totals.unscored_pos[group]
+                assert sample.totals.unscored_neg[0] == scan.totals.unscored_neg[group]
+                assert sample.totals.unscored_pos[0] == scan.totals.unscored_pos[group]
 
 
 def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
-    walk = scan_of(table, by="group", **roles)
-    keys = walk.rows.keys.to_series().to_list()
-    made = resample_groups(walk, [AUC], draws_of(walk, 50))
+    scan = scan_of(table, by="group", **roles)
+    keys = scan.rows.keys.to_series().to_list()
+    made = resample_groups(scan, [AUC], draws_of(scan, 50))
     return {keys[one.population.group]: one.values[0].tolist() for one in made}
 
 
@@ -233,7 +233,7 @@ def test_few_groups_are_held_at_a_time_and_all_are_drawn(monkeypatch):
 
 def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkeypatch):
     groups = [TIED.with_columns(group=pl.lit(str(i))) for i in range(70)]
-    walk = scan_of(pl.concat(groups), by="group")
+    scan = scan_of(pl.concat(groups), by="group")
     monkeypatch.setattr(resample, "count_workers", lambda: 3)
     monkeypatch.setattr(resample, "MAX_STORED_NUMBERS", 6000)
 
@@ -247,7 +247,7 @@ def test_of_wide_statistics_fewer_groups_are_held_but_one_for_each_thread(monkey
             return values
 
         for _ in resample_groups(
-            walk, [ReplicateStatistic(function=wide, width=width)], draws_of(walk, 100)
+            scan, [ReplicateStatistic(function=wide, width=width)], draws_of(scan, 100)
         ):
             most = max(most, sum(one() is not None for one in alive))
         return most
