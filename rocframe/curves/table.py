@@ -116,7 +116,7 @@ class Curves:
         return self.starts[1:] - 1
 
     def total(self, *names: str) -> NDArray[Any]:
-        """Return the sum of two counts, such as tp + fn, which is the same in all rows of a group."""
+        """Return the sum of two counts of each group, such as tp + fn; rows of a group share it."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total

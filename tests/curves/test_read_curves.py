@@ -8,8 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves import table as rows
-from rocframe.curves import table as sound
+from rocframe.curves import table as curve_table
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.schemas import CURVE_COLUMNS
 
@@ -37,19 +36,21 @@ def in_pieces(frame: pl.DataFrame, length: int) -> pl.DataFrame:
 @pytest.fixture(params=[3, 7, 50], ids="pieces of {}".format)
 def pieces(request, monkeypatch):
     """Frames in pieces, and blocks that are shorter than these, or longer."""
-    monkeypatch.setattr(rows, "SHORT_CHUNK_ROWS", 5)
-    monkeypatch.setattr(sound, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(curve_table, "SHORT_CHUNK_ROWS", 5)
+    monkeypatch.setattr(curve_table, "BLOCK_ROWS", 10)
     return lambda frame: in_pieces(frame, request.param)
 
 
 def starts_of(frame: pl.DataFrame) -> np.ndarray | None:
     columns = curve_layout(frame.schema, KEYS, ())
     named = frame.select(columns.count_columns)
-    walk = rows.CurveColumns({name: named[columns.private(name)] for name in CURVE_COLUMNS})
-    return sound.find_starts_fast(frame.select(KEYS), walk)
+    counts = curve_table.CurveColumns(
+        {name: named[columns.private(name)] for name in CURVE_COLUMNS}
+    )
+    return curve_table.find_starts_fast(frame.select(KEYS), counts)
 
 
-def test_whole_curves_in_order_are_seen_to_be_so(pieces):
+def test_sorted_complete_curves_take_the_fast_path(pieces):
     expected = table().with_row_index().filter(pl.col("threshold").is_infinite())["index"]
     assert starts_of(pieces(table())).tolist() == expected.to_list()
 
