@@ -464,8 +464,10 @@ WRONG = {
     "no curve": (
         lambda rows: rf.at(rows, fpr=0.1),
         rf.BrokenCurveError,
-        "curves: expected a curve table, but it has no column "
-        "'threshold', 'tp', 'fp', 'fn', 'tn'.\n",
+        (
+            "curves: expected a curve table, but it has no column "
+            "'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
+        ),
     ),
 }
 

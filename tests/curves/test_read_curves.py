@@ -67,8 +67,8 @@ def test_rows_are_the_same_however_they_are_cut(pieces):
     for name in whole.columns:
         every = table()[name].to_numpy()
         assert cut.columns.at(name, some).tolist() == every[some].tolist()
-        for start, end in cut.columns.blocks(sound.BLOCK_ROWS):
-            assert end - start <= sound.BLOCK_ROWS
+        for start, end in cut.columns.blocks(curve_table.BLOCK_ROWS):
+            assert end - start <= curve_table.BLOCK_ROWS
             assert cut.columns.between(name, start, end).tolist() == every[start:end].tolist()
         assert cut.columns[name].tolist() == every.tolist()
 
