@@ -15,6 +15,9 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := $(VENV)/pyproject.installed
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
+# Compiled modules are written, so that later runs and the workers of one run need not compile them.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test check format lint types laws browser docs dist bench oldest clean distclean
