@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.kinds import KINDS
 from rocframe.rates import RATES
+from tests.each import all_cases
 from tests.strategies import (
     ANY_WEIGHTS,
     COUNTS,
@@ -39,8 +40,7 @@ COSTS = {"fp": 1.0, "fn": 5.0, "tp": 0.25}
 GROWS_WITH_N = {"chi2"}
 READS_THE_THRESHOLD = {"net_benefit"}
 
-every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-per_kind = examples(1 / 2)
+any_kind = st.sampled_from(list(KINDS.values()))
 
 
 def whole(table: pl.DataFrame, kind: Kind, **more: object) -> pl.DataFrame:
@@ -64,9 +64,7 @@ def assert_close(left: pl.DataFrame, right: pl.DataFrame) -> None:
     assert_frame_equal(left, right, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@every_kind
-@per_kind
-@given(table=tables(missing=True), missing=st.sampled_from(["drop", "worst"]))
+@given(kind=any_kind, table=tables(missing=True), missing=st.sampled_from(["drop", "worst"]))
 def test_the_four_counts_add_up_to_the_same_totals_in_every_row(kind, table, missing):
     curve = whole(table, kind, missing=missing)
     totals = curve.select(
@@ -80,9 +78,7 @@ def test_the_four_counts_add_up_to_the_same_totals_in_every_row(kind, table, mis
     assert_frame_equal(totals, expected, check_row_order=False)
 
 
-@every_kind
-@per_kind
-@given(table=tables())
+@given(kind=any_kind, table=tables())
 def test_a_curve_starts_with_nothing_called_and_ends_with_everything(kind, table):
     curve = whole(table, kind)
     first = curve.group_by("group", maintain_order=True).first()
@@ -96,9 +92,7 @@ def test_a_curve_starts_with_nothing_called_and_ends_with_everything(kind, table
         assert last[name].drop_nulls().eq(1).all()
 
 
-@every_kind
-@per_kind
-@given(table=tables())
+@given(kind=any_kind, table=tables())
 def test_thresholds_fall_and_only_an_infinite_score_repeats_the_first(kind, table):
     curve = whole(table, kind)
     for (_,), rows in curve.group_by("group"):
@@ -109,9 +103,7 @@ def test_thresholds_fall_and_only_an_infinite_score_repeats_the_first(kind, tabl
         assert all(a > b for a, b in pairwise(strictly))
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"count": COUNTS}))
+@given(kind=any_kind, table=tables(mass={"count": COUNTS}))
 def test_a_count_of_n_is_n_rows(kind, table):
     counted = whole(table, kind, count="count")
     rows = whole(repeated(table, "count"), kind)
@@ -122,9 +114,7 @@ def test_a_count_of_n_is_n_rows(kind, table):
     assert_frame_equal(gone.select(CONFUSION), 0 * gone.select(CONFUSION))
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"weight": st.integers(0, 3).map(float)}))
+@given(kind=any_kind, table=tables(mass={"weight": st.integers(0, 3).map(float)}))
 def test_a_weight_of_n_is_n_rows(kind, table):
     weighted = whole(table, kind, weight="weight")
     rows = whole(repeated(table, "weight"), kind)
@@ -132,9 +122,7 @@ def test_a_weight_of_n_is_n_rows(kind, table):
     assert_same(present.cast(dict.fromkeys(CONFUSION, pl.Int64)), rows)
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"weight": ANY_WEIGHTS}))
+@given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}))
 def test_a_weight_of_nothing_is_no_row(kind, table):
     left = whole(table, kind, weight="weight")
     right = whole(table.filter(pl.col("weight") > 0), kind, weight="weight")
@@ -142,18 +130,14 @@ def test_a_weight_of_nothing_is_no_row(kind, table):
     assert_close(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"count": COUNTS}))
+@given(kind=any_kind, table=tables(mass={"count": COUNTS}))
 def test_a_count_of_nothing_is_no_row(kind, table):
     left = whole(table, kind, count="count")
     right = whole(table.filter(pl.col("count") > 0), kind, count="count")
     assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.integers(-40, 40))
+@given(kind=any_kind, table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.integers(-40, 40))
 def test_scaling_all_weights_by_a_power_of_two_changes_no_rate_at_all(kind, table, power):
     scaled = table.with_columns(pl.col("weight") * 2.0**power)
     rates = [name for name in every_rate(kind) if name not in GROWS_WITH_N]
@@ -163,9 +147,7 @@ def test_scaling_all_weights_by_a_power_of_two_changes_no_rate_at_all(kind, tabl
     assert_close(right["chi2"].to_frame(), (left["chi2"] * 2.0**power).to_frame())
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
+@given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
 def test_scaling_all_weights_changes_no_rate(kind, table, factor):
     scaled = table.with_columns(pl.col("weight") * factor)
     rates = [name for name in every_rate(kind) if name not in GROWS_WITH_N]
@@ -173,10 +155,11 @@ def test_scaling_all_weights_changes_no_rate(kind, table, factor):
     assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-9)
 
 
-@every_kind
-@per_kind
 @given(
-    table=tables(missing=True), seed=st.integers(0, 99), missing=st.sampled_from(["drop", "worst"])
+    kind=any_kind,
+    table=tables(missing=True),
+    seed=st.integers(0, 99),
+    missing=st.sampled_from(["drop", "worst"]),
 )
 def test_row_order_changes_nothing(kind, table, seed, missing):
     assert_same(
@@ -184,9 +167,7 @@ def test_row_order_changes_nothing(kind, table, seed, missing):
     )
 
 
-@every_kind
-@per_kind
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
+@given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
 def test_row_order_changes_weighted_rows_by_rounding_only(kind, table, seed):
     left = whole(table, kind, weight="weight")
     assert_close(
@@ -195,18 +176,14 @@ def test_row_order_changes_weighted_rows_by_rounding_only(kind, table, seed):
     )
 
 
-@every_kind
-@per_kind
-@given(table=tables())
+@given(kind=any_kind, table=tables())
 def test_an_increasing_map_of_the_scores_changes_no_count_and_no_rate(kind, table):
     mapped = table.with_columns(ranked(table["score"]))
     hidden = ["threshold", *READS_THE_THRESHOLD]
     assert_same(whole(table, kind).drop(hidden), whole(mapped, kind).drop(hidden))
 
 
-@every_kind
-@per_kind
-@given(table=tables())
+@given(kind=any_kind, table=tables())
 def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
     for weight in (None, 0.1):
         weighted = table.with_columns(weight=pl.lit(weight, pl.Float64))
@@ -219,9 +196,7 @@ def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
             assert shown.is_between(*record.bounds).all(), name
 
 
-@every_kind
-@per_kind
-@given(table=tables(missing=True), more=tables(missing=True, shape=TIED))
+@given(kind=any_kind, table=tables(missing=True), more=tables(missing=True, shape=TIED))
 def test_groups_put_together_are_the_groups_apart(kind, table, more):
     assume(table.schema == more.schema)
     one = table.with_columns(group=pl.lit("x"))
@@ -231,9 +206,7 @@ def test_groups_put_together_are_the_groups_apart(kind, table, more):
     assert_same(together, pl.concat(apart))
 
 
-@every_kind
-@per_kind
-@given(table=tables(shape=PLAIN, missing=True), seed=st.integers(0, 9))
+@given(kind=any_kind, table=tables(shape=PLAIN, missing=True), seed=st.integers(0, 9))
 def test_every_engine_gives_the_same_bits(kind, table, seed):
     eager = whole(table, kind, missing="worst")
     plan = whole(shuffled(table, seed).lazy(), kind, missing="worst")
@@ -242,9 +215,7 @@ def test_every_engine_gives_the_same_bits(kind, table, seed):
     assert_same(plan.collect(engine="in-memory"), eager)
 
 
-@every_kind
-@per_kind
-@given(table=tables(missing=True))
+@given(kind=any_kind, table=tables(missing=True))
 def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
     full = whole(table, kind, by=None, missing="worst")
     given_all = whole(table, kind, by=None, missing="worst", thresholds=full["threshold"])
@@ -253,19 +224,29 @@ def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
     assert_same(given_all, own.drop("index"))
 
 
-@every_kind
-@per_kind
-@given(table=tables())
-def test_a_kind_only_names_the_axes(kind, table):
-    roc = rf.curve(table, "label", "score", by="group")
-    curve = rf.curve(table, "label", "score", by="group", kind=kind.name)
-    assert curve.columns == ["group", *WALK, *kind.rates]
-    assert_same(curve.select("group", *WALK), roc.select("group", *WALK))
+@examples(1 / 2)
+@given(
+    table=tables(missing=True, mass={"weight": ANY_WEIGHTS, "count": COUNTS}),
+    mass=st.sampled_from([{}, {"weight": "weight"}, {"count": "count"}]),
+)
+def test_every_kind_has_the_counts_and_rates_of_a_roc_curve(table, mass):
+    options = {"missing": "worst", "count": None, **mass}
+    rates = every_rate(KINDS["roc"])
+    roc = whole(table, KINDS["roc"], **options).select("group", *WALK, *rates)
+    with all_cases() as case:
+        for kind in KINDS.values():
+            with case(kind.name):
+                curve = whole(table, kind, **options)
+                axes = rf.curve(table, "label", "score", by="group", kind=kind.name, **options)
+                assert axes.columns == ["group", *WALK, *kind.rates]
+                assert_same(axes, curve.select(axes.columns))
+                # The name of an axis can be an alias: `recall` is the rate `tpr`.
+                names = {kind.axis(name).name: name for name in kind.rates}
+                renamed = {name: pl.col(names.get(name, name)) for name in rates}
+                assert_same(curve.select("group", *WALK, **renamed), roc)
 
 
-@every_kind
-@per_kind
-@given(table=tables(min_size=2))
+@given(kind=any_kind, table=tables(min_size=2))
 def test_the_area_of_a_kind_has_its_estimators_name(kind, table):
     areas = rf.area(rf.curve(table, "label", "score", by="group", kind=kind.name))
     names = ["average_precision", "pr_auc"] if kind.name == "precision_recall" else ["auc"]
@@ -300,7 +281,6 @@ def test_a_curve_with_no_rows_and_no_groups_is_its_first_row():
         assert {name for name, value in known.items() if value is not None} <= set(CONFUSION)
 
 
-@per_kind
 @given(one=tables(), other=tables())
 def test_at_given_thresholds_the_counts_of_parts_add_up_to_those_of_the_whole(one, other):
     edges = [-1.0, 0.0, 0.25, 0.5, 1.0]
