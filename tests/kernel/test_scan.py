@@ -18,6 +18,7 @@ from rocframe.kernel import codec, sort, threads
 from rocframe.kernel import scan as walk
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 from tests import oracles
+from tests.each import all_cases
 from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
 
 # Block, large, small and chunk; all rows in one piece, and cut as finely as can be.
@@ -30,7 +31,7 @@ CUTS = {
     "all at once": {"block": 5, "large": 6, "small": 2, "chunk": 3},
 }
 every_cut = pytest.mark.parametrize("sizes", CUTS.values(), ids=CUTS)
-every_pool = pytest.mark.parametrize("threads_used", [1, 2, 3])
+any_number_of_threads = st.sampled_from([1, 2, 3])
 
 
 def cut(
@@ -64,67 +65,61 @@ def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
     ]
 
 
-@every_cut
-@every_pool
-@examples(1 / 3)
-@given(table=tables(missing=True, min_size=6, max_size=40))
-def test_however_rows_are_cut_the_tables_are_the_same(sizes, threads_used, table):
-    expected = everything(table)
-    with pytest.MonkeyPatch.context() as patch:
-        cut(patch, **sizes, threads_used=threads_used)
-        found = everything(table)
-    for one, other in zip(found[:3], expected[:3], strict=True):
-        assert_frame_equal(one, other, check_exact=True)
-    for one, other in zip(found[3:], expected[3:], strict=True):
-        # The blocks of a partial area are sums of floats, added up in another order.
-        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+def assert_same_in_all_cuts(
+    table: pl.DataFrame, exact: int, threads_used: int | None = None, **more: object
+) -> None:
+    """Compare the tables of all cuts with those of uncut rows; the first of them exactly."""
+    expected = everything(table, **more)
+    with all_cases() as case:
+        for name, sizes in CUTS.items():
+            with case(name), pytest.MonkeyPatch.context() as patch:
+                cut(patch, **sizes, threads_used=threads_used)
+                found = everything(table, **more)
+                for one, other in zip(found[:exact], expected[:exact], strict=True):
+                    assert_frame_equal(one, other, check_exact=True)
+                for one, other in zip(found[exact:], expected[exact:], strict=True):
+                    # The blocks of an area are sums of floats, added up in another order.
+                    assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
 
 
-@every_cut
-@every_pool
-@examples(1 / 3)
-@given(table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}))
-def test_counted_rows_may_be_cut_anywhere_too(sizes, threads_used, table):
-    expected = everything(table, count="count")
-    with pytest.MonkeyPatch.context() as patch:
-        cut(patch, **sizes, threads_used=threads_used)
-        found = everything(table, count="count")
-    for one, other in zip(found[:3], expected[:3], strict=True):
-        assert_frame_equal(one, other, check_exact=True)
-    for one, other in zip(found[3:], expected[3:], strict=True):
-        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+@examples(1 / 2)
+@given(table=tables(missing=True, min_size=6, max_size=40), threads_used=any_number_of_threads)
+def test_however_rows_are_cut_the_tables_are_the_same(table, threads_used):
+    assert_same_in_all_cuts(table, 3, threads_used)
 
 
-@every_cut
+@examples(1 / 2)
+@given(
+    table=tables(missing=True, min_size=6, max_size=40, mass={"count": COUNTS}),
+    threads_used=any_number_of_threads,
+)
+def test_counted_rows_may_be_cut_anywhere_too(table, threads_used):
+    assert_same_in_all_cuts(table, 3, threads_used, count="count")
+
+
 @examples(1 / 3)
 @given(
     table=tables(
         missing=True, min_size=6, max_size=40, mass={"weight": EXACT_WEIGHTS, "count": COUNTS}
     )
 )
-def test_weighted_rows_may_be_cut_anywhere_too(sizes, table):
-    expected = everything(table, weight="weight", count="count")
-    with pytest.MonkeyPatch.context() as patch:
-        cut(patch, **sizes)
-        found = everything(table, weight="weight", count="count")
+def test_weighted_rows_may_be_cut_anywhere_too(table):
     # Quarters add up exactly, in any order.
-    for one, other in zip(found[:2], expected[:2], strict=True):
-        assert_frame_equal(one, other, check_exact=True)
-    for one, other in zip(found[2:], expected[2:], strict=True):
-        assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
+    assert_same_in_all_cuts(table, 2, weight="weight", count="count")
 
 
-@every_cut
 @pytest.mark.parametrize("shape", ["any float", "any float32", "edges", "uint8"])
 @examples(1 / 3)
 @given(data=st.data())
-def test_cut_rows_are_counted_by_definition(sizes, shape, data):
+def test_cut_rows_are_counted_by_definition(shape, data):
     table = data.draw(tables(shape=SHAPES[shape], missing=True, min_size=6, max_size=40))
-    with pytest.MonkeyPatch.context() as patch:
-        cut(patch, **sizes)
-        curve = rf.curve(table, "label", "score", by="group", missing="worst")
     expected = oracles.curve_table(oracles.by_group(table))
-    assert_frame_equal(curve.drop("fpr", "tpr"), expected, check_exact=True)
+    with all_cases() as case:
+        for name, sizes in CUTS.items():
+            with case(name), pytest.MonkeyPatch.context() as patch:
+                cut(patch, **sizes)
+                curve = rf.curve(table, "label", "score", by="group", missing="worst")
+                assert_frame_equal(curve.drop("fpr", "tpr"), expected, check_exact=True)
 
 
 def mixed_sizes(seed: int = 1) -> pl.DataFrame:
