@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.kinds import KINDS
 from rocframe.rates import RATES
-from tests.each import all_cases
+from tests.all_cases import all_cases
 from tests.strategies import (
     ANY_WEIGHTS,
     COUNTS,

@@ -18,7 +18,7 @@ from rocframe.kernel import codec, sort, threads
 from rocframe.kernel import scan as walk
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 from tests import oracles
-from tests.each import all_cases
+from tests.all_cases import all_cases
 from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
 
 # Block, large, small and chunk; all rows in one piece, and cut as finely as can be.
