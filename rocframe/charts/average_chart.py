@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import MetricAverage, Table
 
 BAND_OPACITY, BAR_OPACITY = 0.2, 0.6
-PANEL_OPACITY = 0.5  # of all bands of a panel together, as they cover the lines
+PANEL_OPACITY = 0.5  # of all bands of a panel together, because they cover the lines
 MEAN_WIDTH = 3.5
 TOLERANCE = 1 / 500  # of an axis
 AXIS_STEPS = 400  # points along an axis on which lines bend
@@ -93,7 +93,7 @@ def mean_chart(
 
     rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *picture.axis_tooltips()]
     points = hover_layer(picture, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # there are points between the rows
+    if plane.excludes_zero:  # some points are interpolated between rows
         points = points.transform_filter("datum.bar >= 0")
     layers = [
         line_layer(picture, strokeWidth=MEAN_WIDTH),
@@ -129,8 +129,8 @@ def limited_picture(
 ) -> Picture:
     """Read curves with limits from a sorted table: a record of points for each group.
 
-    `fields` are the columns of the coordinates, limits and thresholds of points. A point without
-    coordinates is not drawn, nor is a group without other points.
+    `fields` are the columns of the coordinates, limits and thresholds of points. Points without
+    coordinates are not drawn.
     """
     keys = list(map(column, by))
     number = pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)
@@ -142,7 +142,7 @@ def limited_picture(
     ).filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
     points = {name: rows.get_column(name).to_numpy(writable=True) for name in fields}
     points.setdefault(THRESHOLD, np.full(rows.height, nan))
-    for side in ("x", "y"):  # where there are no limits, both equal the coordinate
+    for side in ("x", "y"):  # a point without limits: both are the coordinate
         for end in (f"{side}_low", f"{side}_high"):
             points[end] = np.where(np.isnan(points[end]), points[side], points[end])
     starts = np.searchsorted(rows.get_column("group").to_numpy(), np.arange(groups.height + 1))
@@ -185,7 +185,7 @@ def limit_layers(picture: Picture) -> list[alt.Chart]:
         if vertical
         else {"x": "x_low:Q", "x2": "x_high:Q", "y": y}
     )
-    # Vega-Lite draws areas in the order of their rows: an order channel would split them.
+    # Vega-Lite draws areas in the order of their rows. An order channel would split the area.
     return [band.encode(**ends, detail="curve:N", color=color)]
 
 

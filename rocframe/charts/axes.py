@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 NORMAL = NormalDist()
-MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this one
-EMPTY_HEIGHT = 2.0  # of a count or lift axis without points
+MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this value
+EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
 
-# Where axes without 0 can start.
+# Possible starts of axes that cannot show 0.
 DEVIATE_STARTS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-# Ticks; those of normal deviates are repeated at the same distances from 1.
+# Ticks. On an axis of normal deviates, 1 minus each tick is also a tick.
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 # Three digits would round 99.99 % to 100 %.
@@ -109,18 +109,18 @@ class Plane:
 
     @property
     def name(self) -> str:
-        """The name of a chart of this kind in a sentence."""
+        """The name of a chart of this kind as part of a sentence."""
         title = self.kind.title
         return title if title.endswith("chart") else f"{title} chart"
 
     @property
     def described(self) -> str:
-        """The titles of the axes in a sentence."""
+        """The titles of both axes as part of a sentence."""
         return f"{self.y.title.lower()} against {self.x.title.lower()}"
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether lines leave the chart where a rate is 0."""
+        """Whether a rate of 0 lies outside the chart."""
         return self.x.excludes_zero or self.y.excludes_zero
 
     @property
@@ -146,12 +146,12 @@ class Plane:
         return ("u", "v") if self.x.deviate else ("x", "y")
 
     def channels(self) -> tuple[alt.X, alt.Y]:
-        """Return the two channels that place points."""
+        """Return the two position channels, x and y."""
         x, y = self.fields()
         return alt.X(x, **self.x.channel()), alt.Y(y, **self.y.channel())
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return the transform to normal deviates of `x`, `y` and more fields; empty for rates."""
+        """Return the expressions of normal deviates of fields; empty on other scales."""
         if not self.x.deviate:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
@@ -159,7 +159,7 @@ class Plane:
 
 
 def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
-    """Choose the axes for some curves: rates from 0 to 1, unless the kind differs."""
+    """Choose the axes of the curves of a path."""
     x, y = axis_rates(kind, path)
     return choose_plane(kind, x, y, scale=scale, top=y)
 
@@ -172,10 +172,10 @@ def choose_plane(
     scale: Scale | None,
     top: NDArray[np.float64],
 ) -> Plane:
-    """Choose the axes for points of a kind; axes without a fixed end reach the highest `top`."""
+    """Choose the axes for points of a kind; counts and lift extend to the highest `top`."""
     chosen = scale_of(kind, scale)
     spread = SCALED_AXES[chosen][kind.name] if chosen in SCALED_AXES else ()
-    # The smallest error rates determine the ends of the axes; the error rate of tpr is 1 - tpr.
+    # The smallest error rates determine the ends of the axes. The error rate of tpr is 1 - tpr.
     errors = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in spread] or [x]
@@ -195,7 +195,7 @@ def choose_plane(
 
 
 def axis_title(kind: Kind, name: str) -> str:
-    """Return the label of a rate, or the other name that the kind gives it."""
+    """Return the title of a rate: its label, or the name that is usual for this kind of curve."""
     if name in CONFUSION:
         return COUNT_TITLES[name]
     rate = kind.axis(name)
@@ -205,8 +205,8 @@ def axis_title(kind: Kind, name: str) -> str:
 def axis_rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the two rates of a kind at each point of a path; NaN if undefined.
 
-    Precision and lift are undefined while no row is called positive. A curve starts there with
-    the value of its next point, which is that of a random subset of the highest scores.
+    Precision and lift are undefined where no row is predicted positive. There, a curve has the
+    value of its next point: the expected value for a random subset of the highest scores.
     """
     x, y = (axis_values(path, kind, name) for name in (kind.x, kind.y))
     # The index of the next point that has a value, or of the point itself if it has one.

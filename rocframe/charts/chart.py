@@ -151,8 +151,8 @@ def chart(
 
     >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
-chance. AUC 0.750. Depending on the order of ties, ROC areas are 0.500 to 1.000. Thin dashed \
-lines are convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
+chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
+convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.compose("chart")
@@ -173,8 +173,8 @@ lines are convex hulls. A thin line of equal expected cost touches each curve. P
     table_type = found.type
     if table_type is CONTRAST:
         raise BrokenCurveError.compose(
-            "chart: a table of contrasts has one test per group and no chart",
-            "Show the table, or draw .roc.compare(label, score, …): each pair, with its interval.",
+            "chart: tables of contrast have no chart",
+            "Draw the pairwise differences with .roc.compare(label, score, …).roc.chart().",
         )
     if table_type.drawing is None:
         # A curve table with its columns in another order is still a curve table.
@@ -198,8 +198,8 @@ def _check_curve(columns: Sequence[str]) -> None:
     if not missing:
         return
     raise BrokenCurveError.compose(
-        "chart: this is no curve table, because it has no column " + ", ".join(map(repr, missing)),
-        "Make one with .roc.curve(label, score, by=…), or pass an unchanged table of average, "
+        "chart: not a curve table, because of missing columns: " + ", ".join(map(repr, missing)),
+        "Compute one with .roc.curve(label, score, by=…), or pass an unchanged table of average, "
         "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
         "compare, auc_covariance, power, sample_size or detectable_difference.",
     )
@@ -230,7 +230,9 @@ class ChartOptions:
             )
             if not_given or option.name in options:
                 continue
-            problem = f"charts of a table of this kind ({table}) have no such option"
+            problem = f"charts of tables of this kind ({table}) do not have this option"
             names = [one.name for one in fields(self) if one.name in options]
-            have = f"They have: {', '.join(names)}." if names else "They have none."
-            raise OptionValueError.compose(option.name, value, problem, f"{have} Leave it out.")
+            available = f"Available: {', '.join(names)}." if names else "They have no options."
+            raise OptionValueError.compose(
+                option.name, value, problem, f"{available} Leave it out."
+            )

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
-MIN_DARK = 0.85  # cells of stronger correlations have light text
+MIN_DARK = 0.85  # cells with a stronger correlation are dark and have light text
 UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
-# From -1 over 0 to 1: distinct without red or green vision.
+# Colors from -1 over 0 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
 MAX_PAIRS = 6  # in a description
 
@@ -55,7 +55,7 @@ def covariance_chart(
     return groups.framed(
         alt.LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
         title="Correlation of areas",
-        subtitle="between two models, estimated from the same rows",
+        subtitle="each pair of models, estimated from the same rows",
         description=sentences(
             f"Correlation of areas, {n_models} models{n_groups}",
             _pairs_text(groups, records, models),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table
 
 NOTE = "empty"  # the part of the records that state why a panel is empty
-OUTSIDE = "outside these axes"
+OUTSIDE = "all curves lie outside the axes"
 
 
 def curve_chart(
@@ -75,7 +75,7 @@ def curve_chart(
 
     rows = hover_layer(picture, row_tooltips(picture))
     rows = rows.transform_filter("isValid(datum.tp)").transform_calculate(**ROW_FIELDS)
-    # The first layer is the one that .interactive() moves: it needs both axes.
+    # .interactive() applies to the first layer, which therefore needs both axes.
     layers = [
         line_layer(picture, **curve_stroke(picture)),
         *chance_layers(plane, of_curves=True),
@@ -122,9 +122,9 @@ def _notes(
     areas: Sequence[float] | None,
     kind: Kind,
 ) -> list[dict[str, Any]]:
-    """Return a note for each panel in which no curve is drawn.
+    """Return a note for each panel without a drawn curve.
 
-    Without panels, the subtitle or the legend names undefined curves.
+    In a chart without panels, the subtitle or the legend names undefined curves.
     """
     by_panel: dict[Any, list[dict[str, Any]]] = {}
     for record in records:
@@ -145,7 +145,7 @@ def _notes(
 
 
 def _note_layer(side: int) -> alt.Chart:
-    """Write in the lower middle of a panel, off the diagonals, why it is empty."""
+    """Write the reason for an empty panel in its lower middle, away from the diagonals."""
     x, y = alt.value(side / 2), alt.value(side * 0.85)
     text = overlay(NOTE).mark_text(color=QUIET, fontSize=12)
     layer: alt.Chart = text.encode(x=x, y=y, text="note:N")

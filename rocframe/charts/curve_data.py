@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-LEVEL_STEP = 1 / 4000  # of an axis: rows between two such levels are skipped
+LEVEL_STEP = 1 / 4000  # share of an axis; rows between two such levels are skipped
 MIN_RATE = 1e-6  # the smallest rate on axes without 0
 
-# The scales for which rows are chosen; other scales of precision and lift need the same rows.
+# The scales for which rows are chosen. Precision and lift need the same rows on all scales.
 SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
@@ -80,7 +80,7 @@ class Path:
 
 
 def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
-    """Return the rows that any scale needs, of the curves whose area is defined."""
+    """Return the rows that all scales of a kind need; curves without an area have none."""
     whole = _at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, whole)
     drawn = np.isfinite(x) & np.isfinite(y)
@@ -128,8 +128,8 @@ POINTS = ("threshold", "x", "y", "tp", "fp")
 def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and its points, as JSON values.
 
-    Points between two rows of the table have neither threshold nor counts. Prevalences are those
-    of curves that are drawn.
+    Points between two rows of the table have no threshold and no counts. Curves that are not drawn
+    have no prevalence.
     """
     path = lines.path
     real = (path.row != BETWEEN).tolist()
@@ -165,7 +165,7 @@ BETWEEN = -1  # no row of the table
 def clip_to_axes(plane: Plane, path: Path) -> Path:
     """Clip each curve to the axes of a plane.
 
-    A line enters and leaves where its counts, which are linear between two rows, reach the ends.
+    A line is cut where it crosses an end of an axis. Counts are linear between two rows.
     """
     limited = []
     for side in (plane.x, plane.y):
@@ -233,7 +233,7 @@ def simplified_lines(plane: Plane, path: Path) -> Lines:
     needed, tolerance = limit_corners(
         across, up, path.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
-    # Where a rate is undefined, the line starts at that of the next point, which is no row.
+    # Where a rate is undefined, the line starts at the rate of the next point, not at a row.
     rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))

@@ -33,7 +33,7 @@ ROW_FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What a chart on a plane draws: a record for each curve or point, and their groups.
+    """Data of a chart on a plane: a record for each curve or point, and their groups.
 
     `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
     axes, "x" or "y" or both, along which curves have limits.
@@ -86,7 +86,7 @@ def _of_curves(picture: Picture) -> alt.Chart:
 
 
 def line_layer(picture: Picture, **stroke: Any) -> alt.Chart:
-    """Draw the lines through their points in order: Vega-Lite would sort them along x."""
+    """Draw lines through their points in the given order; by default Vega-Lite sorts them by x."""
     x, y = picture.plane.channels()
     layer: alt.Chart = (
         _of_curves(picture)
@@ -106,7 +106,7 @@ def curve_stroke(picture: Picture) -> dict[str, Any]:
 
 
 def hover_layer(picture: Picture, tooltips: list[alt.Tooltip]) -> alt.Chart:
-    """Put invisible points on the lines: their tooltips are rows of the table."""
+    """Put invisible points on the lines; the tooltip of each is a row of the table."""
     x, y = picture.plane.channels()
     layer: alt.Chart = (
         _of_curves(picture)
@@ -127,7 +127,7 @@ def row_tooltips(picture: Picture) -> list[alt.Tooltip]:
 
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
-    """Describe the lines of chance; empty if only curves, which have counts, have such lines."""
+    """Describe the lines of chance; empty if the chart has none."""
     if plane.kind.name == MEANS:
         return ""
     if plane.kind.name in {"precision_recall", "lift_chart"}:
@@ -138,7 +138,7 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     """Draw the performance of random scores.
 
-    For precision-recall and lift charts it depends on the counts, so that only curves have it.
+    For precision-recall and lift charts it depends on the counts, so only charts of curves have it.
     """
     if not chance_text(plane, of_curves=of_curves):
         return []
@@ -170,7 +170,7 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
     (x, y), (x2, y2) = ((plane.x.shown(x), plane.y.shown(y)) for x, y in (start, end))
     ends = {"x": x, "y": y, "x2": x2, "y2": y2}
-    # With the data of the curves it would be drawn once for each of their points.
+    # Its own data: with the data of the curves, it would be drawn once for each of their points.
     line: alt.Chart = (
         one_row()
         .mark_rule(**CHANCE_STROKE)

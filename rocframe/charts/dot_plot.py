@@ -42,13 +42,14 @@ LOW, HIGH, REASON, RIGHT_TEXT, LINE, PANEL = "low", "high", "reason", "text", "r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotPlot:
-    """What a dot plot draws: a record for each row of a table, and the roles of its fields.
+    """Data of a dot plot: a record for each row of a table, and the roles of its fields.
 
-    The group column `row` has the lines from top to bottom. With `dodged`, each color has a place
-    of its own within each line. `marks` are fields with a mark each, the first one filled; `inner`
-    are the ends of a faint bar behind the interval; `right_title` is the title of the texts on the
-    right. `references` are the positions of dashed lines, and `reference` is a field with one more
-    for each of its values. With `free_axes`, each panel has an axis of its own.
+    The values of the group column `row` are the lines from top to bottom. With `dodged`, a line has
+    a separate place for each color. Each field of `marks` has a mark; the first mark is filled.
+    `inner` are the two ends of a faint bar behind the interval. `right_title` is the title of the
+    texts to the right of the dots. `references` are the positions of dashed lines; each value of
+    the field `reference` is the position of another dashed line. With `free_axes`, the panels have
+    independent axes.
     """
 
     groups: Groups
@@ -100,7 +101,7 @@ class DotPlot:
         return max(MIN_PLACE_HEIGHT, min(FONT_SIZE, self.place_height))
 
     def tooltips(self) -> list[alt.Tooltip]:
-        """Return the row of the table."""
+        """Return tooltip lines of the groups and the columns of the table."""
         return [*self.groups.tooltips(), *map(tooltip, self.shown)]
 
     def x_channel(self, name: str) -> alt.X:
@@ -168,7 +169,7 @@ class DotPlot:
 def dot_layers(plot: DotPlot) -> list[alt.Chart]:
     """Return the layers of intervals, reference lines and marks."""
     bars, marks = _bars(plot), [_marks(plot, name) for name in reversed(plot.marks)]
-    # The first layer is the one that .interactive() moves: it needs both axes.
+    # .interactive() applies to the first layer, which therefore needs both axes.
     return [*bars, *_references(plot), *marks] if bars else [*marks, *_references(plot)]
 
 
@@ -208,7 +209,7 @@ def _marks(plot: DotPlot, name: str) -> alt.Chart:
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
     """Draw the dashed lines."""
-    # With the data of the rows a line would be drawn once for each row.
+    # One line per position: with the data of the rows, each line would be drawn repeatedly.
     lines = [
         one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.datum(value)) for value in plot.references
     ]
@@ -220,7 +221,7 @@ def _references(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _reasons(plot: DotPlot) -> alt.Chart:
-    """Write in the place of a missing dot why it is missing."""
+    """Write the reason for a missing dot in the place of the dot."""
     layer: alt.Chart = (
         alt.Chart()
         .mark_text(align="left", fontStyle="italic", fontSize=plot.font_size, color=QUIET)
@@ -255,9 +256,9 @@ def read_rows(
 ) -> tuple[Groups, bool]:
     """Choose the line, color and panel of each row of a table, and whether colors are dodged.
 
-    `parts` are names that distinguish rows beside the group columns; with `in_panels` they have
-    panels instead of lines. Lines are in the order of the table. If the table is sorted by its
-    group columns, as our functions return it, the lines of all colors are sorted together.
+    `parts` are names that distinguish rows in addition to the group columns. They have separate
+    lines or, with `in_panels`, separate panels. Lines are in the order of the table; in a table
+    that is sorted by its group columns, the lines of all colors are sorted together.
     """
     asked = None if color is NOT_GIVEN else color
     given, panel = choose_channels(by, table.columns, color=asked, facet=facet, detail=())
@@ -294,7 +295,7 @@ def read_rows(
 def _default_color(
     left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
 ) -> str | None:
-    """Return the models, or the first group, if colors can distinguish its values."""
+    """Return the model column, or else the first one, if it has few enough values for colors."""
     chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
     if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
         return None

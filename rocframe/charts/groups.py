@@ -104,7 +104,7 @@ class Groups:
     def _captioned_field(self) -> str | None:
         """The field whose values have captions, that of the models if they have a channel.
 
-        A mean over models is not meaningful; one over the folds, or segments, of a model is.
+        A mean over models is not meaningful. A mean over the folds of a model is.
         """
         if self.color is None or (self.panel and self.columns[self.panel].title == MODEL):
             return self.panel
@@ -127,7 +127,7 @@ class Groups:
 
     @property
     def own(self) -> dict[str, GroupColumn]:
-        """The group columns of the table, without combined ones."""
+        """The group columns of the table, without combined columns."""
         return {name: column for name, column in self.columns.items() if not column.joint}
 
     def names(self, n_records: int) -> list[str]:
@@ -257,7 +257,7 @@ def choose_channels(
     facet: str | None,
     detail: str | Sequence[str],
 ) -> tuple[str | None, str | None]:
-    """Return the group columns with colors and panels, and check `color`, `facet`, `detail`."""
+    """Check `color`, `facet` and `detail`; return the columns with colors and with panels."""
     given: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
     for argument, value in given:
         if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
@@ -287,10 +287,10 @@ def choose_channels(
 
 
 def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
-    """Return the area under each curve, NaN if it is undefined; None if the curves are cut."""
+    """Return the area under each curve, NaN if undefined; None if some curves are incomplete."""
     try:
         areas = average_precision_of(curves) if _is_pr(kind) else auc_of(curves)
-    except BrokenCurveError:  # a curve at given thresholds that ends above the lowest score
+    except BrokenCurveError:  # curves at given thresholds can end above the lowest score
         return None
     return [float(area) for area in areas]
 
@@ -318,7 +318,7 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     """Return the area under one curve or the mean of several; empty if no area is known."""
     if not areas:
         return ""
-    # Other axes than those of roc do not show the area itself.
+    # Charts on other axes do not show this area, so its name includes "ROC".
     name = "AP" if _is_pr(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
     known = [area for area in areas if not isnan(area)]
     if not known:

@@ -46,10 +46,11 @@ SHORT_NAMES = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotStyle:
-    """How the columns of a table are drawn: the title, the axis and the marks, first the dot.
+    """How a table is drawn: the title, the axis, and the columns with marks (first: the dot).
 
-    `references` are positions of dashed lines, and `reference` is a column with one for each of
-    its values. `part` is a column that distinguishes rows. With `tests` there are p-values.
+    `references` are positions of dashed lines. Each value of the column `reference` is the position
+    of another dashed line. `part` is a column that distinguishes rows. `tests` is true if the table
+    has p-values.
     """
 
     title: str
@@ -198,11 +199,11 @@ def _draw(
     records = row_records(table, groups, shown)
     for record in records:
         low, high = record.get("lower"), record.get("upper")
-        # An infinite limit has no position; the tooltip shows it.
+        # An infinite limit cannot be drawn; the tooltip shows it.
         record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        # Several rows of one line are distinguished by their colors.
+        # If a line has several rows, the text names the color of the row.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
         if style.tests:
             record[RIGHT_TEXT] = p_value_text(record["p_adjusted"])

@@ -28,7 +28,7 @@ def legible(name: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a long text in the middle, as names that start alike often differ at their ends."""
+    """Cut a long text in the middle, because similar names often differ at their ends only."""
     return text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}"
 
 
@@ -38,7 +38,7 @@ def spelled(values: pl.Series) -> list[str]:
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:
-    """Add numbers to equal texts, such as those of times that differ by nanoseconds."""
+    """Append a number to repeated texts, such as those of times that differ by nanoseconds."""
     total, seen = Counter(texts), Counter[str]()
     result = []
     for text in texts:
@@ -59,7 +59,7 @@ def sentences(*parts: str, end: str = ".") -> str:
 
 
 def not_drawn(names: Sequence[str], limit: int = MAX_DESCRIBED) -> str:
-    """Name what a chart does not draw; empty if it draws everything."""
+    """Return a sentence with the names that are not drawn; empty without names."""
     return f"Not drawn: {abridged(names, limit)}" if names else ""
 
 
@@ -79,14 +79,15 @@ def p_value_text(value: float | None) -> str:
 
 
 def note_text(note: str | None) -> str:
-    """Return the first note of a row, which states why a value is undefined, as words."""
+    """Return the first note of a row as words: the reason why a value is undefined."""
     return note.partition("; ")[0].replace("_", " ") if note else "undefined"
 
 
 def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:
     """Return a number as a JSON value: 7 significant digits, and null for NaN.
 
-    Infinity becomes the text "inf", or what `infinity` gives. Texts and integers stay as they are.
+    Infinity becomes the value `infinity`, by default the text "inf". Texts and integers do not
+    change.
     """
     if value is None or isinstance(value, int | str):
         return value
@@ -123,15 +124,14 @@ def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Return records as JSON text.
 
-    Altair neither counts the rows of text nor inspects its values, and data transformers do not
-    apply to it.
+    For text, Altair skips the limit of rows, the inspection of values, and data transformers.
     """
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
 
 
 def one_row() -> alt.Chart:
-    """Return a layer with its own data of one row, so that its mark is drawn once."""
+    """Return a layer with one row of data, so that its mark is drawn once."""
     return alt.Chart(alt.InlineData(values=[{}]))
 
 

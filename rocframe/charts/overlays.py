@@ -55,18 +55,18 @@ OVERLAY_KINDS = {
     "ties": ("roc", "gain", "lift_chart"),
 }
 # The values of the field `part` in the records of overlays.
-TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "touched", "mark"
-MIN_TIE = 1 / 800  # share of an axis; the line would hide a narrower rectangle
-# Corners of the rectangle of a tie, as steps of tp and fp: its diagonal is the curve, its sides are
-# the curves with the tied positives or the tied negatives first. The last corner closes it.
+TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
+MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
+# Corners of the rectangle of a tie, as steps of tp and fp. Its diagonal is the curve. Its sides are
+# the curves with all tied positives first or all tied negatives first. The last corner closes it.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-CURVE = "(curve)"  # group columns are renamed to k0, k1, ... first, so names cannot clash
+CURVE = "(curve)"  # unique, because group columns are renamed to k0, k1, ... before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """Curves on a plane, and the path through the rows that lines need."""
+    """Input of all overlays: the curves, their plane, and the path of the rows that lines need."""
 
     plane: Plane
     curves: Curves
@@ -105,7 +105,7 @@ class Scene:
 
 
 def overlay_records(scene: Scene, options: ChartOptions) -> list[dict[str, Any]]:
-    """Return records of all overlays that the options ask for."""
+    """Return the records of all overlays that the options select."""
     for option in OVERLAY_KINDS:
         _check_overlay(option, getattr(options, option), scene)
     records = []
@@ -121,14 +121,18 @@ def overlay_records(scene: Scene, options: ChartOptions) -> list[dict[str, Any]]
 
 
 def _check_overlay(option: str, value: object, scene: Scene) -> None:
-    """Check that switches are Booleans, and that curves of this kind can have an overlay."""
+    """Check that `hull` and `ties` are Booleans, and that this kind of curve has an overlay."""
     if option in {"hull", "ties"} and not isinstance(value, bool):
-        raise OptionValueError.compose(option, value, "it is neither True nor False", "Give one.")
+        raise OptionValueError.compose(
+            option, value, "expected True or False", f"Pass {option}=True, or leave it out."
+        )
     kind, kinds = scene.plane.kind, OVERLAY_KINDS[option]
     if value is None or value is False or kind.name in kinds:
         return
-    hint = f"Those of kind={', '.join(map(repr, kinds))} can. Leave it out."
-    raise OptionValueError.compose(option, value, f"{kind.title} charts cannot show it", hint)
+    hint = f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out."
+    raise OptionValueError.compose(
+        option, value, f"{kind.title} charts do not have this option", hint
+    )
 
 
 def overlay_texts(
@@ -152,7 +156,7 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     """Return the range of each area over the orders of tied rows."""
     try:
         _, low, high = areas_of_ties(curves)
-    except BrokenCurveError:  # a curve at given thresholds that ends above the lowest score
+    except BrokenCurveError:  # curves at given thresholds can end above the lowest score
         return ""
     names = [""] * len(low) if captioned is None else captioned.texts
     ranges: dict[str, list[tuple[float, float]]] = {}
@@ -167,7 +171,7 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     ]
     one_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
     areas = "areas" if one_each else "mean areas"
-    return f"Depending on the order of ties, ROC {areas} are {abridged(items)}"
+    return f"ROC {areas} over all orders of tied rows: {abridged(items)}"
 
 
 def _hulls(scene: Scene) -> list[dict[str, Any]]:
@@ -290,12 +294,12 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     for name in names:
         if not isinstance(name, str) or not name:
             raise OptionValueError.compose(
-                "mark", name, "expected a name", "Use text as names of points."
+                "mark", name, "expected a name", "Pass the name of each group of points as text."
             )
     most = len(MARK_SYMBOLS)
     if not 0 < len(mark) <= most:
-        problem = f"there are {len(mark)} names, and shapes tell 1 to {most} apart"
-        hint = "Draw the others in a second chart."
+        problem = f"expected 1 to {most} names, got {len(mark)}"
+        hint = "Draw more points in a second chart."
         raise OptionValueError.compose("mark", list(mark), problem, hint)
     return dict(mark.items())
 
@@ -328,8 +332,8 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     if not isinstance(points, pl.DataFrame):
         values = None if isinstance(points, pl.LazyFrame) else to_floats(points)
         if values is None or any(map(isnan, values)):
-            problem = "it is neither thresholds nor a collected table of points"
-            hint = "Give thresholds, a table from at(), or a mapping from names to either."
+            problem = "expected thresholds or a DataFrame of points"
+            hint = "Pass thresholds, a table from at(), or a mapping from names to either."
             raise OptionValueError.compose("mark", points, problem, hint)
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
@@ -340,7 +344,7 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
             raise MissingColumnError.compose("mark", name, points.columns)
     for name, dtype in keys.schema.items():
         if points.schema[name] != dtype:
-            hint = f"In the curves it is {dtype}: cast one of them."
+            hint = f"The curve table has {dtype}. Cast one of the two columns."
             raise ColumnTypeError.compose("mark", name, points.schema[name], hint)
     renamed = [column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)]
     rows = points.select(*renamed, THRESHOLD, *CONFUSION).drop_nulls(CONFUSION)
@@ -351,9 +355,9 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     else:
         found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE))
     if rows.height and not found.height:
-        problem = "none of its groups is one of the curves"
+        problem = "no group of these points has a curve in the chart"
         raise OptionValueError.compose(
-            "mark", points.columns, problem, "Mark points of these curves."
+            "mark", points.columns, problem, "Pass points that were computed from these curves."
         )
     _check_totals(curves, found, points.columns)
     return found.select(CURVE, THRESHOLD, *CONFUSION)
@@ -368,8 +372,10 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
         differs = np.flatnonzero(np.abs(own - total) > 1e-9 * total)
         if len(differs):
             i = int(differs[0])
-            problem = f"a point has {one} + {other} = {own[i]:g}, and its curve {total[i]:g}"
-            raise OptionValueError.compose("mark", columns, problem, "Mark points of these curves.")
+            problem = f"a point has {one} + {other} = {own[i]:g}, but its curve has {total[i]:g}"
+            raise OptionValueError.compose(
+                "mark", columns, problem, "Pass points that were computed from these curves."
+            )
 
 
 def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:

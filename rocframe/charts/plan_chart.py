@@ -96,7 +96,7 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of both axes, those that vary between them, and those of the lines."""
+    """Return the columns of both axes, other columns that vary, and the columns of the lines."""
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"
@@ -107,14 +107,14 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
 
 
 def _follows(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether an axis shows a column, or whether other columns determine it."""
+    """Return whether an axis shows a column, or other columns determine its values."""
     if name == "auc":
         return "difference" in (x, y)
     if name == "target":
         return y == "power"
     if name not in {"ratio", "n_neg"}:
         return False
-    # If one of the two is the same for all plans, it determines the other one.
+    # With a constant ratio or number, one of the two columns determines the other.
     other = "n_neg" if name == "ratio" else "ratio"
     n_own, n_other = (len(set(values[side]) - {None}) for side in (name, other))
     return n_other == 1 or (n_own, name) > (n_other, other)
@@ -129,7 +129,7 @@ def _text(value: Any) -> str:
 
 
 def _axes(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any]:
-    """Return the channels of both axes; a wide range of numbers of rows is logarithmic."""
+    """Return the channels of both axes; a wide range of row counts has a logarithmic axis."""
     across = finite(record[x] for record in records)
     wide = bool(across) and min(across) > 0 and max(across) >= LOG_RANGE * min(across)
     x_domain = domain_of([*across, *([] if wide else [0])], (0, 100))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table
 
 # The two parts of the gap: start, end, color and width. One is wide and light, the other thin and
-# dark, as they may lie on top of each other.
+# dark, because they can overlap.
 GAP_PARTS = {
     "within folds": ("mean_auc", "within_auc", COLORS[5], 8),
     "between folds": ("within_auc", "pooled_auc", COLORS[1], 2.5),
@@ -50,7 +50,7 @@ def pooling_chart(
     return plot.layered(
         [*(_gap_part(plot, name) for name in GAP_PARTS), *(_end(plot, n) for n in END_SYMBOLS)],
         title="Pooling gap",
-        subtitle="from the mean AUC of the folds to the AUC of all rows",
+        subtitle="AUC of all rows minus mean AUC of the folds",
         description=sentences(
             f"Pooling gap, {format_count(len(records), 'row')}", abridged(texts, separator="; ")
         ),

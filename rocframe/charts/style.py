@@ -19,7 +19,7 @@ class Palette:
     """The colors of a theme, as CSS colors.
 
     The first eight of `colors` are distinct for every kind of color vision. Each color has a
-    contrast of at least 3 to 1 with the paper.
+    contrast of at least 3 to 1 with the background.
     """
 
     paper: str
@@ -29,7 +29,7 @@ class Palette:
     colors: tuple[str, ...]
 
     def config(self) -> dict[str, Any]:
-        """Return the Vega-Lite config: defaults for what a chart does not set."""
+        """Return the Vega-Lite config with the default properties of charts."""
         text = {"labelColor": self.quiet, "titleColor": self.ink}
         sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
         lines = dict.fromkeys(("domainColor", "tickColor"), self.quiet)
@@ -118,10 +118,10 @@ def _sequential(n_colors: int) -> list[str]:
 
 
 def light() -> alt.theme.ThemeConfig:
-    """Return the theme `rocframe`: white paper."""
+    """Return the theme `rocframe`, with a white background."""
     return cast("alt.theme.ThemeConfig", {"config": LIGHT.config()})
 
 
 def dark() -> alt.theme.ThemeConfig:
-    """Return the theme `rocframe_dark`: dark paper."""
+    """Return the theme `rocframe_dark`, with a dark background."""
     return cast("alt.theme.ThemeConfig", {"config": DARK.config()})

@@ -114,7 +114,7 @@ def _check_image_option(name: str, value: object, suffix: str) -> None:
     if name not in CHART_FORMATS[suffix]:
         formats = [one for one, options in CHART_FORMATS.items() if name in options]
         hint = f"It applies to {format_list(formats)}. Leave it out."
-        raise OptionValueError.compose(name, value, f"{suffix} files have no such option", hint)
+        raise OptionValueError.compose(name, value, f"{suffix} files do not have this option", hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
         hint = f"Pass one, such as {name}=2, or leave it out."
         raise OptionValueError.compose(name, value, "expected a positive number", hint)

@@ -56,18 +56,18 @@ class Figure:
 
 
 def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | None) -> str:
-    """Explain the charts of one kind of curve; `averages` are its mean curves, if any."""
+    """Return the caption of charts of one kind; `averages` are its mean curves, if any."""
     if averages is None:
         return CAPTIONS[kind]
     interval = interval_title(averages)
-    shading = f"Shading: {interval} (charts of one mean). " if interval else ""
+    shading = f"Shading, in charts of one mean: {interval}. " if interval else ""
     return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {format_name(str(over))}."
 
 
 def curve_figures(
     curves: pl.DataFrame, averages: pl.DataFrame | None, kind: KindName, selection: CurveSelection
 ) -> list[Figure]:
-    """Draw the curves of one kind: a figure per panel, or per mean curve with its single curves."""
+    """Draw the curves of one kind: a figure per panel, or per mean curve with its curves."""
     figures: list[Figure] = []
     color = selection.color
     for name, groups in selection.panels:
@@ -185,7 +185,7 @@ class CurveSelection:
         return spelled(pl.concat(values).unique().sort())
 
     def note(self, file: str | None) -> str:
-        """State how many curves are drawn, if not all; `file` contains all of them."""
+        """Return a sentence about curves that are not drawn, or an empty text."""
         if self.n_drawn == self.n_curves:
             return ""
         noun = "curves" if self.averaged is None else "means"
@@ -281,7 +281,7 @@ def largest_groups(areas: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardSection:
-    """The dashboard, or None without a defined curve, and a text about the curves it shows."""
+    """The dashboard, None if no curve is defined, and a text about the curves that it shows."""
 
     figure: Figure | None
     text: str
@@ -333,7 +333,7 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
         rows = groups.select(row=pl.int_range(pl.len()), rows=N_ROWS)
         rows = rows.sort("rows", "row", descending=[True, False]).head(MAX_CURVES)
         panel = f"of {name} " if name else ""
-        note = f"Shown: {MAX_CURVES} of {total}, those {panel}with the most rows."
+        note = f"The dashboard shows {MAX_CURVES} of {total}: those {panel}with the most rows."
         return groups[rows.get_column("row").sort()], note
     groups = pl.concat([groups for _, groups in panels[:n_panels]])
     if n_panels < len(panels):
@@ -344,4 +344,4 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
         selected = "with " + (
             "the most rows" if selection.n_drawn < selection.n_curves else "an AUC"
         )
-    return groups, f"Shown: {n_groups} of {total}, those {selected}."
+    return groups, f"The dashboard shows {n_groups} of {total}: those {selected}."

@@ -157,7 +157,7 @@ def _group_names(groups: pl.DataFrame) -> str:
 
 
 MISSING_POLICIES = {
-    "raise": "none; a missing label, score or weight raises an error",
+    "raise": "not allowed: a missing label, score or weight raises an error",
     "drop": "rows with a missing label, score or weight are left out",
     "worst": "rows without a score count as errors at every threshold",
 }
@@ -188,7 +188,7 @@ def _settings_list(
         ("Groups", ", ".join(map(format_name, group_columns(areas))) or "none"),
         *((name, format_name(value)) for name, value in optional.items() if value is not None),
         ("Decision rule", "positive if score ≥ threshold"),
-        ("Tied scores", "one segment of the curve; one half in the AUC"),
+        ("Tied scores", "one point of the curve; a tied pair counts one half in the AUC"),
         ("Missing values", MISSING_POLICIES[provenance["missing"]]),
         ("Intervals", (", ".join(methods) + percent) if len(methods) else "none"),
         ("Rows", f"{provenance['rows']:,}"),

@@ -272,7 +272,7 @@ def _text_table(
     columns: list[TextColumn], top: pl.DataFrame, table: pl.DataFrame, file: str | None = None
 ) -> TextTable:
     n_omitted = table.height - top.height
-    omitted = f"{format_count(n_omitted, 'more row')}{f' in {file}' if file else ''}."
+    omitted = f"Not shown here: {format_count(n_omitted, 'row')}{f', see {file}' if file else ''}."
     return TextTable(
         columns=[*columns, *note_columns(top, table)], omitted=omitted if n_omitted else ""
     )

@@ -134,7 +134,7 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
     for option in values.keys() - set(reads):
         with pytest.raises(rf.RocframeError) as caught:
             table.roc.chart(**{option: values[option]})
-        assert str(caught.value).startswith(f"{option}={values[option]!r}: charts of a table of")
+        assert str(caught.value).startswith(f"{option}={values[option]!r}: charts of tables of")
 
 
 def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
@@ -173,8 +173,8 @@ def test_a_table_of_contrasts_has_no_chart_and_the_error_names_one_that_has():
     with pytest.raises(rf.BrokenCurveError) as caught:
         table.roc.chart()
     assert str(caught.value) == (
-        "chart: a table of contrasts has one test per group and no chart.\n"
-        "Show the table, or draw .roc.compare(label, score, …): each pair, with its interval."
+        "chart: tables of contrast have no chart.\n"
+        "Draw the pairwise differences with .roc.compare(label, score, …).roc.chart()."
     )
 
 
@@ -182,8 +182,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.chart(PREDICTIONS)
     assert str(caught.value) == (
-        "chart: this is no curve table, because it has no column 'threshold', 'tp', 'fp', 'fn', "
-        "'tn'.\nMake one with .roc.curve(label, score, by=…), or pass an unchanged table of "
+        "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
+        "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, "
         "intervals, compare, auc_covariance, power, sample_size or detectable_difference."
     )

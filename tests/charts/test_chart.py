@@ -514,11 +514,13 @@ def test_lines_are_thin_where_a_panel_has_many():
 def test_the_subtitle_names_curves_outside_the_axes():
     perfect = days(1).drop("day")
     chart = rf.chart(perfect, scale="normal_deviate")
-    assert "outside these axes" in texts(chart)
-    assert chart.description.endswith(" AUC 1.000. Nothing is drawn: outside these axes.")
+    assert "all curves lie outside the axes" in texts(chart)
+    assert chart.description.endswith(
+        " AUC 1.000. Nothing is drawn: all curves lie outside the axes."
+    )
     panels = texts(rf.chart(days(2), kind="det", facet="day"))
-    assert panels.count("outside these axes") == 2
-    assert "outside these axes" not in texts(rf.chart(perfect))
+    assert panels.count("all curves lie outside the axes") == 2
+    assert "all curves lie outside the axes" not in texts(rf.chart(perfect))
 
 
 def test_a_lazy_frame_is_not_drawn(by_model):

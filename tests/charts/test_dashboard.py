@@ -158,7 +158,7 @@ def test_bins_count_all_rows_and_long_curves_are_thinned():
     kept = [one for one in records(board)[0]["threshold"] if one is not None]
     assert len(set(kept)) <= ROWS
     assert board.title.subtitle == [
-        f"{curves.height - len(set(kept)) - 1:,} thresholds between those shown are left out"
+        f"{curves.height - len(set(kept)) - 1:,} thresholds are omitted to limit the file size"
     ]
     bins = json.loads(board.vconcat[0].concat[3].data.values)
     assert [one["bin_pos"] + one["bin_neg"] for one in bins] == (
@@ -191,8 +191,8 @@ def test_more_than_twelve_curves_are_refused_and_none_is_left_out():
     with pytest.raises(rf.OptionValueError) as caught:
         curves.roc.dashboard()
     assert str(caught.value) == (
-        "by=['g']: these are 13 curves, and a dashboard shows at most 12.\n"
-        "Filter whole groups first, or draw all of them with .roc.chart()."
+        "by=['g']: a dashboard shows at most 12 curves, but the table has 13.\n"
+        "Select groups with .filter() first, or draw all of them with .roc.chart()."
     )
     assert len(records(rf.dashboard(curves.filter(pl.col("g") < 12)))) == 12
 
@@ -200,7 +200,7 @@ def test_more_than_twelve_curves_are_refused_and_none_is_left_out():
 def test_curves_of_one_class_are_named_and_not_drawn():
     rows = pl.DataFrame({"m": list("aab"), "label": [1, 0, 1], "score": [0.9, 0.1, 0.5]})
     board = rf.dashboard(rf.curve(rows, "label", "score", by="m"))
-    assert board.title.subtitle == ["Not drawn, as one class is missing: b"]
+    assert board.title.subtitle == ["Not drawn because one class is missing: b"]
     assert [record["label"] for record in records(board)] == ["a"]
     assert "b (AUC undefined)" in texts(board)
 
@@ -297,7 +297,7 @@ def test_a_table_that_is_no_curve_is_refused(vote):
 
 def test_curves_at_given_thresholds_are_refused(vote):
     curves = rf.curve(vote, "label", "score", by="model", thresholds=[0.5])
-    with pytest.raises(rf.BrokenCurveError, match=r"Make the curves without thresholds="):
+    with pytest.raises(rf.BrokenCurveError, match=r"Compute the curves without thresholds="):
         rf.dashboard(curves)
 
 
@@ -344,7 +344,7 @@ def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
     assert list(numbers(board)) == [
         f"{model} · {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)
     ]
-    assert "fold (click for one, shift-click for more)" in texts(board)
+    assert "fold (click: select one, shift-click: select several)" in texts(board)
 
 
 def test_a_dashboard_can_be_concatenated_with_other_charts(by_model, board):

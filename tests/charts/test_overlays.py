@@ -102,7 +102,7 @@ def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
 def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table, prevalence):
     chart = rf.chart(table, costs=COSTS, prevalence=prevalence)
     for name, ring, line in zip(
-        "ab", parts(chart, "touched"), parts(chart, "equal cost"), strict=True
+        "ab", parts(chart, "lowest cost"), parts(chart, "equal cost"), strict=True
     ):
         rows = table.filter(model=name)
         share = prevalence or float(
@@ -124,7 +124,7 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
 def test_a_line_that_only_touches_a_corner_is_a_ring():
     chart = rf.chart(one((True, 2), (False, 1)), costs={"fp": 1, "fn": 1})
     assert parts(chart, "equal cost") == []
-    (ring,) = parts(chart, "touched")
+    (ring,) = parts(chart, "lowest cost")
     assert (ring["x"], ring["y"], ring["threshold"], ring["cost"]) == ([0], [1], [2], 0)
 
 
@@ -203,7 +203,7 @@ def test_the_description_has_the_areas_of_both_orders():
     area = rf.auc(rows, "label", "score", by="m", ci=None)
     low, high = area["auc_pessimistic"][0], area["auc_optimistic"][0]
     assert rf.chart(rf.curve(rows, "label", "score", by="m"), ties=True).description.endswith(
-        f" Depending on the order of ties, ROC areas are x {low:.3f} to {high:.3f}."
+        f" ROC areas over all orders of tied rows: x {low:.3f} to {high:.3f}."
     )
 
 
@@ -220,7 +220,7 @@ def test_parts_stay_inside_axes_that_have_no_0(table, scale):
     low, high = strict(chart)["layer"][0]["encoding"]["x"]["scale"]["domain"]
     if scale == "normal_deviate":
         low, high = (NormalDist().cdf(end) for end in (low, high))
-    for part in ("hull", "equal cost", "touched", "tie", "mark"):
+    for part in ("hull", "equal cost", "lowest cost", "tie", "mark"):
         for record in parts(chart, part):
             assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
 
@@ -252,8 +252,8 @@ def test_a_kind_that_cannot_show_an_option_is_named(table, option, value, kind, 
         rf.chart(table, kind=kind, **{option: value})
     title = {"det": "Detection error trade-off", "pr": "Precision-recall", "gain": "Gain"}[kind]
     assert str(caught.value) == (
-        f"{option}={value!r}: {title} charts cannot show it.\n"
-        f"Those of kind={having} can. Leave it out."
+        f"{option}={value!r}: {title} charts do not have this option.\n"
+        f"Use kind={having.replace(', ', ' or ')}, or leave the option out."
     )
 
 
@@ -262,17 +262,17 @@ def test_averaged_curves_have_no_parts(table):
     for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
         with pytest.raises(rf.OptionValueError) as caught:
             mean.roc.chart(**option)
-        assert "(average) have no such option" in str(caught.value)
+        assert "(average) do not have this option" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ("high", "mark='high': it is neither thresholds nor a collected table of points.\nGive"),
-        (float("nan"), "mark=nan: it is neither thresholds nor a collected table of points."),
-        ({}, "mark=[]: there are 0 names, and shapes tell 1 to 6 apart."),
-        ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: there"),
-        ({1: 0.5}, "mark=1: expected a name.\nUse text as names of points."),
+        ("high", "mark='high': expected thresholds or a DataFrame of points.\nPass"),
+        (float("nan"), "mark=nan: expected thresholds or a DataFrame of points."),
+        ({}, "mark=[]: expected 1 to 6 names, got 0."),
+        ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: expec"),
+        ({1: 0.5}, "mark=1: expected a name.\nPass the name of each group of points as text."),
     ],
     ids=["text", "nan", "empty", "seven", "number"],
 )
@@ -290,7 +290,7 @@ def test_points_of_other_cases_are_refused(table):
         rf.chart(table, mark=points.with_columns(pl.col("model").cast(pl.Categorical)))
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, mark=points.with_columns(model=pl.lit("c")))
-    assert "none of its groups is one of the curves" in str(caught.value)
+    assert "no group of these points has a curve in the chart" in str(caught.value)
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, mark=points.with_columns(pl.col("fn") + 1))
     assert "a point has tp + fn = " in str(caught.value)
@@ -300,4 +300,7 @@ def test_points_of_other_cases_are_refused(table):
 def test_a_switch_is_true_or_false(table, option):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, **{option: "yes"})
-    assert str(caught.value) == f"{option}='yes': it is neither True nor False.\nGive one."
+    assert (
+        str(caught.value)
+        == f"{option}='yes': expected True or False.\nPass {option}=True, or leave it out."
+    )

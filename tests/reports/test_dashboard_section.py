@@ -38,7 +38,7 @@ def test_a_small_number_of_curves_is_shown_completely():
 def test_the_dashboard_shows_the_largest_groups_and_counts_them():
     many = pl.concat([groups(model=list(range(15))), groups(model=[3, 14])])
     result = section(many, "model")
-    assert result.text == "Shown: 12 of 15 curves, those with the most rows."
+    assert result.text == "The dashboard shows 12 of 15 curves: those with the most rows."
     assert names(result) == [*map(str, range(11)), "14"]
 
 
@@ -48,7 +48,7 @@ def test_with_two_group_columns_the_dashboard_shows_whole_panels():
         ["model", "day"],
     )
     those = "those of day = 0, day = 1, day = 2 and day = 3"
-    assert result.text == f"Shown: 12 of 18 curves, {those}."
+    assert result.text == f"The dashboard shows 12 of 18 curves: {those}."
     assert result.figure.alternative.startswith(
         "Dashboard of 12 curves: a · 0, a · 1, a · 2, a · 3, b · 0"
     )
@@ -58,7 +58,7 @@ def test_groups_with_undefined_auc_are_not_shown_but_counted():
     rows = pl.concat([groups(model=["a"]), groups(model=["b"]).filter(label=1)])
     result = section(rows, "model")
     assert names(result) == ["a"]
-    assert result.text == "Shown: 1 of 2 curves, those with an AUC."
+    assert result.text == "The dashboard shows 1 of 2 curves: those with an AUC."
 
 
 @pytest.mark.parametrize("rows", [ROWS.clear(), ROWS.filter(label=1)])

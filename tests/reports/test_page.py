@@ -224,7 +224,7 @@ def test_the_page_names_what_was_left_out_and_why():
 def test_the_page_counts_the_groups_that_it_does_not_show():
     names = [f"{number:04}" for number in range(600)]
     read = Reader(write(log(names)))
-    assert "100 more rows in auc.parquet." in read.text
+    assert "Not shown here: 100 rows, see auc.parquet." in read.text
     said = "The charts show 12 of 600 curves: those with the most rows."
     assert f"{said} curves.parquet contains all of them." in read.text
     assert said in Reader(write(log(names), files=None)).text

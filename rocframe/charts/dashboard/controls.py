@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
     from rocframe.charts.dashboard.data import DashboardData
 
-# Names of parameters. The point nearest to the pointer is found by a cell around it, whose datum
-# is the mark and not the row. The threshold of a row is therefore an angle, which is a property
-# of marks and does not change the look of circles.
+# Names of parameters. Vega-Lite selects the point nearest to the pointer by an invisible cell
+# around it. The datum of the cell is the mark of the point, not its row, so the angle of the mark
+# stores the threshold of the row. The angle does not change the look of circles.
 THRESHOLD, ANGLE = "rf_threshold", "angle"
-CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite makes of the two
+CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
 NEAREST, STEP = "rf_near", "step"
 PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
-MAX_POWER = 6  # of two, of the cost slider
+MAX_POWER = 6  # end of the slider of the cost ratio, a power of 2
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """The initial values. Prevalence None is that of the data."""
+    """The initial values. With `prevalence=None`, each curve has its own prevalence."""
 
     threshold: float
     prevalence: float | None
@@ -49,8 +49,8 @@ def controls(
 ) -> list[Any]:
     """Return the parameters of a dashboard.
 
-    In the views of `near` the point nearest to the pointer sets the threshold, in those of `over`
-    the mark below the pointer. `legend` are the views whose legend selects curves.
+    The threshold is set by the point nearest to the pointer in the views `near`, and by the mark
+    below the pointer in the views `over`. The legends of the views `legend` select curves.
     """
     slider, power = data.slider, start.power
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
@@ -80,7 +80,7 @@ def controls(
             name=COSTS,
             value=power,
             bind=_slider(
-                "Cost of a false positive relative to a false negative (powers of 2) ",
+                "Cost ratio, false positive to false negative: 2 to the power of ",
                 min(-MAX_POWER, floor(power)),
                 max(MAX_POWER, ceil(power)),
                 0.25,

@@ -193,12 +193,12 @@ def _calculate(fields: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _subtitle(data: DashboardData) -> Any:
-    """Return lines that state which curves and thresholds are not shown."""
+    """Return lines about curves and thresholds that are not shown."""
     lines = []
     if data.undefined:
-        lines.append(f"Not drawn, as one class is missing: {'; '.join(data.undefined)}")
+        lines.append(f"Not drawn because one class is missing: {'; '.join(data.undefined)}")
     if data.n_omitted:
-        lines.append(f"{data.n_omitted:,} thresholds between those shown are left out")
+        lines.append(f"{data.n_omitted:,} thresholds are omitted to limit the file size")
     return lines or alt.Undefined
 
 
@@ -210,5 +210,5 @@ def _description(data: DashboardData) -> str:
         f"Dashboard of {format_count(len(labels), 'curve')}{names}. ROC, precision-recall and gain "
         "curves, the distribution of scores, the event rate by score, the confusion matrix and "
         "numbers, all at one threshold that a slider or the pointer moves. Other sliders set the "
-        "prevalence and the cost of errors."
+        "prevalence and the costs of errors."
     )

@@ -37,7 +37,7 @@ ROWS = 2880  # of all curves together; shorter curves keep all their rows
 MAX_CORNERS = 80  # of each of two lines
 TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice
 MAX_BETWEEN = 60  # points of a curve between rows
-# Shares of a class: rows between which no count crosses one of them are skipped.
+# Shares of a class. Rows between two of them are skipped.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 MIN_BEND = 1 / 200  # of an axis: closer rows need no points between them
 
@@ -63,9 +63,9 @@ class Slider:
 class DashboardData:
     """Records of curves and of bins of scores, and their groups.
 
-    `undefined` names the curves without positives or negatives, which have no record. `n_omitted`
-    is the number of rows of the others that the records omit. With `unit_scores` all scores are
-    from 0 to 1, with `whole_counts` all counts are integers.
+    `undefined` are the names of curves without positives or negatives, which have no record.
+    `n_omitted` is the number of rows that the records of other curves omit. `unit_scores` is true
+    if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
     """
 
     records: list[dict[str, Any]]
@@ -75,7 +75,7 @@ class DashboardData:
     undefined: list[str]
     n_omitted: int
     unit_scores: bool
-    whole_counts: bool
+    integer_counts: bool
 
 
 def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
@@ -88,15 +88,15 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         raise OptionValueError.compose(
             "by",
             list(names),
-            f"these are {n_curves} curves, and a dashboard shows at most {MAX_CURVES}",
-            "Filter whole groups first, or draw all of them with .roc.chart().",
+            f"a dashboard shows at most {MAX_CURVES} curves, but the table has {n_curves}",
+            "Select groups with .filter() first, or draw all of them with .roc.chart().",
         )
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
     check_ends(
         curves,
         "the scores below are unknown",
-        "Make the curves without thresholds=: a dashboard shows the distribution of all scores.",
+        "Compute the curves without thresholds=: a dashboard shows the distribution of all scores.",
     )
     # Each curve has a color of its own, also for ordered values.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
@@ -121,7 +121,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         undefined=[label for curve, label in enumerate(labels) if curve not in defined],
         n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, kept)),
         unit_scores=bool(bins.select(inside).to_series().all()),
-        whole_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
+        integer_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
     )
 
 
@@ -167,14 +167,14 @@ def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[
 
 
 def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
-    """Choose round ends that enclose most scores, the upper one above all of them."""
+    """Choose round ends of the slider: most scores are between them, and none is above."""
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
     threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
     step = float(nice_step(high / SLIDER_STEPS - low / SLIDER_STEPS))
-    # At the highest score itself, at least one row is called positive.
+    # At the highest score, at least one row is predicted positive.
     if high == highest:
         high = float(Decimal(repr(high)) + Decimal(repr(step)))
     return Slider(low=low, high=high, step=step, top=max(high, nextafter(highest, inf)))
@@ -183,7 +183,7 @@ def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
 def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     """Return approximately `most` rows of a curve or fewer.
 
-    They are the corners of its ROC and precision-recall lines, and others evenly spaced along it.
+    They are the corners of its ROC and precision-recall lines, and evenly spaced rows.
     """
     start, end = curves.starts[curve], curves.starts[curve + 1]
     if end - start <= most:
@@ -211,13 +211,13 @@ def points_along(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the fractional indices of points along some rows: the rows, and points between them.
 
-    Counts are linear between two rows, which is not a straight line in precision-recall. The first
+    Counts are linear between two rows, so precision-recall curves are not straight there. The first
     result is the row at or after each point.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     up = np.diff(curves.columns["tp"][rows]) / pos
     across = np.diff(curves.columns["fp"][rows]) / neg
-    # Steps, and lines from the point where nothing is called positive, are straight.
+    # Horizontal and vertical steps are straight, and so are lines from the first point.
     bend = np.minimum(up, across)
     bend[
         (bend < MIN_BEND) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
@@ -225,7 +225,7 @@ def points_along(
     added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_BETWEEN).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
-    # Closer together near the upper row, where precision bends most.
+    # Points are denser near the upper row, where the curve of precision is steepest.
     share = (number / (added[first] + 1)) ** 2
     places = np.sort(np.concatenate([np.arange(len(rows)), first + share]))
     return rows[np.ceil(places).astype(np.int64)], places

@@ -32,19 +32,19 @@ RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 GAINS = ("expected_cost", "net_benefit")
 NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)
 UNDEFINED = "–"
-# For each count: the label, the call, and the rate that is its share of a total.
+# For each count: the label, the prediction, its rate, and the total of the rate.
 MATRIX_CELLS = {
-    "tp": ("Positive", "Called positive", "tpr", "pos"),
-    "fn": ("Positive", "Called negative", "fnr", "pos"),
-    "fp": ("Negative", "Called positive", "fpr", "neg"),
-    "tn": ("Negative", "Called negative", "tnr", "neg"),
+    "tp": ("Positive", "Predicted positive", "tpr", "pos"),
+    "fn": ("Positive", "Predicted negative", "fnr", "pos"),
+    "fp": ("Negative", "Predicted positive", "fpr", "neg"),
+    "tn": ("Negative", "Predicted negative", "tnr", "neg"),
 }
 POSITIVE_BARS = {"color": INK, "opacity": 0.85}
 NEGATIVE_BARS = {"color": QUIET, "opacity": 0.6}
 
 # A threshold t selects the row with hi >= t > lo, where lo is the threshold of the next row.
 AT_THRESHOLD = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
-IS_ROW = "datum.lo < datum.hi"  # neither a point between two rows, nor a repeated threshold
+IS_ROW = "datum.lo < datum.hi"  # excludes points between rows, and repeated thresholds
 # The threshold, clamped to the range of the score axis.
 CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
 
@@ -58,10 +58,10 @@ def row_thresholds(slider: Slider) -> dict[str, str]:
 
 
 def row_rates(start: Start) -> dict[str, str]:
-    """Return the fields that depend on counts, prevalence and costs, each on earlier ones.
+    """Return the fields that depend on counts, prevalence and costs, in order of computation.
 
-    `precision` is null if nothing is called positive; `line_precision`, where precision-recall
-    lines start, is then that of the next point.
+    `precision` is null if no row is predicted positive. `line_precision`, which is drawn, is then
+    the precision of the next point.
     """
     next_alerts = (
         "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
@@ -81,7 +81,7 @@ def row_rates(start: Start) -> dict[str, str]:
         "fp_cost": f"{start.fn!r} * pow(2, {COSTS})",
         "expected_cost": f"datum.pi * (1 - datum.tpr) * {start.fn!r}"
         " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
-        # Weighted by the odds of the threshold, and 0 if nothing is called positive.
+        # False positives are weighted by the odds of the threshold.
         "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
         " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
         "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {start.fn!r})",
@@ -105,7 +105,7 @@ def number_texts(data: DashboardData) -> dict[str, str]:
 
 
 def _count_format(data: DashboardData) -> str:
-    return "," if data.whole_counts else ",.2~f"
+    return "," if data.integer_counts else ",.2~f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         .encode(x=x, y=y, color=color),
         data,
     )
-    # Vega-Lite takes the axes from the first layer.
+    # Vega-Lite uses the axes of the first layer.
     cost_lines = [_equal_cost_line(data)] if panel.name == "roc" else []
     return alt.LayerChart(
         layer=[line, _chance(panel.name), *cost_lines, here, near],
@@ -206,7 +206,7 @@ def _color(data: DashboardData) -> Any:
     longest = max(len(groups.captions.get(value, value)) for value in column.values)
     columns = int(LEGEND_WIDTH / (LETTER_WIDTH * longest + 40))
     return groups.color_channel(
-        title=f"{column.title} (click for one, shift-click for more)",
+        title=f"{column.title} (click: select one, shift-click: select several)",
         titleLimit=0,
         orient="top",
         columns=max(1, min(len(column.values), columns)),
@@ -255,7 +255,7 @@ def _first_curve(chart: Any, data: DashboardData) -> Any:
 
 
 def _curve_name(rows: Any) -> Any:
-    """Write in the lower right corner which of several curves a panel shows."""
+    """Write the name of the curve that a panel shows in its lower right corner."""
     limit = PANEL_WIDTH / 2 - 24
     text = rows.mark_text(fontSize=11, color=QUIET, align="right", limit=limit)
     x, y = alt.value(PANEL_WIDTH), alt.value(LOW_PANEL_HEIGHT + 29)
@@ -263,7 +263,7 @@ def _curve_name(rows: Any) -> Any:
 
 
 def score_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the distribution of the scores of each class, positives upwards, negatives down."""
+    """Draw the distribution of the scores: positives above the axis, negatives below it."""
     bins = _first_curve(alt.Chart(), data).transform_calculate(
         up="datum.bin_pos / datum.pos", down="-datum.bin_neg / datum.neg"
     )
@@ -285,7 +285,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     veil = threshold.mark_rect(color=PAPER, opacity=0.6)
     veil = veil.encode(x="first:Q", x2="clamped:Q", tooltip=[])
     rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
-    # The veil covers the bars, so invisible bars on top of it receive the pointer.
+    # The cover lies on top of the bars, so invisible bars above it react to the pointer.
     hit = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hit = hit.encode(x=x, x2="right:Q", tooltip=rows).properties(name="spread_bins")
     layers = [*bars, veil, rule, hit]
@@ -297,7 +297,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
-        title=_title("Scores of each class", "faded: called negative"),
+        title=_title("Scores of each class", "faded: predicted negative"),
     )
 
 
@@ -320,7 +320,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
     rule = _threshold(filter_shown(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
-    # An invisible mark extends the axis to the ends of the bins, beyond the middle of the last.
+    # An invisible mark extends the axis from the middle to the end of the outer bins.
     extent = bins.mark_rule(opacity=0).encode(x=alt.X("left:Q", **across), x2="right:Q", y=y)
     return alt.LayerChart(
         data=inline_data(data.bins),
@@ -354,7 +354,7 @@ def _bin_tooltips(data: DashboardData) -> list[alt.Tooltip]:
 
 
 def matrix_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the confusion matrix of the first curve; strong colors are large shares of a class."""
+    """Draw the confusion matrix of the first curve; a darker cell is a larger share of a class."""
     first = _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
     cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
         truth=_cell_property(0),
@@ -369,7 +369,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
     x = alt.X(
         "called:N",
         title=None,
-        sort=["Called positive", "Called negative"],
+        sort=["Predicted positive", "Predicted negative"],
         axis=alt.Axis(labelAngle=0, **plain),
     )
     y = alt.Y(
