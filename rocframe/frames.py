@@ -82,7 +82,9 @@ def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.
     if values is None or isinstance(values, str | float | int):
         return pl.Series(name, [values], dtype).new_from_index(0, height)
     column = pl.Series(name, values, dtype, nan_to_null=True)
-    return column.fill_nan(None) if dtype.is_float() else column
+    if dtype.is_float() and isinstance(values, list | pl.Series):  # `nan_to_null` is for arrays
+        return column.fill_nan(None)
+    return column
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:

@@ -403,7 +403,8 @@ class Means:
         rows = ranges(members.starts[block.groups], sizes)
         curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
         values = block.values
-        places = self.places(curve, values if len(values) == 1 else np.repeat(values, sizes, 0))
+        rounded = self.axis.round_values(values)
+        places = self.places(curve, rounded if len(values) == 1 else np.repeat(rounded, sizes, 0))
         exists = places.exists & members.usable[rows][:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]

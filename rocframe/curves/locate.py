@@ -35,7 +35,7 @@ LONG_CURVE = 1 << 12  # rows
 TOTAL_TOLERANCE = 1e-9  # relative rounding error of a weighted total
 SIGNIFICANT_DIGITS = 12  # of a metric whose formula may be evaluated in several orders
 
-CLOSE_VALUES = 1e-10  # larger than the change of a value, relative or absolute, by its rounding
+ROUNDING_MARGIN = 1e-10  # relative to the largest value; larger than the change by rounding
 
 EVALUATION_COST = 4  # of a metric at one row that needs rounding, per row of a search
 
@@ -250,7 +250,7 @@ class CurveAxis:
             return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
         if not self.exact and limit is None:
             counts = self._weighted_counts({*share.part, *share.whole}, row, curve)
-            return round_values(share.evaluate(counts), self.metric.bounds)
+            return self.round_values(share.evaluate(counts))
         if self.exact:
             counts = {name: walk.at(name, row) for name in share.part}
         else:
@@ -259,11 +259,19 @@ class CurveAxis:
             part = reduce(add, (counts[name] for name in share.part))
             result: NDArray[np.float64] = part / self.total(share.whole)[curve]
         if not self.exact and limit is not None:
-            close = np.abs(result - limit) <= CLOSE_VALUES * np.maximum(np.abs(limit), 1)
-            close &= result != limit
+            distance = np.asarray(result - limit)
+            largest = 1.0 if share.whole else (self.pos + self.neg).max(initial=1.0)
+            close = np.abs(distance, out=distance) <= ROUNDING_MARGIN * largest
             if close.any():
+                close &= distance != 0
                 result[close] = self.values(row[close], np.broadcast_to(curve, row.shape)[close])
         return result
+
+    def round_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Round values of the metric as `values` rounds them, so that they can be compared."""
+        if self.exact or self.metric is None:
+            return values
+        return round_values(values, self.metric.bounds)
 
     def _weighted_counts(
         self, names: Collection[str], row: NDArray[np.int64], curve: NDArray[np.int64]
@@ -404,14 +412,14 @@ class CurveAxis:
     ) -> Places:
         """Return the point of each curve (down) that has each value (across).
 
-        `values` has one row for all curves, or one for each. The point lies between two rows, or
-        is the nearest row. The threshold is that of the row that is at least as good as the value.
+        `values` has one row for all curves, or one for each, and is rounded by `round_values`. The
+        point lies between two rows, or is the nearest row. Its threshold is the threshold of the
+        row that is at least as good as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.metric.occurrence
         walk, better = self.curves.columns, self.metric.better
-        wanted = values if self.exact else round_values(values, self.metric.bounds)
-        wanted = np.broadcast_to(wanted, (len(curve), values.shape[1]))
+        wanted = np.broadcast_to(values, (len(curve), values.shape[1]))
         value = self._extended(curve, wanted)
         row, exists, equal = self.outer_rows(curve, value, occurrence)
         # Left of its first point the curve has the counts of this point.
@@ -432,7 +440,12 @@ class CurveAxis:
         tp, fp = (
             walk.at(name, chosen if nearest else above).astype(np.float64) for name in ("tp", "fp")
         )
-        if between.any():
+        if between.any() and self.metric.proportion_of:
+            mix = self._proportion_root(curve, value, above, below)
+            mix = np.where(between, mix, 0.0)
+            tp += mix * (walk.at("tp", below) - tp)
+            fp += mix * (walk.at("fp", below) - fp)
+        elif between.any():
             share = self.metric.share
             names = {"tp", "fp", *(walk if share is None else (*share.part, *share.whole))}
             upper = {"tp": tp[between], "fp": fp[between]}
@@ -444,6 +457,26 @@ class CurveAxis:
                 upper[name] + mix * (lower[name] - upper[name]) for name in ("tp", "fp")
             )
         return self._places(curve, tp, fp, threshold, exists)
+
+    def _proportion_root(
+        self,
+        curve: NDArray[np.int64],
+        value: NDArray[np.float64],
+        above: NDArray[np.int64],
+        below: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return `segment_root` between two rows, for a proportion of the same rows everywhere."""
+        assert self.metric is not None
+        assert self.metric.share is not None
+        names, walk = self.metric.share.part, self.curves.columns
+        start, end = (
+            reduce(add, (walk.at(name, row) for name in names)).astype(np.float64)
+            for row in (above, below)
+        )
+        root = self.total(self.metric.proportion_of)[curve][:, None] * value - start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root /= end - start
+        return np.clip(root, 0, 1, out=root)
 
     def places_at_thresholds(
         self,
@@ -616,10 +649,13 @@ def bracketed_root(
 
 def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
     """Round away the digits in which equal values of a formula may differ."""
-    rounded = pl.Series("", values.ravel()).round_sig_figs(SIGNIFICANT_DIGITS)
+    if ((values == 0) | (values == 1)).all():
+        return values + 0.0
+    rounded = pl.col("value").round_sig_figs(SIGNIFICANT_DIGITS)
     if np.isfinite(bounds).all():  # a difference of ratios may be close to 0
         rounded = rounded.round(SIGNIFICANT_DIGITS)
-    result = rounded.to_numpy().reshape(values.shape) + 0.0
+    column = pl.DataFrame({"value": values.ravel()}).select(rounded).to_series()
+    result = column.to_numpy().reshape(values.shape) + 0.0
     return np.where(np.isfinite(values), result, values)
 
 

@@ -252,16 +252,19 @@ def _check_complete(curves: Curves) -> None:
             problem = problem.format(group=curves.name_group(group))
             raise BrokenCurveError.compose(f"curves: {problem}", hint)
 
+    no_top = np.zeros(len(tp), bool)
+    no_top[curves.firsts] = (threshold[curves.firsts] != np.inf) | (tp[curves.firsts] != 0)
     check(
-        fresh & ~(np.isposinf(threshold) & (tp == 0)),
+        no_top,
         "{group} has no row above all scores (threshold inf, tp 0)",
         "Curves must be complete: filter predictions or groups, not rows of a curve.",
     )
-    repeated = ~fresh & (np.append(np.nan, threshold[:-1]) == threshold)
-    if len(tp):
-        # An infinite score has a row of its own, after the row above all scores.
-        second = np.append(False, fresh[:-1])
-        repeated &= ~(second & np.isposinf(threshold))
+    repeated = np.zeros(len(tp), bool)
+    np.equal(threshold[1:], threshold[:-1], out=repeated[1:])
+    repeated &= ~fresh
+    # An infinite score has a row of its own, after the row above all scores.
+    second = np.minimum(curves.firsts + 1, curves.lasts)
+    repeated[second[threshold[second] == np.inf]] = False
     check(repeated, "{group} has two rows with the same threshold", SEPARATE_CURVES)
     for name, total in (("tp + fn", tp + fn), ("fp + tn", fp + tn)):
         first = np.repeat(total[curves.firsts], lengths)
@@ -281,7 +284,9 @@ def _check_complete(curves: Curves) -> None:
         hint = f"Counts are numbers of rows or sums of weights. {MAKE_CURVES}"
         check(negative, f"{name} is below 0 in {{group}}", hint)
     for name, counts in (("tp", tp), ("fp", fp)):
-        decreases = ~fresh & (counts < np.append(0, counts[:-1]))
+        decreases = np.zeros(len(counts), bool)
+        np.less(counts[1:], counts[:-1], out=decreases[1:])
+        decreases &= ~fresh
         problem = f"{name} decreases with falling thresholds in {{group}}"
         check(decreases, problem, SEPARATE_CURVES)
 
