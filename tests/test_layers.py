@@ -286,7 +286,7 @@ SHARED_NAMES = {
     "__all__",
     # Constants, records and formats with a meaning of their own in each module.
     *("CURVE", "LINE", "NORMAL", "PANELS_PER_ROW", "RATES", "THRESHOLD", "TOLERANCE"),
-    *("Table", "nearly_equal", "spelled"),
+    *("Table", "nearly_equal", "distinct_labels"),
 }
 
 

@@ -24,7 +24,7 @@ from rocframe.charts.curve_layers import (
     one_point_per_row,
 )
 from rocframe.charts.groups import area_captions, read_groups, total_area
-from rocframe.charts.labels import json_numbers, legible, sentences, tooltip
+from rocframe.charts.labels import json_numbers, sentences, short_name, tooltip
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
 from rocframe.kinds import Kind, scale_of
@@ -49,7 +49,7 @@ AXIS_STEPS = 400  # points along an axis on which lines bend
 BARS = 20  # of a curve that has limits along both axes
 METRIC, MEAN = "metric", "mean"
 ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
-LIMITED_POINTS = (*ENDS, THRESHOLD, "bar")
+POINT_FIELDS = (*ENDS, THRESHOLD, "bar")
 
 
 def mean_chart(
@@ -59,9 +59,9 @@ def mean_chart(
     metrics: tuple[str, ...] = ()
     mean = curve_average_of(table.columns)
     if mean is None:
-        held = cast("MetricAverage", metric_average_of(table.columns))
-        metrics = held.averaged
-        table, mean = _one_mean_column(table, held)
+        metric_average = cast("MetricAverage", metric_average_of(table.columns))
+        metrics = metric_average.averaged
+        table, mean = _one_mean_column(table, metric_average)
         scale_of(mean.kind, options.scale)
         options = _metric_channels(options, mean, len(metrics))
 
@@ -80,11 +80,11 @@ def mean_chart(
         *(["side"] if mean.sides else []),
         descending=[*[False] * len(mean.by), mean.fixed is None, *[False] * mean.sides],
     )
-    picture = limited_picture(
+    picture = picture_with_limits(
         ordered, mean.by, fields, options, plane_of=plane_of, averaged=averaged
     )
     areas = _areas(table, mean)
-    column_with_areas = picture.groups.captioned
+    column_with_areas = picture.groups.captioned_column
     captions = area_captions(column_with_areas, areas, mean.kind)
     groups = replace(picture.groups, captions=captions)
     picture = replace(picture, groups=groups)
@@ -106,19 +106,19 @@ def mean_chart(
     )
     intervals = " with pointwise intervals" if limited else ""
     curves = format_count(len(picture.records), "averaged curve")
-    return groups.framed(
-        limited_chart(picture, layers),
+    return groups.with_titles(
+        chart_with_limits(picture, layers),
         title=plane.kind.title,
         subtitle=area,
         description=sentences(
-            f"{plane.name}, {curves}{intervals}: {plane.described}",
+            f"{plane.name}, {curves}{intervals}: {plane.axis_names}",
             chance_text(plane),
-            groups.described() or area,
+            groups.captions_text() or area,
         ),
     )
 
 
-def limited_picture(
+def picture_with_limits(
     ordered: pl.DataFrame,
     by: Sequence[str],
     fields: Mapping[str, str],
@@ -149,12 +149,12 @@ def limited_picture(
     plane = plane_of(points)
     if plane.excludes_zero:
         points, starts = _add_bend_points(plane, points, starts)
-    kept = thinned(plane, points, starts, both=len(averaged) == 2)
+    needed = needed_points(plane, points, starts, both=len(averaged) == 2)
     records: list[dict[str, Any]] = [
         {"curve": i}
         | {
-            name: json_numbers(points[name][start:end][kept[start:end]].tolist(), None)
-            for name in LIMITED_POINTS
+            name: json_numbers(points[name][start:end][needed[start:end]].tolist(), None)
+            for name in POINT_FIELDS
         }
         for i, (start, end) in enumerate(pairwise(starts))
     ]
@@ -189,9 +189,9 @@ def limit_layers(picture: Picture) -> list[alt.Chart]:
     return [band.encode(**ends, detail="curve:N", color=color)]
 
 
-def limited_chart(picture: Picture, layers: Sequence[alt.Chart]) -> alt.LayerChart:
+def chart_with_limits(picture: Picture, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     """Put layers on top of each other."""
-    transform = one_point_per_row(picture.plane, LIMITED_POINTS, *ENDS[2:])
+    transform = one_point_per_row(picture.plane, POINT_FIELDS, *ENDS[2:])
     return picture.layered(layers, transform)
 
 
@@ -238,7 +238,7 @@ def _add_bend_points(
     )
 
 
-def thinned(
+def needed_points(
     plane: Plane,
     points: dict[str, NDArray[np.float64]],
     starts: NDArray[np.int64],
@@ -246,17 +246,17 @@ def thinned(
     both: bool,
 ) -> NDArray[np.bool_]:
     """Mark the points that the line and its limits need; add `bar`, the points with bars."""
-    kept = np.zeros(len(points["x"]), bool)
+    needed = np.zeros(len(points["x"]), bool)
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
         placed = plane.x.position(points[across]), plane.y.position(points[up])
-        kept |= corner_points(*placed, starts, TOLERANCE)
-    bars = 0 - points.pop("between", np.zeros(len(kept)))
+        needed |= corner_points(*placed, starts, TOLERANCE)
+    bars = 0 - points.pop("between", np.zeros(len(needed)))
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)
         if both and len(rows):
             bars[rows[np.linspace(0, len(rows) - 1, min(BARS, len(rows))).astype(np.int64)]] = 1
     points["bar"] = bars
-    return kept | (bars > 0)
+    return needed | (bars > 0)
 
 
 def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
@@ -268,29 +268,32 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
     return result if any(map(isfinite, result)) else None
 
 
-def _one_mean_column(table: pl.DataFrame, held: MetricAverage) -> tuple[pl.DataFrame, CurveAverage]:
+def _one_mean_column(
+    table: pl.DataFrame, metric_average: MetricAverage
+) -> tuple[pl.DataFrame, CurveAverage]:
     """Unpivot the averaged metrics of a table, and describe the result.
 
     If there are several, the first group column is the metric. Infinite values are not drawn.
     """
-    several = len(held.averaged) > 1
-    y = _free_name(MEAN, held.by) if several else held.averaged[0]
-    by = (*([_free_name(METRIC, held.by)] if several else []), *held.by)
+    several = len(metric_average.averaged) > 1
+    y = _free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]
+    by = (*([_free_name(METRIC, metric_average.by)] if several else []), *metric_average.by)
     parts = [
         table.select(
             *([pl.lit(name).alias(by[0])] if several else []),
-            *map(column, held.by),
-            column(held.fixed).alias(held.fixed),
+            *map(column, metric_average.by),
+            column(metric_average.fixed).alias(metric_average.fixed),
             column(name).alias(y),
             *(column(f"{name}_{end}").alias(f"{y}_{end}") for end in ("lower", "upper")),
             "threshold_mean",
         )
-        for name in held.averaged
+        for name in metric_average.averaged
     ]
     long = pl.concat(parts).with_columns(
-        pl.when(column(name).is_finite()).then(column(name)).alias(name) for name in (held.fixed, y)
+        pl.when(column(name).is_finite()).then(column(name)).alias(name)
+        for name in (metric_average.fixed, y)
     )
-    kind = Kind(name=MEANS, title="Means", x=held.fixed, y=y)
+    kind = Kind(name=MEANS, title="Means", x=metric_average.fixed, y=y)
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
 
 
@@ -314,7 +317,7 @@ def _metric_plane(
 
 
 def _metric_axis(name: str, metrics: tuple[str, ...], values: NDArray[np.float64]) -> PlotAxis:
-    axis = PlotAxis(name=legible(name), title=_metric_title(name))
+    axis = PlotAxis(name=short_name(name), title=_metric_title(name))
     if all(metric in NAMES and NAMES[metric].bounds == (0, 1) for metric in metrics):
         return axis
     low, high = (float(end(values)) if len(values) else 0.0 for end in (np.min, np.max))
@@ -328,7 +331,7 @@ def _metric_title(name: str) -> str:
         return COUNT_TITLES[name]
     if name in NAMES and NAMES[name].name == name:
         return NAMES[name].label
-    return legible(name).replace("_", " ").capitalize() if name in NAMES else legible(name)
+    return short_name(name).replace("_", " ").capitalize() if name in NAMES else short_name(name)
 
 
 def _free_name(name: str, names: tuple[str, ...]) -> str:

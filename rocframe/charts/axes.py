@@ -114,7 +114,7 @@ class Plane:
         return title if title.endswith("chart") else f"{title} chart"
 
     @property
-    def described(self) -> str:
+    def axis_names(self) -> str:
         """The titles of both axes as part of a sentence."""
         return f"{self.y.title.lower()} against {self.x.title.lower()}"
 
@@ -173,20 +173,20 @@ def choose_plane(
     top: NDArray[np.float64],
 ) -> Plane:
     """Choose the axes for points of a kind; counts and lift extend to the highest `top`."""
-    chosen = scale_of(kind, scale)
-    spread = SCALED_AXES[chosen][kind.name] if chosen in SCALED_AXES else ()
+    scale_name = scale_of(kind, scale)
+    scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
     # The smallest error rates determine the ends of the axes. The error rate of tpr is 1 - tpr.
-    errors = [x, 1 - y if chosen == "normal_deviate" and kind.y == "tpr" else y]
+    errors = [x, 1 - y if scale_name == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
-        [values for side, values in zip("xy", errors, strict=True) if side in spread] or [x]
+        [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
     )
-    low = axis_start(ends.round(12), LOG_STARTS if chosen == "log" else DEVIATE_STARTS)
+    low = axis_start(ends.round(12), LOG_STARTS if scale_name == "log" else DEVIATE_STARTS)
     axes = []
     for side, name in (("x", kind.x), ("y", kind.y)):
         axis = PlotAxis(name=name, title=axis_title(kind, name))
-        if side in spread:
-            high = 1.0 if chosen == "log" else 1 - low
-            axis = replace(axis, low=low, high=high, scale=chosen)
+        if side in scaled_sides:
+            high = 1.0 if scale_name == "log" else 1 - low
+            axis = replace(axis, low=low, high=high, scale=scale_name)
         elif name in {"lift", *CONFUSION}:
             highest = float(np.nanmax(top, initial=0))
             axis = replace(axis, high=highest or EMPTY_HEIGHT, nice=True)

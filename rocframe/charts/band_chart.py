@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocframe.charts.average_chart import limit_layers, limited_chart, limited_picture
+from rocframe.charts.average_chart import chart_with_limits, limit_layers, picture_with_limits
 from rocframe.charts.axes import Plane, PlotAxis, axis_title
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
@@ -41,7 +41,7 @@ def band_chart(
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
     ordered = table.sort(*map(column, found.by), "fpr", "tpr")
-    picture = limited_picture(
+    picture = picture_with_limits(
         ordered, found.by, POINT_COLUMNS, options, plane_of=lambda _: plane, averaged=averaged
     )
     fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
@@ -55,12 +55,12 @@ def band_chart(
     names = picture.groups.names(len(picture.records))
     missing = [name for name, one in zip(names, picture.records, strict=True) if not one["x"]]
     bands = _band_text(table)
-    return picture.groups.framed(
-        limited_chart(picture, layers),
+    return picture.groups.with_titles(
+        chart_with_limits(picture, layers),
         title="ROC band",
         subtitle=sentences(bands, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(
-            f"ROC band chart, {format_count(len(picture.records), 'band')}: {plane.described}",
+            f"ROC band chart, {format_count(len(picture.records), 'band')}: {plane.axis_names}",
             chance_text(plane),
             bands,
             not_drawn(missing),

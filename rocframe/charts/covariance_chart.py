@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.dot_plot import LINE, own_columns, read_rows, row_records
+from rocframe.charts.dot_plot import LINE, documented_columns, read_rows, row_records
 from rocframe.charts.groups import JOINT
 from rocframe.charts.interval_chart import model_texts
-from rocframe.charts.labels import abridged, inline_data, number_text, sentences, tooltip
+from rocframe.charts.labels import inline_data, join_first, number_text, sentences, tooltip
 from rocframe.charts.style import INK, PAPER
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def covariance_chart(
     """Draw the correlations of the areas of each group as a matrix."""
     models = model_texts(table)
     groups, _ = read_rows(table, found.by, color=None, facet=None)
-    columns = own_columns(table, found.by)[2:]
+    columns = documented_columns(table, found.by)[2:]
     records = row_records(table, groups, columns)
     texts = models.texts
     for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
@@ -52,7 +52,7 @@ def covariance_chart(
     if cell >= MIN_SIDE_WITH_TEXT:
         layers.append(_numbers())
     n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.own else ""
-    return groups.framed(
+    return groups.with_titles(
         alt.LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
         title="Correlation of areas",
         subtitle="each pair of models, estimated from the same rows",
@@ -107,4 +107,4 @@ def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColu
         for name, record, (a, b) in zip(names, records, codes, strict=True)
         if a < b
     ]
-    return abridged(pairs, MAX_PAIRS, "; ")
+    return join_first(pairs, MAX_PAIRS, "; ")

@@ -25,7 +25,13 @@ from rocframe.charts.curve_layers import (
 )
 from rocframe.charts.groups import area_captions, area_text, areas_of, read_groups, total_area
 from rocframe.charts.labels import sentences
-from rocframe.charts.overlays import TIE, Scene, overlay_layers, overlay_records, overlay_texts
+from rocframe.charts.overlays import (
+    TIE,
+    OverlayInput,
+    overlay_layers,
+    overlay_records,
+    overlay_texts,
+)
 from rocframe.charts.style import QUIET
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import column
@@ -61,7 +67,7 @@ def curve_chart(
     plane = curve_plane(kind, path, options.scale)
     records = records_of(simplified_lines(plane, path), curves, kind)
     _add_chance_levels(records, plane)
-    overlays = overlay_records(Scene(plane=plane, curves=curves, path=path), options)
+    overlays = overlay_records(OverlayInput(plane=plane, curves=curves, path=path), options)
     groups.name(records)
     groups.name(overlays)
     has_ties = any(record["part"] == TIE for record in overlays)
@@ -70,7 +76,7 @@ def curve_chart(
     if has_ties:
         for record in (*records, *overlays):
             record.setdefault("box", [])
-    groups = replace(groups, captions=area_captions(groups.captioned, areas, kind))
+    groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
     picture = Picture(plane=plane, records=records, groups=groups, overlays=overlays)
 
     rows = hover_layer(picture, row_tooltips(picture))
@@ -84,16 +90,16 @@ def curve_chart(
         *([_note_layer(groups.side)] if notes else []),
     ]
     # The area is below the title if no legend or panel header has it.
-    area = "" if groups.captioned else total_area(areas, kind, groups)
-    return groups.framed(
+    area = "" if groups.captioned_column else total_area(areas, kind, groups)
+    return groups.with_titles(
         picture.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
         subtitle=area,
         description=sentences(
-            f"{plane.name}, {format_count(len(records), 'curve')}: {plane.described}",
+            f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
-            groups.described() or area,
-            *overlay_texts(curves, groups.captioned, options),
+            groups.captions_text() or area,
+            *overlay_texts(curves, groups.captioned_column, options),
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),
     )
@@ -130,17 +136,17 @@ def _notes(
     for record in records:
         by_panel.setdefault(panel and record[panel], []).append(record)
     notes = []
-    for some in by_panel.values():
-        if any(record["x"] for record in some):
+    for panel_records in by_panel.values():
+        if any(record["x"] for record in panel_records):
             continue
-        known = None if areas is None else [areas[record["curve"]] for record in some]
+        known = None if areas is None else [areas[record["curve"]] for record in panel_records]
         if known is None:
             text = "nothing to draw"
         else:
             text = area_text(known, kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in POINTS}
-            notes.append(some[0] | nothing | {"part": NOTE, "note": text})
+            notes.append(panel_records[0] | nothing | {"part": NOTE, "note": text})
     return notes
 
 

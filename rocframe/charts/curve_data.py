@@ -68,7 +68,7 @@ class Path:
         """The four counts of each point: tp, fp, fn, tn."""
         return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
 
-    def only(self, chosen: NDArray[np.bool_]) -> Path:
+    def select(self, chosen: NDArray[np.bool_]) -> Path:
         """Return some of the points."""
         return replace(
             self,
@@ -81,8 +81,8 @@ class Path:
 
 def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     """Return the rows that all scales of a kind need; curves without an area have none."""
-    whole = _at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
-    x, y = axis_rates(kind, whole)
+    last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
+    x, y = axis_rates(kind, last_points)
     drawn = np.isfinite(x) & np.isfinite(y)
     if areas is not None:
         drawn &= np.isfinite(areas)
@@ -90,7 +90,12 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     low = np.full(len(drawn), MIN_RATE)
     shown = [
         DisplayAxes(
-            kind=kind, scale=scale, pos=whole.pos, neg=whole.neg, low=low, top=np.ones(len(low))
+            kind=kind,
+            scale=scale,
+            pos=last_points.pos,
+            neg=last_points.neg,
+            low=low,
+            top=np.ones(len(low)),
         )
         for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
     ]
@@ -102,14 +107,14 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
         here = tp[start:end], fp[start:end]
         found = rows_at_levels(
             int(end - start),
-            lambda: [one for way in shown for one in way.levels(curve, *here, LEVEL_STEP)],
+            lambda: [one for axes in shown for one in axes.levels(curve, *here, LEVEL_STEP)],
         )
         return np.asarray(start + found, np.int64)
 
-    return _at(curves, run_parallel(rows, range(len(drawn))))
+    return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
-def _at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
+def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
     """Return some rows of each curve."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     return Path(
@@ -177,8 +182,8 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
     for curve, (start, end) in enumerate(pairwise(path.starts)):
         if start == end:
             continue
-        enter = max(_passes(rate[start:end], low, "left") for rate, low, _ in limited)
-        leave = min(_passes(rate[start:end], high, "right") for rate, _, high in limited)
+        enter = max(_crossing(rate[start:end], low, "left") for rate, low, _ in limited)
+        leave = min(_crossing(rate[start:end], high, "right") for rate, _, high in limited)
         if enter >= leave:
             continue
         at = np.arange(end - start)
@@ -191,7 +196,7 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
     return replace(path, curve=curves, row=row, tp=tp, fp=fp)
 
 
-def _passes(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
+def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
     """Return the fractional index at which a rising rate first reaches, or leaves, a level."""
     after = int(np.searchsorted(rate, level, side))
     if after == 0:
@@ -227,8 +232,8 @@ def simplified_lines(plane: Plane, path: Path) -> Lines:
     if plane.bends:
         path = add_bend_points(plane, path)
     x, y = axis_rates(plane.kind, path)
-    kept = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN_WIDTH)
-    path, x, y = path.only(kept), x[kept], y[kept]
+    selected = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN_WIDTH)
+    path, x, y = path.select(selected), x[selected], y[selected]
     across, up = plane.x.position(x), plane.y.position(y)
     needed, tolerance = limit_corners(
         across, up, path.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
@@ -237,16 +242,16 @@ def simplified_lines(plane: Plane, path: Path) -> Lines:
     rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
-    kept = needed | rows & evenly_spaced_points(
+    selected = needed | rows & evenly_spaced_points(
         across, up, path.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
     # A line through an additional point may be farther from other points.
-    kept = corner_points(across, up, path.starts, tolerance, required=kept)
-    kept = np.where(
-        (_count(kept, path) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[path.curve], needed, kept
+    selected = corner_points(across, up, path.starts, tolerance, required=selected)
+    selected = np.where(
+        (_count(selected, path) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[path.curve], needed, selected
     )
     path = replace(path, row=np.where(rows, path.row, BETWEEN))
-    return Lines(path=path.only(kept), x=x[kept], y=y[kept])
+    return Lines(path=path.select(selected), x=x[selected], y=y[selected])
 
 
 def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
@@ -290,7 +295,7 @@ def _is_bent(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bo
 
 
 def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
-    """Return the points at a share of the way to the next point."""
+    """Return the points between two points, at a share of their distance."""
     tp, fp = (
         counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
     )

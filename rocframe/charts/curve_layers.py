@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
 
-CROWDED = 20  # a panel with more curves has thin lines
+MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 200  # of an axis: lines at this distance share one level
 LOG_STEPS = 48  # of a line that is curved on logarithmic axes
 MEANS = "means"  # the kind of averages at fixed values of another metric
@@ -81,7 +81,7 @@ def overlay(part: str | None) -> alt.Chart:
     return layer
 
 
-def _of_curves(picture: Picture) -> alt.Chart:
+def _curve_filter(picture: Picture) -> alt.Chart:
     return overlay(None) if picture.overlays else alt.Chart()
 
 
@@ -89,7 +89,7 @@ def line_layer(picture: Picture, **stroke: Any) -> alt.Chart:
     """Draw lines through their points in the given order; by default Vega-Lite sorts them by x."""
     x, y = picture.plane.channels()
     layer: alt.Chart = (
-        _of_curves(picture)
+        _curve_filter(picture)
         .mark_line(**stroke)
         .encode(x=x, y=y, order="step:Q", detail="curve:N", color=picture.groups.line_color())
     )
@@ -100,7 +100,7 @@ def curve_stroke(picture: Picture) -> dict[str, Any]:
     """Return the stroke of curves: thin if curves share a color or a panel has many."""
     groups, records = picture.groups, picture.records
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
-    if shared or groups.max_curves(records, groups.panel) > CROWDED:
+    if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
         return {"strokeWidth": 1, "opacity": 0.5}
     return {"strokeWidth": 2}
 
@@ -109,7 +109,7 @@ def hover_layer(picture: Picture, tooltips: list[alt.Tooltip]) -> alt.Chart:
     """Put invisible points on the lines; the tooltip of each is a row of the table."""
     x, y = picture.plane.channels()
     layer: alt.Chart = (
-        _of_curves(picture)
+        _curve_filter(picture)
         .mark_point(filled=True, size=80, opacity=0)
         .encode(x=x, y=y, tooltip=tooltips)
     )
@@ -146,7 +146,7 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     if plane.kind.name == "precision_recall":
         return [_prevalence_levels()]
     if plane.kind.name == "lift_chart":
-        return [_to_each_total(x)]
+        return [_lines_to_totals(x)]
     if plane.kind.name == "lift":
         return [_straight(plane, (x.low, 1), (x.high, 1))]
     falls = plane.kind.name == "det"
@@ -215,7 +215,7 @@ def _prevalence_levels() -> alt.Chart:
     return line
 
 
-def _to_each_total(axis: PlotAxis) -> alt.Chart:
+def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
     line: alt.Chart
     if axis.scale == "log":
         points = f"[{','.join(map(str, _log_spaced(axis)))}]"

@@ -162,8 +162,10 @@ class DotPlot:
             width=self.groups.side,
             height=self.height,
         )
-        whole = self.groups.framed(chart, title=title, subtitle=subtitle, description=description)
-        return whole.resolve_scale(x="independent") if self.free_axes else whole
+        result = self.groups.with_titles(
+            chart, title=title, subtitle=subtitle, description=description
+        )
+        return result.resolve_scale(x="independent") if self.free_axes else result
 
 
 def dot_layers(plot: DotPlot) -> list[alt.Chart]:
@@ -260,8 +262,10 @@ def read_rows(
     lines or, with `in_panels`, separate panels. Lines are in the order of the table; in a table
     that is sorted by its group columns, the lines of all colors are sorted together.
     """
-    asked = None if color is NOT_GIVEN else color
-    given, panel = choose_channels(by, table.columns, color=asked, facet=facet, detail=())
+    color_argument = None if color is NOT_GIVEN else color
+    color_column, panel = choose_channels(
+        by, table.columns, color=color_argument, facet=facet, detail=()
+    )
     parts = (parts or {}) if table.height else {}
     keys = {name: field_name(i) for i, name in enumerate(by) if table.height}
     extra = [field_name(len(by) + i) for i in range(len(parts))]
@@ -276,7 +280,7 @@ def read_rows(
         shown = _default_color([name for name in left if name not in extra], columns, keys)
         shown = shown if len(left) > 1 else None
     else:
-        shown = keys.get(given) if given else None
+        shown = keys.get(color_column) if color_column else None
     lines = [name for name in left if name != shown]
     order = [column.codes for column in columns.values()]
     sort = all(a <= b for a, b in pairwise(zip(*order, strict=True)))
@@ -328,7 +332,7 @@ def row_records(table: pl.DataFrame, groups: Groups, shown: Sequence[str]) -> li
     return json_rows(texts | {name: json_values(table.get_column(name)) for name in shown})
 
 
-def own_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
+def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """Return the documented columns of a table, without group columns and added columns."""
     right = table.columns[len(by) :]
     return right[: right.index("note") + 1] if "note" in right else right

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
-from rocframe.charts.labels import abridged, legible, spelled, tooltip
+from rocframe.charts.labels import distinct_labels, join_first, short_name, tooltip
 from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import (
     BrokenCurveError,
@@ -69,8 +69,8 @@ class GroupColumn:
             )
         )
         return cls(
-            title=legible(keys.name),
-            values=tuple(spelled(values)),
+            title=short_name(keys.name),
+            values=tuple(distinct_labels(values)),
             codes=tuple(codes.get_column("code").to_list()),
             ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
         )
@@ -111,7 +111,7 @@ class Groups:
         return self.color
 
     @property
-    def captioned(self) -> GroupColumn | None:
+    def captioned_column(self) -> GroupColumn | None:
         """The column whose values have captions."""
         name = self._captioned_field
         return None if name is None else self.columns[name]
@@ -149,13 +149,13 @@ class Groups:
         seen = Counter(tuple(record[name] for name in names) for record in records)
         return max(seen.values(), default=0)
 
-    def described(self) -> str:
-        """Return the values and captions of the captioned column; empty if there is none."""
-        column = self.captioned
+    def captions_text(self) -> str:
+        """Return the values and captions of the column with captions; empty if there is none."""
+        column = self.captioned_column
         if column is None:
             return ""
         texts = [self.captions.get(value, value) for value in column.values]
-        return f"By {column.title}: {abridged(texts)}"
+        return f"By {column.title}: {join_first(texts)}"
 
     def tooltips(self) -> list[alt.Tooltip]:
         """Return a line for each group column."""
@@ -191,7 +191,7 @@ class Groups:
             legend |= {"title": title, "values": shown}
         return self.color_channel(**legend)
 
-    def framed(
+    def with_titles(
         self, chart: alt.LayerChart, *, title: str, subtitle: str, description: str
     ) -> alt.LayerChart | alt.FacetChart:
         """Add the title and the description to a chart, and split it into panels.
@@ -264,10 +264,10 @@ def choose_channels(
             problem, hint = "expected a column name", f"Use, for example, {argument}={MODEL!r}."
             raise OptionValueError.compose(argument, value, problem, hint)
     details = parse_names(detail)
-    used = [("detail", name) for name in details]
-    used += [("facet", facet)] if facet is not None else []
-    used += [("color", color)] if isinstance(color, str) else []
-    for argument, name in used:
+    column_options = [("detail", name) for name in details]
+    column_options += [("facet", facet)] if facet is not None else []
+    column_options += [("color", color)] if isinstance(color, str) else []
+    for argument, name in column_options:
         if name in by:
             continue
         if name not in columns:
@@ -276,20 +276,20 @@ def choose_channels(
         raise OptionValueError.compose(
             argument, name, "it is not a group column of the table", hint
         )
-    names = [name for _, name in used]
+    names = [name for _, name in column_options]
     for name in details:
         if names.count(name) > 1:
             raise RepeatedNameError.compose("detail", name, names)
     if isinstance(color, str) or color is None:
         return color, facet
-    left = [name for name in by if name not in (*details, facet)]
-    return MODEL if MODEL in left else next(iter(left), None), facet
+    remaining = [name for name in by if name not in (*details, facet)]
+    return MODEL if MODEL in remaining else next(iter(remaining), None), facet
 
 
 def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
     """Return the area under each curve, NaN if undefined; None if some curves are incomplete."""
     try:
-        areas = average_precision_of(curves) if _is_pr(kind) else auc_of(curves)
+        areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)
     except BrokenCurveError:  # curves at given thresholds can end above the lowest score
         return None
     return [float(area) for area in areas]
@@ -319,7 +319,7 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     if not areas:
         return ""
     # Charts on other axes do not show this area, so its name includes "ROC".
-    name = "AP" if _is_pr(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
+    name = "AP" if _is_precision_recall(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
     known = [area for area in areas if not isnan(area)]
     if not known:
         return f"{name} undefined"
@@ -329,5 +329,5 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     return f"{text}, {n_undefined} undefined" if n_undefined else text
 
 
-def _is_pr(kind: Kind) -> bool:
+def _is_precision_recall(kind: Kind) -> bool:
     return kind.name == "precision_recall"

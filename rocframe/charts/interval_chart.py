@@ -13,15 +13,15 @@ from rocframe.charts.dot_plot import (
     REASON,
     RIGHT_TEXT,
     DotPlot,
+    documented_columns,
     dot_layers,
-    own_columns,
     read_rows,
     row_records,
 )
 from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
-    abridged,
     finite,
+    join_first,
     json_values,
     note_text,
     number_text,
@@ -124,7 +124,7 @@ def interval_chart(
     style = TABLE_STYLES.get(found.type.name) or AREA_STYLES[table.columns[-1]]
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
     rows = read_rows(table, found.by, color=options.color, facet=options.facet, parts=parts)
-    shown = [name for name in own_columns(table, found.by) if name != style.part]
+    shown = [name for name in documented_columns(table, found.by) if name != style.part]
     return _draw(table, rows, style, shown)
 
 
@@ -132,7 +132,7 @@ def comparison_chart(
     table: pl.DataFrame, found: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its interval and its p-value."""
-    columns = own_columns(table, found.by)
+    columns = documented_columns(table, found.by)
     statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
     name = SHORT_NAMES.get(statistic.removesuffix("_a"), statistic.removesuffix("_a"))
     models = model_texts(table).texts
@@ -182,7 +182,7 @@ def metric_chart(
     )
     axis = names[0] if len(set(names)) == 1 else "Estimate"
     style = DotStyle(title="Metrics", axis=axis, marks=("estimate",))
-    shown = [name for name in own_columns(table, found.by) if name != "metric"]
+    shown = [name for name in documented_columns(table, found.by) if name != "metric"]
     return _draw(table, rows, style, shown, free_axes=in_panels)
 
 
@@ -236,7 +236,7 @@ def _draw(
         description=sentences(
             f"{style.title}, {format_count(len(records), 'row')}",
             f"The dashed line is {' and '.join(dashed)}" if dashed else "",
-            abridged(texts, separator="; "),
+            join_first(texts, separator="; "),
         ),
     )
 

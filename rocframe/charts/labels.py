@@ -22,19 +22,19 @@ EXACT_FROM = 1e7  # larger floats are counts or times in seconds: they are not r
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 
-def legible(name: str) -> str:
-    """Return a name with its invisible characters escaped, shortened if it is long."""
-    return shortened(format_name(name), MAX_NAME_LENGTH)
+def short_name(name: str) -> str:
+    """Return a name with its invisible characters escaped, and shorten it if it is long."""
+    return shorten(format_name(name), MAX_NAME_LENGTH)
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """Cut a long text in the middle, because similar names often differ at their ends only."""
     return text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}"
 
 
-def spelled(values: pl.Series) -> list[str]:
+def distinct_labels(values: pl.Series) -> list[str]:
     """Return distinct values of any dtype as distinct texts."""
-    return distinct_texts([shortened(text, MAX_NAME_LENGTH) for text in format_values(values)])
+    return distinct_texts([shorten(text, MAX_NAME_LENGTH) for text in format_values(values)])
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:
@@ -47,7 +47,7 @@ def distinct_texts(texts: Sequence[str]) -> list[str]:
     return result
 
 
-def abridged(items: Sequence[str], limit: int = MAX_DESCRIBED, separator: str = ", ") -> str:
+def join_first(items: Sequence[str], limit: int = MAX_DESCRIBED, separator: str = ", ") -> str:
     """Join the first items, and state how many others there are: "a, b and 5 more"."""
     more = f" and {len(items) - limit} more" if len(items) > limit else ""
     return separator.join(items[:limit]) + more
@@ -60,7 +60,7 @@ def sentences(*parts: str, end: str = ".") -> str:
 
 def not_drawn(names: Sequence[str], limit: int = MAX_DESCRIBED) -> str:
     """Return a sentence with the names that are not drawn; empty without names."""
-    return f"Not drawn: {abridged(names, limit)}" if names else ""
+    return f"Not drawn: {join_first(names, limit)}" if names else ""
 
 
 def number_text(value: Any) -> str:

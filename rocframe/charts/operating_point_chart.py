@@ -14,13 +14,13 @@ from rocframe.charts.curve_layers import Picture, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
-    abridged,
+    join_first,
     json_rows,
     json_values,
-    legible,
     not_drawn,
     number_text,
     sentences,
+    short_name,
     tooltip,
 )
 from rocframe.charts.style import PAPER, SYMBOLS
@@ -71,7 +71,7 @@ def points_chart(
     values |= {name: group.texts for name, group in groups.columns.items()}
     picture = Picture(plane=plane, records=json_rows(values), groups=groups)
 
-    rows = [*groups.tooltips(), *(tooltip(name, legible(titles[name])) for name in titles)]
+    rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
     transform, deviates = alt.Chart(), plane.deviates()
     if deviates:
         transform = transform.transform_calculate(**deviates)
@@ -82,14 +82,14 @@ def points_chart(
         for name, record in named
         if record["x"] is not None
     ]
-    return groups.framed(
+    return groups.with_titles(
         picture.layered([_points(picture, at, rows), *chance_layers(plane)], transform),
         title=f"{kind.title}: operating points",
         subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
         description=sentences(
-            f"{plane.name}, {format_count(len(texts), 'point')}: {plane.described}",
+            f"{plane.name}, {format_count(len(texts), 'point')}: {plane.axis_names}",
             chance_text(plane),
-            abridged(texts, separator="; "),
+            join_first(texts, separator="; "),
             not_drawn(missing),
         ),
     )

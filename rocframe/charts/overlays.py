@@ -22,7 +22,7 @@ from rocframe.charts.curve_data import (
     simplified_lines,
 )
 from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
-from rocframe.charts.labels import RATE_FORMAT, abridged, json_number, json_numbers, tooltip
+from rocframe.charts.labels import RATE_FORMAT, join_first, json_number, json_numbers, tooltip
 from rocframe.charts.style import PAPER, QUIET
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
@@ -65,7 +65,7 @@ CURVE = "(curve)"  # unique, because group columns are renamed to k0, k1, ... be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scene:
+class OverlayInput:
     """Input of all overlays: the curves, their plane, and the path of the rows that lines need."""
 
     plane: Plane
@@ -104,29 +104,29 @@ class Scene:
         }
 
 
-def overlay_records(scene: Scene, options: ChartOptions) -> list[dict[str, Any]]:
+def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
     """Return the records of all overlays that the options select."""
     for option in OVERLAY_KINDS:
-        _check_overlay(option, getattr(options, option), scene)
+        _check_overlay(option, getattr(options, option), inputs)
     records = []
     if options.ties:
-        records += _ties(scene)
+        records += _ties(inputs)
     if options.hull:
-        records += _hulls(scene)
+        records += _hulls(inputs)
     if options.costs is not None or options.prevalence is not None:
-        records += _equal_costs(scene, options.costs, options.prevalence)
+        records += _equal_costs(inputs, options.costs, options.prevalence)
     for name, points in named_marks(options.mark).items():
-        records += [record | {MARK: name} for record in _marks(scene, points)]
+        records += [record | {MARK: name} for record in _marks(inputs, points)]
     return records
 
 
-def _check_overlay(option: str, value: object, scene: Scene) -> None:
+def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
     """Check that `hull` and `ties` are Booleans, and that this kind of curve has an overlay."""
     if option in {"hull", "ties"} and not isinstance(value, bool):
         raise OptionValueError.compose(
             option, value, "expected True or False", f"Pass {option}=True, or leave it out."
         )
-    kind, kinds = scene.plane.kind, OVERLAY_KINDS[option]
+    kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
     if value is None or value is False or kind.name in kinds:
         return
     hint = f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out."
@@ -169,32 +169,35 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
         f"{name} {fmean(a for a, _ in ends):.3f} to {fmean(b for _, b in ends):.3f}".strip()
         for name, ends in ranges.items()
     ]
-    one_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
-    areas = "areas" if one_each else "mean areas"
-    return f"ROC {areas} over all orders of tied rows: {abridged(items)}"
+    one_curve_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
+    areas = "areas" if one_curve_each else "mean areas"
+    return f"ROC {areas} over all orders of tied rows: {join_first(items)}"
 
 
-def _hulls(scene: Scene) -> list[dict[str, Any]]:
+def _hulls(inputs: OverlayInput) -> list[dict[str, Any]]:
     """Return the upper convex hull of each curve that is drawn."""
-    walk = scene.curves.columns
-    row = np.flatnonzero(hull_vertices(walk["tp"], walk["fp"], scene.curves.starts))
-    row = row[scene.drawn[scene.curve[row]]]
-    tp, fp = (walk[name][row].astype(np.float64) for name in ("tp", "fp"))
-    path = replace(scene.path, curve=scene.curve[row], row=row, tp=tp, fp=fp)
-    return scene.line_records(HULL, path)
+    columns = inputs.curves.columns
+    row = np.flatnonzero(hull_vertices(columns["tp"], columns["fp"], inputs.curves.starts))
+    row = row[inputs.drawn[inputs.curve[row]]]
+    tp, fp = (columns[name][row].astype(np.float64) for name in ("tp", "fp"))
+    path = replace(inputs.path, curve=inputs.curve[row], row=row, tp=tp, fp=fp)
+    return inputs.line_records(HULL, path)
 
 
-def _ties(scene: Scene) -> list[dict[str, Any]]:
+def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
     """Return the outlines of ties that are large enough to be visible."""
-    curves, plane = scene.curves, scene.plane
+    curves, plane = inputs.curves, inputs.plane
     tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))
-    curve = scene.curve
+    curve = inputs.curve
     row = np.flatnonzero(
-        (curve[1:] == curve[:-1]) & (tp[1:] > tp[:-1]) & (fp[1:] > fp[:-1]) & scene.drawn[curve[1:]]
+        (curve[1:] == curve[:-1])
+        & (tp[1:] > tp[:-1])
+        & (fp[1:] > fp[:-1])
+        & inputs.drawn[curve[1:]]
     )
     ends = [
         plane.position(
-            replace(scene.path, curve=curve[row], row=row, tp=tp[row + up], fp=fp[row + across])
+            replace(inputs.path, curve=curve[row], row=row, tp=tp[row + up], fp=fp[row + across])
         )
         for up, across in TIE_CORNERS[:4]
     ]
@@ -203,13 +206,13 @@ def _ties(scene: Scene) -> list[dict[str, Any]]:
     corners = [(tp[row + up], fp[row + across]) for up, across in TIE_CORNERS]
     # Each outline is a separate closed line.
     outlines = replace(
-        scene.path,
+        inputs.path,
         curve=np.repeat(np.arange(len(row)), len(TIE_CORNERS)),
         row=np.full(len(row) * len(TIE_CORNERS), BETWEEN),
         tp=np.stack([up for up, _ in corners], 1).ravel(),
         fp=np.stack([across for _, across in corners], 1).ravel(),
-        pos=scene.path.pos[curve[row]],
-        neg=scene.path.neg[curve[row]],
+        pos=inputs.path.pos[curve[row]],
+        neg=inputs.path.neg[curve[row]],
     )
     if plane.bends:
         outlines = add_bend_points(plane, outlines)
@@ -234,26 +237,26 @@ def _ties(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _equal_costs(
-    scene: Scene, costs: Mapping[str, float] | None, prevalence: float | None
+    inputs: OverlayInput, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
     """Return the line of equal cost of each curve, and the row of lowest cost that it touches."""
-    best = lowest_cost(scene.curves, costs, prevalence)
-    walk, path, plane = scene.curves.columns, scene.path, scene.plane
+    best = lowest_cost(inputs.curves, costs, prevalence)
+    columns, path, plane = inputs.curves.columns, inputs.path, inputs.plane
     curves: list[int] = []
     ends: list[tuple[float, float]] = []
-    touched = []
-    for i in np.flatnonzero(scene.drawn & (best.row >= 0)).tolist():
+    lowest_cost_points = []
+    for i in np.flatnonzero(inputs.drawn & (best.row >= 0)).tolist():
         row = best.row[i]
-        tp, fp = walk["tp"][row].item(), walk["fp"][row].item()
+        tp, fp = columns["tp"][row].item(), columns["fp"][row].item()
         fpr, tpr = fp / path.neg[i], tp / path.pos[i]
         for x, y in _clipped_line(plane, (fpr, tpr), (best.run[i], best.rise[i])):
             curves.append(i)
             ends.append((y * path.pos[i], x * path.neg[i]))
         if plane.contains(fpr, tpr):
-            values = (walk["threshold"][row].item(), fpr, tpr, tp, fp)
+            values = (columns["threshold"][row].item(), fpr, tpr, tp, fp)
             points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
-            record = scene.point_record(LOWEST_COST, i, points)
-            touched.append(record | {"cost": json_number(best.cost[i].item())})
+            record = inputs.point_record(LOWEST_COST, i, points)
+            lowest_cost_points.append(record | {"cost": json_number(best.cost[i].item())})
     tp_fp = np.array(ends, float).reshape(-1, 2)
     line = replace(
         path,
@@ -262,7 +265,7 @@ def _equal_costs(
         tp=tp_fp[:, 0],
         fp=tp_fp[:, 1],
     )
-    return [*scene.line_records(EQUAL_COST, line), *touched]
+    return [*inputs.line_records(EQUAL_COST, line), *lowest_cost_points]
 
 
 def _clipped_line(
@@ -304,13 +307,13 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     return dict(mark.items())
 
 
-def _marks(scene: Scene, points: MarkedPoints) -> list[dict[str, Any]]:
+def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     """Return the marked points of each curve that lie inside the axes."""
-    table = _marked_rows(scene.curves, points).sort(CURVE, maintain_order=True)
+    table = _marked_rows(inputs.curves, points).sort(CURVE, maintain_order=True)
     curve = table.get_column(CURVE).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
-    path = replace(scene.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
-    plane = scene.plane
+    path = replace(inputs.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
+    plane = inputs.plane
     values: dict[str, list[Any]] = {
         name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
     }
@@ -319,10 +322,10 @@ def _marks(scene: Scene, points: MarkedPoints) -> list[dict[str, Any]]:
         values[name] = axis_values(path, plane.kind, axis.name).tolist()
     rows: dict[int, list[int]] = {}
     for i, (owner, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
-        if scene.drawn[owner] and plane.contains(x, y):
+        if inputs.drawn[owner] and plane.contains(x, y):
             rows.setdefault(owner, []).append(i)
     return [
-        scene.point_record(MARK, owner, {name: [values[name][i] for i in here] for name in values})
+        inputs.point_record(MARK, owner, {name: [values[name][i] for i in here] for name in values})
         for owner, here in rows.items()
     ]
 
@@ -368,11 +371,13 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
     curve = points.get_column(CURVE).to_numpy()
     for one, other in (("tp", "fn"), ("fp", "tn")):
         total = curves.total(one, other)[curve]
-        own = (points.get_column(one) + points.get_column(other)).to_numpy()
-        differs = np.flatnonzero(np.abs(own - total) > 1e-9 * total)
+        point_total = (points.get_column(one) + points.get_column(other)).to_numpy()
+        differs = np.flatnonzero(np.abs(point_total - total) > 1e-9 * total)
         if len(differs):
             i = int(differs[0])
-            problem = f"a point has {one} + {other} = {own[i]:g}, but its curve has {total[i]:g}"
+            problem = (
+                f"a point has {one} + {other} = {point_total[i]:g}, but its curve has {total[i]:g}"
+            )
             raise OptionValueError.compose(
                 "mark", columns, problem, "Pass points that were computed from these curves."
             )

@@ -9,10 +9,10 @@ import altair as alt
 from rocframe.charts.groups import CHART_SIDE, JOINT, GroupColumn, Groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
-    abridged,
     domain_of,
     finite,
     inline_data,
+    join_first,
     json_rows,
     json_values,
     not_drawn,
@@ -52,7 +52,7 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
     """Draw plans as lines of dots; a dashed line shows each target power."""
     values = {name: json_values(table.get_column(name)) for name in PLAN.signature}
     records = json_rows(values)
-    x, y, given, line_columns = _roles(values)
+    x, y, varied_columns, line_columns = _roles(values)
     lines = [_joined(record, line_columns) for record in records]
     groups = Groups(columns={LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))})
     if len(groups.columns[LINE].values) > 1:
@@ -74,25 +74,25 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
     missing, texts = [], []
     for record in records:
         if record[x] is None or record[y] is None:
-            names = given or ("auc", "n_pos")
+            names = varied_columns or ("auc", "n_pos")
             missing.append(JOINT.join(f"{name} {_text(record[name])}" for name in names))
             continue
         name = f"{groups.columns[LINE].title} {record[LINE]}: " if line_columns else ""
         texts.append(f"{name}{x} {_text(record[x])}, {y} {number_text(record[y])}")
     power = f"Target power {' and '.join(f'{target:.4g}' for target in targets)}" if targets else ""
-    whole = groups.framed(
+    result = groups.with_titles(
         chart,
         title=TITLES[y],
         subtitle=sentences(power, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(
             f"{TITLES[y]} chart, {format_count(len(texts), 'plan')}: "
             f"{TITLES[y].lower()} against {TITLES[x].lower()}",
-            abridged(texts, separator="; "),
+            join_first(texts, separator="; "),
             not_drawn(missing),
         ),
     )
-    assert isinstance(whole, alt.LayerChart)
-    return whole
+    assert isinstance(result, alt.LayerChart)
+    return result
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
@@ -102,11 +102,12 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
     y = "difference" if has_target and "difference" in varied else "power"
     choices = ("n_pos",) if has_target else ("n_pos", "n_neg", "difference")
     x = next((name for name in choices if name in varied), "n_pos")
-    given = [name for name in LINE_COLUMNS if name in varied and name not in (x, y)]
-    return x, y, given, [name for name in given if not _follows(name, x, y, values)]
+    varied_columns = [name for name in LINE_COLUMNS if name in varied and name not in (x, y)]
+    line_columns = [name for name in varied_columns if not _is_determined(name, x, y, values)]
+    return x, y, varied_columns, line_columns
 
 
-def _follows(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
+def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
     """Return whether an axis shows a column, or other columns determine its values."""
     if name == "auc":
         return "difference" in (x, y)

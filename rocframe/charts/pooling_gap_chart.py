@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from rocframe.charts.dot_plot import REASON, DotPlot, own_columns, read_rows, row_records
-from rocframe.charts.labels import abridged, note_text, number_text, sentences
+from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.labels import join_first, note_text, number_text, sentences
 from rocframe.charts.style import COLORS, INK
 from rocframe.text import format_count
 
@@ -33,7 +33,7 @@ def pooling_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the gap of each row as two lines between the mean and the pooled AUC."""
     groups, dodged = read_rows(table, found.by, color=None, facet=options.facet)
-    shown = own_columns(table, found.by)
+    shown = documented_columns(table, found.by)
     records = row_records(table, groups, shown)
     for record in records:
         record[REASON] = note_text(record["note"]) if record["mean_auc"] is None else None
@@ -52,7 +52,7 @@ def pooling_chart(
         title="Pooling gap",
         subtitle="AUC of all rows minus mean AUC of the folds",
         description=sentences(
-            f"Pooling gap, {format_count(len(records), 'row')}", abridged(texts, separator="; ")
+            f"Pooling gap, {format_count(len(records), 'row')}", join_first(texts, separator="; ")
         ),
     )
 

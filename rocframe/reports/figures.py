@@ -10,7 +10,7 @@ import polars as pl
 from rocframe.charts.chart import chart
 from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
-from rocframe.charts.labels import legible, spelled
+from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.frames import column
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
@@ -97,14 +97,14 @@ def _mean_figures(
 ) -> Iterator[Figure]:
     """Draw each mean with its limits, in front of the curves it averages."""
     keys = group_columns(groups)
-    texts = [spelled(groups.get_column(key)) for key in keys]
+    texts = [distinct_labels(groups.get_column(key)) for key in keys]
     color, detail = selection.color, [str(selection.averaged)]
     for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
         thin = chart(rows_of_groups(curves, group), kind=kind, color=color, detail=detail)
         bold = chart(rows_of_groups(averages, group), color=color)
         spec = _layered(_package_spec(thin), _package_spec(bold))
         values = zip(keys, texts, strict=True)
-        name = ", ".join(f"{legible(key)} = {text[i]}" for key, text in values)
+        name = ", ".join(f"{short_name(key)} = {text[i]}" for key, text in values)
         yield _curve_figure(spec, name or None, selection)
 
 
@@ -182,7 +182,7 @@ class CurveSelection:
         if self.color is None or not self.panels:
             return []
         values = [groups.get_column(self.color) for _, groups in self.panels]
-        return spelled(pl.concat(values).unique().sort())
+        return distinct_labels(pl.concat(values).unique().sort())
 
     def note(self, file: str | None) -> str:
         """Return a sentence about curves that are not drawn, or an empty text."""
@@ -240,7 +240,7 @@ def _panels(units: pl.DataFrame, panel: str) -> tuple[tuple[str, pl.DataFrame], 
         largest_groups(units.filter(column(panel).eq_missing(pl.lit(value))))
         for value in (values.slice(i, 1) for i in range(len(values)))
     )
-    names = (f"{legible(panel)} = {value}" for value in spelled(values))
+    names = (f"{short_name(panel)} = {value}" for value in distinct_labels(values))
     return tuple(zip(names, groups, strict=True))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.curve_data import _passes
+from rocframe.charts.curve_data import _crossing
 from tests.charts.test_chart import records
 from tests.curves.test_thinning import farthest, filled
 
@@ -154,10 +154,10 @@ def test_a_tie_is_a_hyperbola_of_precision():
 
 def test_rising_counts_are_passed_between_two_points():
     counts = np.array([0.0, 0.0, 2.0, 2.0, 4.0])
-    assert _passes(counts, 1.0, "left") == 1.5
-    assert _passes(counts, 1.0, "right") == 1.5
-    assert _passes(counts, 2.0, "left") == 2.0
-    assert _passes(counts, 2.0, "right") == 3.0
-    assert _passes(counts, 5.0, "left") == 5.0
-    assert _passes(counts, 5.0, "right") == 4.0
-    assert _passes(counts, 0.0, "left") == 0.0
+    assert _crossing(counts, 1.0, "left") == 1.5
+    assert _crossing(counts, 1.0, "right") == 1.5
+    assert _crossing(counts, 2.0, "left") == 2.0
+    assert _crossing(counts, 2.0, "right") == 3.0
+    assert _crossing(counts, 5.0, "left") == 5.0
+    assert _crossing(counts, 5.0, "right") == 4.0
+    assert _crossing(counts, 0.0, "left") == 0.0

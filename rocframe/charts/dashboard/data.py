@@ -13,7 +13,7 @@ import polars as pl
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.groups import area_captions, areas_of, read_groups
-from rocframe.charts.labels import json_numbers, shortened
+from rocframe.charts.labels import json_numbers, shorten
 from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
@@ -100,13 +100,13 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     )
     # Each curve has a color of its own, also for ordered values.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
-    captions = area_captions(groups.captioned, areas, roc)
+    captions = area_captions(groups.captioned_column, areas, roc)
     groups = replace(groups, columns=columns, captions=captions)
     labels = groups.names(n_curves)
     defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
     kept = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
-        {"curve": curve, "label": labels[curve], "name": shortened(labels[curve], MAX_LABEL_LENGTH)}
+        {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
         | _points(curves, curve, rows)
         for curve, rows in zip(defined.tolist(), kept, strict=True)
     ]
