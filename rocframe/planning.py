@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, exp, floor, inf, sqrt
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
+from rocframe.areas.variance import exponential_variance
 from rocframe.errors import OptionValueError
+from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.inference.p_values import check_alternative
 from rocframe.options import check_choice, parse_integer, parse_number
 from rocframe.schemas import PLAN
@@ -455,7 +456,6 @@ def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
 
 VarianceFormula = Literal["hanley_mcneil_exponential", "obuchowski"]
 SeAt = Literal["estimate", "null"]
-STANDARD_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -517,16 +517,7 @@ class PlannedTest:
     def _area_variance(self, area: float) -> float:
         if self.variance == "obuchowski":
             return planned_binormal_variance(area, self.n_pos, self.n_neg)
-        return planned_exponential_variance(area, self.n_pos, self.n_neg)
-
-
-def planned_exponential_variance(area: float, n_pos: int, n_neg: int) -> float:
-    """Return the variance of an estimated area for exponential scores in both classes."""
-    # Probabilities that a positive outranks two negatives, and that two positives outrank one.
-    q2 = 2 * area**2 / (1 + area)
-    q1 = area / (2 - area)
-    covariances = (n_pos - 1) * (q1 - area**2) + (n_neg - 1) * (q2 - area**2)
-    return (area * (1 - area) + covariances) / (n_pos * n_neg)
+        return float(exponential_variance(area, self.n_pos, self.n_neg))
 
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf, isclose
@@ -16,7 +16,7 @@ from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameEr
 from rocframe.options import check_choice, parse_fraction, parse_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,15 +68,15 @@ class Rate:
     settings: Settings | None = None
 
     @property
-    def share(self) -> Share | None:
+    def count_ratio(self) -> CountRatio | None:
         """The counts that it is a ratio of; None for other formulas and at a given prevalence."""
         scaled = self.mixes and self.settings is not None and self.settings.prevalence is not None
-        return self.formula if isinstance(self.formula, Share) and not scaled else None
+        return self.formula if isinstance(self.formula, CountRatio) and not scaled else None
 
     @property
     def rising(self) -> bool | None:
         """Whether it rises along the whole curve, or falls; None if it may do both."""
-        return None if self.share is None else self.share.rising
+        return None if self.count_ratio is None else self.count_ratio.rising
 
     @property
     def monotone(self) -> bool:
@@ -86,7 +86,11 @@ class Rate:
     @property
     def proportion_of(self) -> tuple[str, ...]:
         """The counts of the rows that it is a proportion of, if all points have the same rows."""
-        return self.share.whole if self.share is not None and self.share.whole in TOTALS else ()
+        return (
+            self.count_ratio.whole
+            if self.count_ratio is not None and self.count_ratio.whole in TOTALS
+            else ()
+        )
 
     @property
     def reads_threshold(self) -> bool:
@@ -101,8 +105,8 @@ class Rate:
 
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Return the metric for arrays of thresholds and counts; NaN where it is undefined."""
-        if self.share is not None:
-            return self.share.evaluate(counts)
+        if self.count_ratio is not None:
+            return self.count_ratio.evaluate(counts)
         arrays = np.broadcast_arrays(*counts.values())
         frame = pl.DataFrame(
             {name: array.ravel() for name, array in zip(counts, arrays, strict=True)}
@@ -127,7 +131,7 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class CountRatio:
     """A ratio of two sums of counts, or one sum if `whole` is empty."""
 
     part: tuple[str, ...]
@@ -159,14 +163,14 @@ class Share:
         return called.pop() if len(called) == 1 else None
 
 
-tpr = Share(("tp",), ("tp", "fn"))
-fpr = Share(("fp",), ("fp", "tn"))
-tnr = Share(("tn",), ("fp", "tn"))
-fnr = Share(("fn",), ("tp", "fn"))
-precision = Share(("tp",), ("tp", "fp"))
-npv = Share(("tn",), ("fn", "tn"))
-fdr = Share(("fp",), ("tp", "fp"))
-false_omission_rate = Share(("fn",), ("fn", "tn"))
+tpr = CountRatio(("tp",), ("tp", "fn"))
+fpr = CountRatio(("fp",), ("fp", "tn"))
+tnr = CountRatio(("tn",), ("fp", "tn"))
+fnr = CountRatio(("fn",), ("tp", "fn"))
+precision = CountRatio(("tp",), ("tp", "fp"))
+npv = CountRatio(("tn",), ("fn", "tn"))
+fdr = CountRatio(("fp",), ("tp", "fp"))
+false_omission_rate = CountRatio(("fn",), ("fn", "tn"))
 
 
 class Counts(NamedTuple):
@@ -187,11 +191,11 @@ CONFUSION = Counts._fields
 
 # Columns that an expression of the caller may contain.
 VARIABLES = ("threshold", *CONFUSION)
-accuracy = Share(("tp", "tn"), Counts._fields)
-error_rate = Share(("fp", "fn"), Counts._fields)
-alert_rate = Share(("tp", "fp"), Counts._fields)
-rnp = Share(("fn", "tn"), Counts._fields)
-prevalence = Share(("tp", "fn"), Counts._fields)
+accuracy = CountRatio(("tp", "tn"), Counts._fields)
+error_rate = CountRatio(("fp", "fn"), Counts._fields)
+alert_rate = CountRatio(("tp", "fp"), Counts._fields)
+rnp = CountRatio(("fn", "tn"), Counts._fields)
+prevalence = CountRatio(("tp", "fn"), Counts._fields)
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
@@ -484,7 +488,7 @@ COUNT_METRICS = {
     name: Rate(
         name=name,
         label=name,
-        formula=Share((name,)),
+        formula=CountRatio((name,)),
         better="neither",
         bounds=(0, inf),
         mixes=False,
@@ -538,17 +542,19 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
     return name
 
 
+def list_metrics(metrics: object) -> list[object]:
+    """Return one metric, or a sequence of metrics, as a list."""
+    if isinstance(metrics, str | pl.Expr) or not isinstance(metrics, Iterable):
+        return [metrics]
+    return [*metrics]
+
+
 def parse_metric_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, pl.Expr]:
     """Return the metrics as named expressions; they are given by name or as expressions."""
-    given: list[object] = (
-        [metrics]
-        if isinstance(metrics, str | pl.Expr) or not hasattr(metrics, "__iter__")
-        else [*metrics]
-    )
     named: dict[str, pl.Expr] = {}
-    for metric in given:
+    for metric in list_metrics(metrics):
         if isinstance(metric, pl.Expr):
             name, expr = expression_name("metrics", metric), metric
         else:
@@ -556,7 +562,9 @@ def parse_metric_expressions(
             name = str(metric)
             expr = NAMES[name].expr(settings).alias(name)
         if name in named:
-            raise RepeatedNameError.compose("metrics", name, [str(one) for one in given])
+            raise RepeatedNameError.compose(
+                "metrics", name, [str(one) for one in list_metrics(metrics)]
+            )
         named[name] = expr
     return named
 

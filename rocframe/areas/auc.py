@@ -49,12 +49,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
+    from rocframe.areas.variance import ClassSizes
     from rocframe.frames import FrameT
     from rocframe.inference.confidence import AUCIntervalMethod
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-
-    Units = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, or clusters, of both classes
 
 
 def auc(
@@ -247,7 +246,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
         (weight,) = scale_to_unit(cases.weight)
         cases = replace(cases, weight=weight)
     scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
-    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
+    n_pos, n_neg = class_sizes = scan.totals.pos_rows, scan.totals.neg_rows
     statistic = rate_range or count_pairs(scan)
     areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)
     names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
@@ -261,7 +260,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
     variance = n_redrawn = None
     if confidence.ci is not None:
         clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
-        units = units if clusters is None else clusters.sizes[:2]
+        class_sizes = class_sizes if clusters is None else clusters.sizes[:2]
         if confidence.ci in BOOTSTRAPS:
             draws = BootstrapDraws(
                 n_boot=confidence.n_boot,
@@ -270,13 +269,15 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
                 cluster=cases.cluster,
             )
             interval = _bootstrap_interval(
-                scan, areas[0], rate_range, confidence, draws=draws, units=units
+                scan, areas[0], rate_range, confidence, draws=draws, class_sizes=class_sizes
             )
         else:
             interval = _analytic_interval(
                 scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
-        interval.replace_degenerate(areas[0], units, confidence.level, whole=rate_range is None)
+        interval.replace_degenerate(
+            areas[0], class_sizes, confidence.level, whole=rate_range is None
+        )
         variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
             "se": interval.se * (1.0 if rate_range is None else rate_range.slope),
@@ -285,7 +286,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
             "ci_level": confidence.level,
             "ci_method": list(interval.method),
         }
-    columns["note"] = list(notes(*units, variance, n_redrawn))
+    columns["note"] = list(notes(*class_sizes, variance, n_redrawn))
     return build_table(scan.rows.keys, columns, auc_columns(names))
 
 
@@ -300,10 +301,10 @@ class AreaInterval(NamedTuple):
     n_redrawn: NDArray[np.int64] | None = None
 
     def replace_degenerate(
-        self, area: NDArray[np.float64], units: Units, level: float, *, whole: bool
+        self, area: NDArray[np.float64], class_sizes: ClassSizes, level: float, *, whole: bool
     ) -> None:
         """Remove limits where the variance is 0, and use Newcombe's if the whole AUC is 0 or 1."""
-        n_pos, n_neg = units
+        n_pos, n_neg = class_sizes
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan
         self.method[np.isnan(self.lower)] = None
@@ -323,7 +324,7 @@ def _bootstrap_interval(
     confidence: Confidence,
     *,
     draws: BootstrapDraws,
-    units: Units,
+    class_sizes: ClassSizes,
 ) -> AreaInterval:
     """Return the bootstrap interval of each group."""
     result = bootstrap_intervals(
@@ -333,7 +334,7 @@ def _bootstrap_interval(
         draws,
         ci=str(confidence.ci),
         level=confidence.level,
-        groups=(units[0] > 1) & (units[1] > 1),
+        groups=(class_sizes[0] > 1) & (class_sizes[1] > 1),
     )
     return AreaInterval(
         variance=np.where(result.constant, 0.0, result.se**2),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rocframe.areas.pairs import Pairs
     from rocframe.kernel.scan import Block, Scan, Scannable
 
+    ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
+
 
 # Squared rounding error of placement values, which are shares of a class: variances below it are 0.
 ZERO_VARIANCE = 1e-28
@@ -213,7 +215,11 @@ def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     pos, neg, six = pairs.pos, pairs.neg, np.array([6])
     q1 = exact_quotient(two_pos, exact_product(six, neg, pos, pos))
     q2 = exact_quotient(two_neg, exact_product(six, pos, neg, neg))
-    return _hanley_mcneil(pairs, q1, q2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance: NDArray[np.float64] = _variance_from_triples(
+            pairs.areas[0], pos.astype(float), neg.astype(float), q1, q2
+        )
+    return variance
 
 
 def _triples_times_six(
@@ -227,16 +233,25 @@ def _triples_times_six(
 
 def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
     """Return Hanley and McNeil's variance with Q1 and Q2 of exponential scores with that AUC."""
-    area = pairs.areas[0]
-    return _hanley_mcneil(pairs, area / (2 - area), 2 * area**2 / (1 + area))
-
-
-def _hanley_mcneil(
-    pairs: Pairs, q1: NDArray[np.float64], q2: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    area, pos, neg = pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
-    square = area**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = area * (1 - area) + (pos - 1) * (q1 - square) + (neg - 1) * (q2 - square)
-        variance: NDArray[np.float64] = spread / (pos * neg)
+        variance: NDArray[np.float64] = exponential_variance(
+            pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
+        )
     return variance
+
+
+def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
+    """Return Hanley and McNeil's variance of an AUC for exponential scores; numbers or arrays."""
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    return _variance_from_triples(area, n_pos, n_neg, q1, q2)
+
+
+def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) -> Any:
+    """Return Hanley and McNeil's variance of an AUC.
+
+    `q1` is the probability that two random positives have higher scores than a random negative,
+    `q2` the probability that a random positive has a higher score than two random negatives.
+    """
+    square = area**2
+    spread = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
+    return spread / (n_pos * n_neg)

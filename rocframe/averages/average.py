@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.averages.curve_groups import Members, collect_blocks, grid_blocks, group_curves
+from rocframe.averages.curve_groups import CurveGroups, collect_blocks, grid_blocks, group_curves
 from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import pooled_curves
-from rocframe.curves.locate import CurveAxis, interleave, lack_rows, ranges
+from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave, ranges
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
@@ -339,8 +339,8 @@ def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | N
 def average_curves(curves: Curves, plan: AveragePlan) -> pl.DataFrame:
     """Return the means of each group, one row per value of the fixed metric."""
     options = plan.options
-    members = group_curves(curves, options.over, options.weights, options.weights_argument)
-    return _mean_table(members, plan)
+    curve_groups = group_curves(curves, options.over, options.weights, options.weights_argument)
+    return _mean_table(curve_groups, plan)
 
 
 def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFrame:
@@ -352,7 +352,7 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
     pooled = read_curves(table.select(layout.count_columns), layout)
     first = table[pooled.firsts]
     groups = len(pooled.firsts)
-    members = Members(
+    curve_groups = CurveGroups(
         keys=pooled.keys,
         curves=pooled,
         curve=np.arange(groups),
@@ -361,57 +361,60 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
         weight=np.ones(groups),
         notes=first.get_column("note").to_list(),
     )
-    return _mean_table(members, plan, first.get_column("n_curves").to_numpy())
+    return _mean_table(curve_groups, plan, first.get_column("n_curves").to_numpy())
 
 
 def _mean_table(
-    members: Members, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
+    curve_groups: CurveGroups, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
 ) -> pl.DataFrame:
     """Return the means of each group; `n_pooled` is the number of curves that were pooled."""
     common = plan.common_values
     n_values = None if common is None else len(common)
-    means = Means(
-        members=members,
+    averager = CurveAverager(
+        curve_groups=curve_groups,
         plan=plan,
-        axis=CurveAxis.of(members.curves, plan.fixed, n_values=n_values),
-        coarse=lack_rows(members.curves) if plan.fixed is None else None,
-        streams=stream_keys(members.keys),
+        axis=CurveAxis.of(curve_groups.curves, plan.fixed, n_values=n_values),
+        lacks_rows=find_curves_lacking_rows(curve_groups.curves) if plan.fixed is None else None,
+        streams=stream_keys(curve_groups.keys),
         n_pooled=n_pooled,
     )
-    blocks = grid_blocks(members, means.axis, plan)
-    return collect_blocks(members, plan.schema, ((block, means.columns(block)) for block in blocks))
+    blocks = grid_blocks(curve_groups, averager.axis, plan)
+    return collect_blocks(
+        curve_groups, plan.schema, ((block, averager.columns(block)) for block in blocks)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Means:
+class CurveAverager:
     """The curves of all groups and the metric along which they are averaged.
 
-    `coarse` says which curves lack rows, and is needed at fixed thresholds only.
+    `lacks_rows` is True for curves without a row for each of their scores. It is None if a metric
+    is fixed instead of the threshold.
     """
 
-    members: Members
+    curve_groups: CurveGroups
     plan: AveragePlan
     axis: CurveAxis
-    coarse: NDArray[np.bool_] | None
+    lacks_rows: NDArray[np.bool_] | None
     streams: list[tuple[int, ...]]
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
         """Return the columns of some groups (down) at some values (across)."""
-        members, plan, options = self.members, self.plan, self.plan.options
-        sizes = members.sizes[block.groups]
-        rows = ranges(members.starts[block.groups], sizes)
-        curve, starts = members.curve[rows], np.cumsum(sizes) - sizes
+        curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
+        sizes = curve_groups.sizes[block.groups]
+        rows = ranges(curve_groups.starts[block.groups], sizes)
+        curve, starts = curve_groups.curve[rows], np.cumsum(sizes) - sizes
         values = block.values
         rounded = self.axis.round_values(values)
         places = self.places(curve, rounded if len(values) == 1 else np.repeat(rounded, sizes, 0))
-        exists = places.exists & members.usable[rows][:, None]
+        exists = places.exists & curve_groups.usable[rows][:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]
 
         def curve_values(values: NDArray[np.float64]) -> CurveValues:
             known = np.where(exists, values, np.nan)
-            return CurveValues(values=known, weight=members.weight[rows], starts=starts)
+            return CurveValues(values=known, weight=curve_groups.weight[rows], starts=starts)
 
         thresholds = curve_values(places.threshold)
         mean, sd = thresholds.mean_and_sd()
@@ -458,8 +461,8 @@ class Means:
         """Return the point of each curve at each value, on both sides of jumps if planned."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
-            assert self.coarse is not None
-            return self.axis.places_at_thresholds(curve, values, self.coarse, nearest=nearest)
+            assert self.lacks_rows is not None
+            return self.axis.places_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
         if not self.plan.sides:
             return self.axis.places(curve, values, nearest=nearest)
         left, right = (
@@ -476,7 +479,9 @@ class Means:
     ) -> NDArray[np.object_]:
         """Return the note of each group, with the metrics that fewer curves have at a value."""
         notes = np.empty(n_curves.shape, object)
-        notes[:] = np.array([self.members.notes[group] for group in block.groups], object)[:, None]
+        notes[:] = np.array([self.curve_groups.notes[group] for group in block.groups], object)[
+            :, None
+        ]
         scale = np.ones(len(block.groups), np.int64)
         if self.n_pooled is not None:
             scale = self.n_pooled[block.groups]

@@ -29,7 +29,7 @@ MAX_NAMES_IN_NOTE = 10  # curves that a note names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Members:
+class CurveGroups:
     """The curves of all groups, group after group.
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, positions in the
@@ -56,7 +56,7 @@ def group_curves(
     over: Sequence[str],
     weights: str | Mapping[Any, float],
     argument: str = "weights",
-) -> Members:
+) -> CurveGroups:
     """Group the curves by their other keys, in the order of these keys.
 
     `argument` is the name of the argument that gives the weights, for errors.
@@ -67,7 +67,7 @@ def group_curves(
     names = format_keys(curves.keys, over)
     weight = _weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
     usable, weight, names = usable[curve], weight[curve], names[curve]
-    return Members(
+    return CurveGroups(
         keys=keys,
         curves=curves,
         curve=curve,
@@ -181,21 +181,26 @@ class GridBlock:
         return np.arange(self.values.shape[1]) < self.lengths[:, None]
 
 
-def grid_blocks(members: Members, axis: CurveAxis, plan: AveragePlan) -> Iterator[GridBlock]:
+def grid_blocks(
+    curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan
+) -> Iterator[GridBlock]:
     """Split groups and values into blocks of limited size."""
-    groups = np.arange(len(members.notes))
+    groups = np.arange(len(curve_groups.notes))
     common = plan.common_values
     if common is not None:
-        for part in _split(members.starts, MAX_CELLS // len(common)):
+        for part in _split(curve_groups.starts, MAX_CELLS // len(common)):
             lengths = np.full(part.stop - part.start, len(common))
             yield from _split_values(
-                members, GridBlock(groups=groups[part], values=common[None, :], lengths=lengths)
+                curve_groups,
+                GridBlock(groups=groups[part], values=common[None, :], lengths=lengths),
             )
         return
-    rows = np.append(0, np.cumsum(np.diff(members.curves.starts)[members.curve]))[members.starts]
+    rows = np.append(0, np.cumsum(np.diff(curve_groups.curves.starts)[curve_groups.curve]))[
+        curve_groups.starts
+    ]
     for part in _split(rows, MAX_ROWS):
-        values, starts = _observed_values(members, axis, plan, groups[part])
-        yield from _similar_blocks(members, groups[part], values, starts)
+        values, starts = _observed_values(curve_groups, axis, plan, groups[part])
+        yield from _similar_blocks(curve_groups, groups[part], values, starts)
 
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
@@ -207,11 +212,11 @@ def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
         first = max(last, first + 1)
 
 
-def _split_values(members: Members, block: GridBlock) -> Iterator[GridBlock]:
+def _split_values(curve_groups: CurveGroups, block: GridBlock) -> Iterator[GridBlock]:
     """Split the values of a group whose curves and values exceed a block."""
     step = width = block.values.shape[1]
     if len(block.groups) == 1:
-        step = max(1, MAX_CELLS // int(members.sizes[block.groups[0]]))
+        step = max(1, MAX_CELLS // int(curve_groups.sizes[block.groups[0]]))
     for start in range(0, width, step):
         values = block.values[:, start : start + step]
         lengths = np.clip(block.lengths - start, 0, values.shape[1])
@@ -219,7 +224,7 @@ def _split_values(members: Members, block: GridBlock) -> Iterator[GridBlock]:
 
 
 def _similar_blocks(
-    members: Members,
+    curve_groups: CurveGroups,
     groups: NDArray[np.int64],
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -227,10 +232,10 @@ def _similar_blocks(
     """Put groups with similar numbers of values together, so that few cells are unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
-    curves = np.cumsum(members.sizes[groups[order]])
+    curves = np.cumsum(curve_groups.sizes[groups[order]])
     first = 0
     while first < len(order):
-        before = curves[first] - members.sizes[groups[order[first]]]
+        before = curves[first] - curve_groups.sizes[groups[order[first]]]
         longest = np.maximum(lengths[order[first:]], 1)
         fits = ((curves[first:] - before) * longest <= MAX_CELLS) & (longest <= 2 * longest[0])
         last = first + max(1, int(np.argmin(fits)) if not fits.all() else len(fits))
@@ -240,22 +245,22 @@ def _similar_blocks(
             ranges(starts[part], lengths[part])
         ]
         yield from _split_values(
-            members, GridBlock(groups=groups[part], values=table, lengths=lengths[part])
+            curve_groups, GridBlock(groups=groups[part], values=table, lengths=lengths[part])
         )
         first = last
 
 
 def _observed_values(
-    members: Members, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
+    curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the sorted values that the curves of each group have, or evenly chosen ones."""
-    curves = members.curves
-    place = ranges(members.starts[groups], members.sizes[groups])
+    curves = curve_groups.curves
+    place = ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
     place, owner = (
-        part[members.usable[place]]
-        for part in (place, np.repeat(np.arange(len(groups)), members.sizes[groups]))
+        part[curve_groups.usable[place]]
+        for part in (place, np.repeat(np.arange(len(groups)), curve_groups.sizes[groups]))
     )
-    curve = members.curve[place]
+    curve = curve_groups.curve[place]
     lengths = curves.starts[curve + 1] - curves.starts[curve]
     rows = ranges(curves.starts[curve], lengths)
     values, group = axis.values(rows, np.repeat(curve, lengths)) + 0.0, np.repeat(owner, lengths)
@@ -283,7 +288,7 @@ def _observed_values(
 
 
 def collect_blocks(
-    members: Members,
+    curve_groups: CurveGroups,
     schema: dict[str, pl.DataType],
     blocks: Iterable[tuple[GridBlock, Mapping[str, Any]]],
 ) -> pl.DataFrame:
@@ -304,7 +309,7 @@ def collect_blocks(
         return values.tolist() if values.dtype == object else values
 
     columns = {name: column_of(name) for name in schema}
-    return build_table(members.keys, columns, schema, rows=owner[order])
+    return build_table(curve_groups.keys, columns, schema, rows=owner[order])
 
 
 def check_key_columns(

@@ -13,7 +13,7 @@ from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
 from rocframe.options import check_choice, parse_names, parse_number
-from rocframe.rates import Settings, check_metric_settings, parse_metric
+from rocframe.rates import Settings, check_metric_settings, list_metrics, parse_metric
 from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
@@ -315,8 +315,7 @@ def _parse_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> tuple[Rate, ...]:
     """Return the metrics to average."""
-    single = isinstance(metrics, str) or not hasattr(metrics, "__iter__")
-    given: list[object] = [metrics] if single else [*metrics]  # type: ignore[misc]
+    given = list_metrics(metrics)
     if not given:
         hint = 'Use, for example, metrics=["precision"].'
         raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)

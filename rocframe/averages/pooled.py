@@ -12,7 +12,7 @@ import polars as pl
 from rocframe.areas.area import auc_of
 from rocframe.averages.curve_groups import group_curves
 from rocframe.averages.means import CurveValues
-from rocframe.curves.locate import lack_rows
+from rocframe.curves.locate import find_curves_lacking_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.curve_groups import Members
+    from rocframe.averages.curve_groups import CurveGroups
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
@@ -33,27 +33,27 @@ def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
     """Return one curve per group, of the rows of all its curves."""
-    members = group_curves(curves, over, "equal")
+    curve_groups = group_curves(curves, over, "equal")
     merged = _merge_curves(
         replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
         if ranked
         else curves,
-        members,
+        curve_groups,
     )
-    areas = _curve_areas(curves)[members.curve]
-    areas[~members.usable] = np.nan
+    areas = _curve_areas(curves)[curve_groups.curve]
+    areas[~curve_groups.usable] = np.nan
     curve_areas = CurveValues(
-        values=areas[:, None], weight=members.weight, starts=members.starts[:-1]
+        values=areas[:, None], weight=curve_groups.weight, starts=curve_groups.starts[:-1]
     )
-    groups = len(members.notes)
+    groups = len(curve_groups.notes)
     per_group = {
         "pooled_auc": pl.Series(_curve_areas(merged), dtype=pl.Float64, nan_to_null=True),
         "mean_auc": pl.Series(curve_areas.mean.ravel() if groups else [], dtype=pl.Float64),
         "n_curves": pl.Series(curve_areas.count.ravel() if groups else [], dtype=pl.Int64),
-        "note": pl.Series(members.notes, dtype=pl.String),
+        "note": pl.Series(curve_groups.notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
-    table = take_rows(members.keys, group).with_columns(
+    table = take_rows(curve_groups.keys, group).with_columns(
         pl.Series(name, values) for name, values in merged.columns.items()
     )
     return table.with_columns(kind.exprs(Settings())).with_columns(
@@ -72,16 +72,16 @@ def _curve_areas(curves: Curves) -> NDArray[np.float64]:
         return np.full(len(curves.firsts), np.nan)
 
 
-def _merge_curves(curves: Curves, members: Members) -> Curves:
+def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     """Add up the counts of each group's curves at each distinct threshold."""
-    lengths = np.diff(curves.starts)[members.curve]
-    rows = np.repeat(curves.firsts[members.curve] - _exclusive_sums(lengths), lengths)
+    lengths = np.diff(curves.starts)[curve_groups.curve]
+    rows = np.repeat(curves.firsts[curve_groups.curve] - _exclusive_sums(lengths), lengths)
     rows += np.arange(len(rows))
-    group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
+    group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True
     walk = {name: values[rows] for name, values in curves.columns.items()}
-    edges = np.append(_exclusive_sums(lengths), len(rows))[members.starts]
+    edges = np.append(_exclusive_sums(lengths), len(rows))[curve_groups.starts]
     order = np.concatenate(
         [
             np.zeros(0, np.int64),
@@ -98,8 +98,8 @@ def _merge_curves(curves: Curves, members: Members) -> Curves:
         (place[1:] != place[:-1]) | (above[1:] != above[:-1]) | (threshold[1:] != threshold[:-1])
     )
     at = np.flatnonzero(fresh)
-    starts = np.searchsorted(place[at], np.arange(len(members.notes) + 1))
-    _check_same_thresholds(curves, members, lengths, np.diff(starts))
+    starts = np.searchsorted(place[at], np.arange(len(curve_groups.notes) + 1))
+    _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
     for part, rest in (("tp", "fn"), ("fp", "tn")):
         steps = np.diff(walk[part], prepend=walk[part][:1] * 0)
@@ -107,7 +107,7 @@ def _merge_curves(curves: Curves, members: Members) -> Curves:
         running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
         counts[part] = _sums_within_groups(running, starts)
         ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
-        whole = np.add.reduceat(walk[part][ends] + walk[rest][ends], members.starts[:-1])
+        whole = np.add.reduceat(walk[part][ends] + walk[rest][ends], curve_groups.starts[:-1])
         counts[rest] = np.repeat(whole, np.diff(starts)) - counts[part]
         if counts[rest].dtype.kind == "f":
             counts[rest] = np.maximum(counts[rest], 0)
@@ -143,11 +143,11 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
 
 
 def _check_same_thresholds(
-    curves: Curves, members: Members, lengths: NDArray[np.int64], merged: NDArray[np.int64]
+    curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
     """Check that curves made with `thresholds=` have the same thresholds."""
-    group = np.repeat(np.arange(len(members.notes)), np.diff(members.starts))
-    different = lack_rows(curves)[members.curve] & (lengths != merged[group])
+    group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
+    different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged[group])
     if different.any():
         raise BrokenCurveError.compose(
             "curves: curves with different thresholds= cannot be pooled",

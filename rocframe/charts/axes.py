@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import GRID
+from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import SCALED_AXES, scale_of
 from rocframe.rates import CONFUSION
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rocframe.charts.curve_data import Path
     from rocframe.kinds import Kind, Scale
 
-NORMAL = NormalDist()
 MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this value
 EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
 
@@ -79,7 +78,7 @@ class PlotAxis:
 
     def shown(self, rate: float) -> float:
         """Return the position of a rate in units of the axis: the rate or its normal deviate."""
-        return round(NORMAL.inv_cdf(rate), 6) if self.deviate else rate
+        return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.deviate else rate
 
     def channel(self) -> dict[str, Any]:
         """Return the title, scale and ticks for Altair."""
@@ -236,7 +235,7 @@ def normal_deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
 @cache
 def _normal_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     deviate = np.linspace(-MAX_DEVIATE, MAX_DEVIATE, 6001)
-    return deviate, np.array([NORMAL.cdf(float(value)) for value in deviate])
+    return deviate, np.array([STANDARD_NORMAL.cdf(float(value)) for value in deviate])
 
 
 def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:

@@ -195,7 +195,7 @@ class CurveAxis:
             for called, rest in (("tp", "fn"), ("fp", "tn"))
         )
         weighted = any(walk.is_float(name) for name in CONFUSION)
-        exact = not rounded or metric is None or (metric.share is not None and not weighted)
+        exact = not rounded or metric is None or (metric.count_ratio is not None and not weighted)
         row_values = profile = None
         sizes = np.diff(curves.starts)
         steps = int(sizes.max(initial=0)).bit_length()
@@ -244,23 +244,23 @@ class CurveAxis:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
         if self.row_values is not None:
             return self.row_values[row]
-        walk, share = self.curves.columns, self.metric.share
-        assert share is not None
+        walk, ratio = self.curves.columns, self.metric.count_ratio
+        assert ratio is not None
         if self.exact and any(walk.is_float(name) for name in CONFUSION):
-            return share.evaluate({name: walk.at(name, row) for name in CONFUSION})
+            return ratio.evaluate({name: walk.at(name, row) for name in CONFUSION})
         if not self.exact and limit is None:
-            counts = self._weighted_counts({*share.part, *share.whole}, row, curve)
-            return self.round_values(share.evaluate(counts))
+            counts = self._weighted_counts({*ratio.part, *ratio.whole}, row, curve)
+            return self.round_values(ratio.evaluate(counts))
         if self.exact:
-            counts = {name: walk.at(name, row) for name in share.part}
+            counts = {name: walk.at(name, row) for name in ratio.part}
         else:
-            counts = self._weighted_counts(share.part, row, curve)
+            counts = self._weighted_counts(ratio.part, row, curve)
         with np.errstate(divide="ignore", invalid="ignore"):
-            part = reduce(add, (counts[name] for name in share.part))
-            result: NDArray[np.float64] = part / self.total(share.whole)[curve]
+            part = reduce(add, (counts[name] for name in ratio.part))
+            result: NDArray[np.float64] = part / self.total(ratio.whole)[curve]
         if not self.exact and limit is not None:
             distance = np.asarray(result - limit)
-            largest = 1.0 if share.whole else (self.pos + self.neg).max(initial=1.0)
+            largest = 1.0 if ratio.whole else (self.pos + self.neg).max(initial=1.0)
             close = np.abs(distance, out=distance) <= ROUNDING_MARGIN * largest
             if close.any():
                 close &= distance != 0
@@ -333,8 +333,8 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Bisect the whole counts of one curve after the other."""
         assert self.metric is not None
-        assert self.metric.share is not None
-        part, total = self.metric.share.part, self.total(self.metric.share.whole)[curve]
+        assert self.metric.count_ratio is not None
+        part, total = self.metric.count_ratio.part, self.total(self.metric.count_ratio.whole)[curve]
         starts, walk = self.curves.starts, self.curves.columns
         with np.errstate(divide="ignore", invalid="ignore"):
             # The largest count before the limit: rounding moves it by one at most.
@@ -446,8 +446,8 @@ class CurveAxis:
             tp += mix * (walk.at("tp", below) - tp)
             fp += mix * (walk.at("fp", below) - fp)
         elif between.any():
-            share = self.metric.share
-            names = {"tp", "fp", *(walk if share is None else (*share.part, *share.whole))}
+            ratio = self.metric.count_ratio
+            names = {"tp", "fp", *(walk if ratio is None else (*ratio.part, *ratio.whole))}
             upper = {"tp": tp[between], "fp": fp[between]}
             for name in names - upper.keys():
                 upper[name] = np.asarray(walk.at(name, above[between]), np.float64)
@@ -467,8 +467,8 @@ class CurveAxis:
     ) -> NDArray[np.float64]:
         """Return `segment_root` between two rows, for a proportion of the same rows everywhere."""
         assert self.metric is not None
-        assert self.metric.share is not None
-        names, walk = self.metric.share.part, self.curves.columns
+        assert self.metric.count_ratio is not None
+        names, walk = self.metric.count_ratio.part, self.curves.columns
         start, end = (
             reduce(add, (walk.at(name, row) for name in names)).astype(np.float64)
             for row in (above, below)
@@ -482,14 +482,14 @@ class CurveAxis:
         self,
         curve: NDArray[np.int64],
         thresholds: NDArray[np.float64],
-        coarse: NDArray[np.bool_],
+        lacks_rows: NDArray[np.bool_],
         *,
         nearest: bool = False,
     ) -> Places:
         """Return the counts of `score >= threshold` for each curve (down) and threshold (across).
 
-        For `coarse` curves, which lack rows, they are known at the curve's own thresholds only.
-        `nearest` takes the row with the nearest threshold instead.
+        `lacks_rows` is True for curves without a row for each of their scores: their counts are
+        known at their own thresholds only. `nearest` uses the row with the nearest threshold.
         """
         walk = self.curves.columns
         limit = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
@@ -503,7 +503,7 @@ class CurveAxis:
             exists, limit = np.ones(row.shape, bool), walk.at(THRESHOLD, row)
         else:
             exists = self.complete[curve][:, None] | (walk.at(THRESHOLD, last) <= limit)
-            exists &= ~coarse[curve][:, None] | (walk.at(THRESHOLD, row) == limit)
+            exists &= ~lacks_rows[curve][:, None] | (walk.at(THRESHOLD, row) == limit)
         tp, fp = (walk.at(name, row).astype(np.float64) for name in ("tp", "fp"))
         return self._places(curve, tp, fp, limit, exists)
 
@@ -585,11 +585,11 @@ def segment_root(
     if not len(value):
         return value
     step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
-    share = metric.share
-    if share is not None:
+    ratio = metric.count_ratio
+    if ratio is not None:
         off, change = (
-            sum(counts[name] for name in share.part)
-            - value * (sum(counts[name] for name in share.whole) if share.whole else constant)
+            sum(counts[name] for name in ratio.part)
+            - value * (sum(counts[name] for name in ratio.whole) if ratio.whole else constant)
             for counts, constant in ((upper, 1), (step, 0))
         )
         root = np.zeros(len(value))
@@ -693,7 +693,7 @@ def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     return result
 
 
-def lack_rows(curves: Curves) -> NDArray[np.bool_]:
+def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     """Return which curves show that their thresholds are not just their scores.
 
     They end before their lowest score, or have a row that calls no more rows positive than the row

@@ -17,11 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import frexp, inf, isfinite, isnan, nan
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kernel.resample import ReplicateCounts, resample_groups
 from rocframe.kernel.threads import run_parallel
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 ROUNDING_ERROR = 1e-12  # relative difference of equal sums that were added in different orders
-NORMAL = NormalDist()
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 
 
@@ -208,7 +207,7 @@ def bootstrap_limits(
         share = (below + ties / 2) / len(values)
         if not 0 < share < 1:
             return nan, nan
-        bias = NORMAL.inv_cdf(share)
+        bias = STANDARD_NORMAL.inv_cdf(share)
         p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
     lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
     if ci == "bootstrap_basic":
@@ -231,9 +230,9 @@ def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
 
 def _bca_probability(p: float, bias: float, a: float) -> float:
     """Return the BCa-adjusted probability of a limit."""
-    z = bias + NORMAL.inv_cdf(p)
+    z = bias + STANDARD_NORMAL.inv_cdf(p)
     denominator = 1 - a * z
-    return NORMAL.cdf(bias + z / denominator if denominator > 0 else z * inf)
+    return STANDARD_NORMAL.cdf(bias + z / denominator if denominator > 0 else z * inf)
 
 
 def acceleration(

@@ -37,6 +37,7 @@ WHOLE_AREA_METHODS = {
     "hanley_mcneil_exponential": "Hanley and McNeil",
 }
 
+STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB
 BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
@@ -77,7 +78,7 @@ def parse_n_boot(argument: str, value: object) -> int:
 
 def normal_quantile(level: float) -> float:
     """Return z such that estimate ± z standard errors is a Wald interval of this level."""
-    return NormalDist().inv_cdf((1 + level) / 2)
+    return STANDARD_NORMAL.inv_cdf((1 + level) / 2)
 
 
 def wald(area: NDArray[np.float64], se: NDArray[np.float64], z: float, maximum: float) -> Limits:

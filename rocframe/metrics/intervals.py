@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.areas.variance import ClassSizes
     from rocframe.curves.at import PointAxis, PointValues
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Influences
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
     from rocframe.kernel.resample import GroupReplicates, ReplicateScan
     from rocframe.metrics.metric import Metric
     from rocframe.metrics.points import CurvePoints
-
-    Units = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows, or clusters, of both classes
 
 
 MetricIntervalMethod = Literal[
@@ -297,14 +296,14 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
         cases = replace(cases, weight=weight)
     scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
-    units = scan.totals.pos_rows, scan.totals.neg_rows
+    class_sizes = scan.totals.pos_rows, scan.totals.neg_rows
     if cases.cluster is not None:
-        units = Clusters.of(scan, cases.cluster).sizes[:2]
+        class_sizes = Clusters.of(scan, cases.cluster).sizes[:2]
     search = points = None
     if options.axis is not None:
         search = PointSearch.of(scan, options.axis, options.values, unit)
         points = search.points(scan)
-    results = IntervalResults(len(options.lines), len(units[0]))
+    results = IntervalResults(len(options.lines), len(class_sizes[0]))
     _estimate(scan, options, search, points, results)
     ci = options.confidence.ci
     if ci in BOOTSTRAPS:
@@ -314,13 +313,13 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
             keys=stream_keys(scan.rows.keys, cases.model),
             cluster=cases.cluster,
         )
-        _bootstrap(scan, options, search, results, draws=draws, units=units)
-        _replace_limits_of_perfect_areas(options, results, units)
+        _bootstrap(scan, options, search, results, draws=draws, class_sizes=class_sizes)
+        _replace_limits_of_perfect_areas(options, results, class_sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
     elif ci is not None:
         _limits_of_proportions(options, points, results, ci)
-    return _table(scan, options, results, units)
+    return _table(scan, options, results, class_sizes)
 
 
 def _estimate(
@@ -351,7 +350,7 @@ def _bootstrap(
     results: IntervalResults,
     *,
     draws: BootstrapDraws,
-    units: Units,
+    class_sizes: ClassSizes,
 ) -> None:
     """Compute the bootstrap intervals.
 
@@ -359,7 +358,7 @@ def _bootstrap(
     same. Metrics at a given threshold may depend on the other class only, so these have an interval
     in all groups.
     """
-    enough = (units[0] > 1) & (units[1] > 1)
+    enough = (class_sizes[0] > 1) & (class_sizes[1] > 1)
     at_threshold = options.axis == "threshold"
     curves = [metric for metric in options.metrics if metric.curve is not None]
     # Metrics at points share the points of resamples that are drawn in the same way.
@@ -438,7 +437,7 @@ def _influence(
 
 
 def _replace_limits_of_perfect_areas(
-    options: IntervalOptions, results: IntervalResults, units: Units
+    options: IntervalOptions, results: IntervalResults, class_sizes: ClassSizes
 ) -> None:
     """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
     for i, (metric, _) in enumerate(options.lines):
@@ -447,7 +446,7 @@ def _replace_limits_of_perfect_areas(
         low, high = metric.bounds
         area = (results.estimate[i] - low) / (high - low)
         edge = np.isnan(results.lower[i]) & (np.abs(area - 0.5) > 0.5 - 1e-12)
-        n_pos, n_neg = (counts[edge] for counts in units)
+        n_pos, n_neg = (counts[edge] for counts in class_sizes)
         z = normal_quantile(options.confidence.level)
         lower, upper = newcombe(np.round(area[edge]), n_pos, n_neg, z)
         results.lower[i, edge] = low + (high - low) * lower
@@ -489,13 +488,13 @@ def _limits_of_proportions(
 
 
 def _table(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, units: Units
+    scan: Scan, options: IntervalOptions, results: IntervalResults, class_sizes: ClassSizes
 ) -> pl.DataFrame:
     """Return the table, with all lines of the first group first."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [
-        notes(*units, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
+        notes(*class_sizes, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
         for constant, n_redrawn, estimate in zip(
             results.constant, results.n_redrawn, results.estimate, strict=True
         )

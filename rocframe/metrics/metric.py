@@ -11,17 +11,17 @@ import polars as pl
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice
-from rocframe.rates import NAMES, RATES, own_metric
+from rocframe.rates import NAMES, RATES, list_metrics, own_metric
 from rocframe.schemas import PARTIAL_AUC_NAMES, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rocframe.inference.bootstrap import Statistic
-    from rocframe.rates import Settings, Share
+    from rocframe.rates import CountRatio, Settings
 
 
-PROPORTIONS = [rate.name for rate in RATES.values() if rate.share is not None]
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class Metric:
     """A metric of whole curves (`curve`) or of single points (`expr`).
 
     `mixed` says whether it depends on the prevalence of the data, `fixed` whether the caller set
-    the prevalence. `share` has its counts if it is a proportion of rows.
+    the prevalence. `count_ratio` has its counts if it is a proportion of rows.
     """
 
     name: str
@@ -38,12 +38,12 @@ class Metric:
     mixed: bool = True
     bounds: tuple[float, float] = (-inf, inf)
     fixed: bool = False
-    share: Share | None = None
+    count_ratio: CountRatio | None = None
 
     @property
-    def proportion(self) -> Share | None:
+    def proportion(self) -> CountRatio | None:
         """Counts of the proportion, None if the metric is none at the given prevalence."""
-        return None if self.fixed else self.share
+        return None if self.fixed else self.count_ratio
 
     @property
     def reads_threshold(self) -> bool:
@@ -55,11 +55,7 @@ def parse_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> list[Metric]:
     """Parse `metrics`: names, or named expressions over threshold, tp, fp, fn, tn."""
-    given: list[object] = (
-        [metrics]
-        if isinstance(metrics, str | pl.Expr) or not hasattr(metrics, "__iter__")
-        else [*metrics]
-    )
+    given = list_metrics(metrics)
     if not given:
         raise OptionValueError.compose(
             "metrics", metrics, "it names no metric", 'Give one or several, say "auc".'
@@ -95,7 +91,7 @@ def _parse_metric(given: object, settings: Settings) -> Metric:
             mixed=rate.mixes and not fixed,
             bounds=rate.bounds,
             fixed=fixed,
-            share=rate.share,
+            count_ratio=rate.count_ratio,
         )
     own = own_metric("metrics", given)
     return Metric(name=own.column, expr=own.expr())
@@ -136,7 +132,7 @@ def check_method(
         if metric.proportion is None:
             problem = f"{metric.name!r} is not a proportion of rows"
             hint = f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
-            if metric.share is not None:
+            if metric.count_ratio is not None:
                 problem = f"with prevalence= {metric.name!r} is not a proportion of rows"
                 hint = 'Say ci="bootstrap" for it, or leave prevalence out.'
             raise OptionValueError.compose("ci", ci, problem, hint)

@@ -142,9 +142,9 @@ class PointSearch:
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
         # Computed from the same counts as rates in curve tables, so that both are identical.
-        share = NAMES[self.axis].share
-        assert share is not None
-        return share.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
+        ratio = NAMES[self.axis].count_ratio
+        assert ratio is not None
+        return ratio.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
 
     def _curve_points(
         self,

@@ -321,7 +321,7 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
     points = search.points(scan)
     part, whole = (
         sum(float(getattr(points, name)[0, 0]) for name in names)
-        for names in (parsed.share.part, parsed.share.whole)
+        for names in (parsed.count_ratio.part, parsed.count_ratio.whole)
     )
     p = part / whole
     assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)
