@@ -74,7 +74,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         names = list(available)
         guess = get_close_matches(column, names, n=1)
         return cls(
-            f"{argument}={column!r}: the frame has no such column.\n"
+            f"{argument}={column!r}: the frame has no column of this name.\n"
             f"It has: {format_list(names, most=30) or 'no columns'}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
@@ -135,9 +135,9 @@ class UnknownOptionError(RocframeError, ValueError):
         """List the allowed values, and suggest the most similar one."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
-        guess = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+        guess = get_close_matches(value.lower(), words, n=1) if isinstance(value, str) else []
         return cls(
-            f"{argument}={format_value(value)}: there is no such choice.\n"
+            f"{argument}={format_value(value)}: unknown value.\n"
             f"Choose one of: {format_list(choices, most=60)}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )

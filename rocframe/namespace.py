@@ -39,7 +39,7 @@ class Namespace:
         methods = [key for key, value in vars(type(self)).items() if isinstance(value, Method)]
         guess = get_close_matches(name, methods, n=1, cutoff=0.4)
         raise AttributeError(
-            f".roc.{name}: there is no such method.\nThere are: {', '.join(sorted(methods))}."
+            f".roc.{name}: unknown method.\nMethods: {', '.join(sorted(methods))}."
             + (f"\nDid you mean .roc.{guess[0]}?" if guess else ""),
             name=name,
             obj=self,

@@ -186,6 +186,6 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
     """Return the dtypes of the group columns, which must have an order."""
     for name in by:
         if schema[name] == pl.Object:
-            todo = "Groups are sorted by their keys, and these have no order: cast them first."
-            raise ColumnTypeError.compose("by", name, schema[name], todo)
+            hint = "Groups are sorted by their keys, and these have no order: cast them first."
+            raise ColumnTypeError.compose("by", name, schema[name], hint)
     return {name: schema[name] for name in by}

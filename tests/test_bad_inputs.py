@@ -342,14 +342,14 @@ REFUSED = [
     pytest.param(
         log(region=[1, 1, 2, 2]),
         {"by": "regoin"},
-        "by='regoin': the frame has no such column.\nIt has: 'label', 'score', 'region'.\n"
+        "by='regoin': the frame has no column of this name.\nIt has: 'label', 'score', 'region'.\n"
         "Did you mean by='region'?",
         id="a missing column, with a guess",
     ),
     pytest.param(
         log(),
         {"weight": "importance"},
-        "weight='importance': the frame has no such column.\nIt has: 'label', 'score'.",
+        "weight='importance': the frame has no column of this name.\nIt has: 'label', 'score'.",
         id="a missing column that resembles none",
     ),
     pytest.param(
@@ -369,7 +369,7 @@ REFUSED = [
     pytest.param(
         log(),
         {"missing": "ignore"},
-        "missing='ignore': there is no such choice.\nChoose one of: 'raise', 'drop', 'worst'.",
+        "missing='ignore': unknown value.\nChoose one of: 'raise', 'drop', 'worst'.",
         id="a missing policy that there is not",
     ),
 ]
@@ -390,7 +390,7 @@ def test_an_eager_error_is_its_text_and_no_plan():
     with pytest.raises(rf.RocframeError) as caught:
         rf.auc(pl.DataFrame(log()), "label", "scroe")
     assert str(caught.value) == (
-        "score='scroe': the frame has no such column.\nIt has: 'label', 'score'.\n"
+        "score='scroe': the frame has no column of this name.\nIt has: 'label', 'score'.\n"
         "Did you mean score='score'?"
     )
 
@@ -920,7 +920,7 @@ def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.auc(frame(log()), "label", "score", **{rate: part})
     assert str(caught.value) == (
-        f"{rate}={part}: it is not a range inside [0, 1] with two different ends.\n"
+        f"{rate}={part}: expected two different numbers between 0 and 1.\n"
         f"Use, for example, {rate}=(0, 0.1)."
     )
 

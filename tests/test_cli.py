@@ -194,7 +194,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
     [
         (
             ["gone.parquet", "--label", "label", "--score", "other"],
-            "gone.parquet: there is no such file or folder.\n",
+            "gone.parquet: the file or folder does not exist.\n",
         ),
         (
             ["log.parquet", "--label", "label", "--score", "scor"],

@@ -93,14 +93,14 @@ TEXTS = {
     "a missing column": (
         rf.MissingColumnError.compose("by", "modle", ["model", "fold"]),
         (
-            "by='modle': the frame has no such column.\nIt has: 'model', 'fold'.\n"
+            "by='modle': the frame has no column of this name.\nIt has: 'model', 'fold'.\n"
             "Did you mean by='model'?"
         ),
     ),
     "a missing column among many": (
         rf.MissingColumnError.compose("by", "z", map(str, range(40))),
         (
-            f"by='z': the frame has no such column.\n"
+            f"by='z': the frame has no column of this name.\n"
             f"It has: {', '.join(repr(str(i)) for i in range(30))} and 10 more."
         ),
     ),
@@ -122,13 +122,13 @@ TEXTS = {
     "an unknown option": (
         rf.UnknownOptionError.compose("ci", "delongg", ["delong", "newcombe", None]),
         (
-            "ci='delongg': there is no such choice.\nChoose one of: 'delong', 'newcombe', None.\n"
+            "ci='delongg': unknown value.\nChoose one of: 'delong', 'newcombe', None.\n"
             "Did you mean ci='delong'?"
         ),
     ),
     "an option of the wrong type": (
         rf.UnknownOptionError.compose("ci", True, ["delong", None]),
-        "ci=True: there is no such choice.\nChoose one of: 'delong', None.",
+        "ci=True: unknown value.\nChoose one of: 'delong', None.",
     ),
     "an option out of range": (
         rf.OptionValueError.compose(

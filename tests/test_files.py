@@ -31,7 +31,7 @@ def test_both_ends_of_a_file_show_whether_it_is_complete(tmp_path, content, wron
 
 def test_a_folder_and_a_missing_file_are_distinct_problems(tmp_path):
     assert file_problem(tmp_path, "Parquet") == "it is a folder"
-    assert file_problem(tmp_path / "gone.parquet", "Parquet") == "there is no such file"
+    assert file_problem(tmp_path / "gone.parquet", "Parquet") == "the file does not exist"
 
 
 def test_a_file_is_replaced_only_when_it_is_complete(tmp_path):

@@ -181,7 +181,7 @@ def test_a_missing_column_of_any_name_is_named(frame):
                     with pytest.raises(rf.MissingColumnError) as caught:
                         rf.auc(like(frame, PREDICTIONS), "label", score).lazy().collect()
                     assert str(caught.value).startswith(
-                        f"score={name!r}: the frame has no such column.\n"
+                        f"score={name!r}: the frame has no column of this name.\n"
                         "It has: 'label', 'score', 'g', 'w', 'pp'."
                     )
 

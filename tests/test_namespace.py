@@ -107,7 +107,7 @@ def test_what_is_not_ours_is_no_attribute(frame, name):
     with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
     assert str(caught.value).startswith(
-        f".roc.{name}: there is no such method.\nThere are: {', '.join(sorted(VERBS))}."
+        f".roc.{name}: unknown method.\nThere are: {', '.join(sorted(VERBS))}."
     )
 
 
@@ -134,7 +134,7 @@ def test_expressions_have_an_accessor_of_their_own():
     assert {"auc", "auc_se", "average_precision", "gini", "ks", "tpr", "fpr"} <= set(methods)
     for name in methods:
         assert next(iter(inspect.signature(getattr(accessor, name)).parameters)) == "label"
-    with pytest.raises(AttributeError, match=r"^\.roc\.curve: there is no such method"):
+    with pytest.raises(AttributeError, match=r"^\.roc\.curve: unknown method"):
         accessor.curve  # noqa: B018
 
 

@@ -50,7 +50,7 @@ METHODS = (
 )
 ALIKE = (
     "Hanley and McNeil's variance assumes independent rows of equal weight.\n"
-    'Say ci="logit_delong", ci="delong" or ci="bootstrap" with'
+    'Use ci="logit_delong", ci="delong" or ci="bootstrap" with'
 )
 NO_RATES = "method='permutation' compares areas, not rates.\nUse method=\"bootstrap\"."
 WHOLE = "expected an integer of at least 1.\nUse, for example, n_perm=1000."
@@ -59,7 +59,7 @@ COSTS = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 SEED = "expected an integer of at least 0, or None.\nUse, for example, seed=1."
 BETA = "expected a finite number above 0.\nUse, for example, beta=2."
 EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
-PAIR = "it is not a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
+PAIR = "expected a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
 FRAME = (
     "is not a polars DataFrame or LazyFrame.\n"
@@ -88,7 +88,7 @@ COEFFICIENTS = (
     "expected a mapping from models to finite numbers that are not all 0.\n"
     'Use, for example, coefficients={"new": 1, "old": -1}.'
 )
-NO_MODEL = "there is no such model.\nModels: 'a', 'b'."
+NO_MODEL = "unknown model.\nModels: 'a', 'b'."
 
 WRONG = [
     (lambda: auc(level=95), f"level=95: {SHARE}"),
@@ -97,39 +97,42 @@ WRONG = [
     (lambda: auc(level=nan), f"level=nan: {SHARE}"),
     (
         lambda: auc(ci="wald"),
-        (f"ci='wald': there is no such choice.\n{METHODS}"),
+        (f"ci='wald': unknown value.\n{METHODS}"),
     ),
     (
         lambda: auc(ci=["delong"]),
-        (f"ci=['delong']: there is no such choice.\n{METHODS}"),
+        (f"ci=['delong']: unknown value.\n{METHODS}"),
     ),
     (lambda: auc(fpr=0.1), f"fpr=0.1: {PAIR}"),
     (lambda: auc(fpr="01"), f"fpr='01': {PAIR}"),
     (lambda: auc(fpr=(0, 0.1, 0.2)), f"fpr=(0, 0.1, 0.2): {PAIR}"),
     (
         lambda: auc(fpr=(0, 0.1), tpr=(0, 0.1)),
-        ("tpr=(0, 0.1): fpr= is given too.\nA partial area has one range: give one of them."),
+        (
+            "tpr=(0, 0.1): fpr= is given as well.\n"
+            "A partial area has one range: pass either fpr= or tpr=."
+        ),
     ),
     (
         lambda: auc(standardize=["mcclish"]),
-        "standardize=['mcclish']: there is no such choice.\nChoose one of: 'mcclish', None.",
+        "standardize=['mcclish']: unknown value.\nChoose one of: 'mcclish', None.",
     ),
     (
         lambda: auc(standardize="mcclish"),
-        "standardize='mcclish': a whole area needs none.\nGive fpr= or tpr=.",
+        "standardize='mcclish': only partial areas can be standardized.\nPass fpr= or tpr=.",
     ),
     (
         lambda: auc(ci="newcombe", fpr=(0, 0.1)),
         (
-            "ci='newcombe': Newcombe's interval is for whole areas.\n"
-            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
+            "ci='newcombe': Newcombe's interval does not support partial areas.\n"
+            'Use ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
         ),
     ),
     (
         lambda: auc(ci="hanley_mcneil", tpr=(0.5, 1)),
         (
-            "ci='hanley_mcneil': Hanley and McNeil's interval is for whole areas.\n"
-            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
+            "ci='hanley_mcneil': Hanley and McNeil's interval does not support partial areas.\n"
+            'Use ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.'
         ),
     ),
     (lambda: auc(ci="hanley_mcneil", weight="score"), f"ci='hanley_mcneil': {ALIKE} weight=."),
@@ -146,9 +149,9 @@ WRONG = [
     (lambda: auc(seed=0.5), f"seed=0.5: {SEED}"),
     (
         lambda: curve(kind="prc"),
-        f"kind='prc': there is no such choice.\n{KINDS}\nDid you mean kind='pr'?",
+        f"kind='prc': unknown value.\n{KINDS}\nDid you mean kind='pr'?",
     ),
-    (lambda: curve(kind=["roc"]), f"kind=['roc']: there is no such choice.\n{KINDS}"),
+    (lambda: curve(kind=["roc"]), f"kind=['roc']: unknown value.\n{KINDS}"),
     (lambda: curve(thresholds="55"), f"thresholds='55': {EDGES}"),
     (lambda: curve(thresholds=0.5), f"thresholds=0.5: {EDGES}"),
     (lambda: curve(thresholds=[0.5, None]), f"thresholds=[0.5, None]: {EDGES}"),
@@ -168,7 +171,7 @@ WRONG = [
     (lambda: curve(costs={"fp": nan}), f"costs['fp']=nan: expected a finite number.\n{COSTS}"),
     (
         lambda: curve(costs={"FP": 1}),
-        "costs='FP': there is no such choice.\nChoose one of: 'tp', 'fp', 'fn', 'tn'.",
+        "costs='FP': unknown value.\nChoose one of: 'tp', 'fp', 'fn', 'tn'.",
     ),
     (
         lambda: curve(metrics="expected_cost"),
@@ -202,12 +205,12 @@ WRONG = [
     (
         lambda: curve(metrics=(pl.col("tpp") * 2).alias("twice")),
         (
-            "metrics='tpp': the frame has no such column.\n"
+            "metrics='tpp': the frame has no column of this name.\n"
             "It has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\nDid you mean metrics='tp'?"
         ),
     ),
     (at, f"threshold=None: no threshold or rate is given.\n{WHERE}"),
-    (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given too.\n{WHERE}"),
+    (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given as well.\n{WHERE}"),
     (lambda: at(fpr=5), f"fpr=5: 5 is outside the range from 0 to 1.\n{RATES}"),
     (
         lambda: at(alert_rate=[0.1, -0.5]),
@@ -235,9 +238,9 @@ WRONG = [
     ),
     (
         lambda: compare(method="delongg"),
-        f"method='delongg': there is no such choice.\n{COMPARED}\nDid you mean method='delong'?",
+        f"method='delongg': unknown value.\n{COMPARED}\nDid you mean method='delong'?",
     ),
-    (lambda: compare(method=None), f"method=None: there is no such choice.\n{COMPARED}"),
+    (lambda: compare(method=None), f"method=None: unknown value.\n{COMPARED}"),
     (lambda: compare(level=95), f"level=95: {SHARE}"),
     (lambda: compare(fpr=0.1), f"fpr=0.1: {AREAS.format('delong', 'fpr=(0, 0.1)')}"),
     (lambda: compare(tpr=1), f"tpr=1.0: {AREAS.format('delong', 'tpr=(0.9, 1)')}"),
@@ -247,7 +250,7 @@ WRONG = [
     (lambda: compare(fpr=0.1, standardize="mcclish"), f"fpr=0.1: {PAIR}"),
     (
         lambda: compare(fpr=(0, 0.1), tpr=0.5),
-        "tpr=0.5: fpr= is given too.\nA partial area has one range: give one of them.",
+        "tpr=0.5: fpr= is given as well.\nA partial area has one range: pass either fpr= or tpr=.",
     ),
     (lambda: compare(margin="0.1"), f"margin='0.1': {MARGIN}"),
     (lambda: compare(margin=-0.1), f"margin=-0.1: {MARGIN}"),
@@ -263,19 +266,19 @@ WRONG = [
     (
         lambda: compare(alternative="two.sided"),
         (
-            "alternative='two.sided': there is no such choice.\n"
+            "alternative='two.sided': unknown value.\n"
             "Choose one of: 'two-sided', 'greater', 'less'.\n"
             "Did you mean alternative='two-sided'?"
         ),
     ),
     (
         lambda: compare(adjust="bonferroni"),
-        "adjust='bonferroni': there is no such choice.\nChoose one of: 'holm', 'bh', None.",
+        "adjust='bonferroni': unknown value.\nChoose one of: 'holm', 'bh', None.",
     ),
     (
         lambda: compare(family="groups"),
         (
-            "family='groups': there is no such choice.\nChoose one of: 'group', 'all'.\n"
+            "family='groups': unknown value.\nChoose one of: 'group', 'all'.\n"
             "Did you mean family='group'?"
         ),
     ),
@@ -339,14 +342,14 @@ WRONG = [
     (lambda: contrast({"a": 1, "c": -1}), f"coefficients='c': {NO_MODEL}"),
     (
         lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),
-        "adjust='BH': there is no such choice.\nChoose one of: 'holm', 'bh', None.",
+        "adjust='BH': unknown value.\nChoose one of: 'holm', 'bh', None.",
     ),
     (lambda: rf.contrast(PREDICTIONS, "label", ["score"], fpr=0.1), f"fpr=0.1: {PAIR}"),
     (
         lambda: rf.auc_covariance(PREDICTIONS, "label", ["score"], standardize="mcclish"),
-        "standardize='mcclish': a whole area needs none.\nGive fpr= or tpr=.",
+        "standardize='mcclish': only partial areas can be standardized.\nPass fpr= or tpr=.",
     ),
-    (lambda: rf.area(CURVES, kind="x"), f"kind='x': there is no such choice.\n{KINDS}"),
+    (lambda: rf.area(CURVES, kind="x"), f"kind='x': unknown value.\n{KINDS}"),
     (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}"),
     (lambda: rf.curve("log.parquet", "label", "score"), f"predictions: a str {FRAME}"),
     (

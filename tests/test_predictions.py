@@ -173,19 +173,23 @@ def test_scores_that_name_no_column_raise(frame, score, text):
 WRONG_ROLES = {
     "a label that is nothing": (
         {"label": None},
-        "label=None: expected a column name or an expression.\nPass one of these.",
+        "label=None: expected a column name or an expression.\n"
+        "Use, for example, label='a' or label=pl.col('a').",
     ),
     "labels in a list": (
         {"label": ["label"]},
-        "label=['label']: expected a column name or an expression.\nPass one of these.",
+        "label=['label']: expected a column name or an expression.\n"
+        "Use, for example, label='a' or label=pl.col('a').",
     ),
     "a weight that is a number": (
         {"weight": 2},
-        "weight=2: expected a column name or an expression.\nPass one of these.",
+        "weight=2: expected a column name or an expression.\n"
+        "Use, for example, weight='a' or weight=pl.col('a').",
     ),
     "a count that is a number": (
         {"count": 2},
-        "count=2: expected a column name or an expression.\nPass one of these.",
+        "count=2: expected a column name or an expression.\n"
+        "Use, for example, count='a' or count=pl.col('a').",
     ),
     "a score of several in a mapping": (
         {"score": {"both": cs.by_name("svm", "tree")}},
@@ -257,7 +261,7 @@ WRONG_ROLES = {
     "an expression over a missing column": (
         {"score": pl.col("smv") * 2},
         (
-            "score='smv': the frame has no such column.\n"
+            "score='smv': the frame has no column of this name.\n"
             "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
             "Did you mean score='svm'?"
         ),
@@ -265,7 +269,7 @@ WRONG_ROLES = {
     "an expression over several, one missing": (
         {"score": pl.col("svm", "tre")},
         (
-            "score='tre': the frame has no such column.\n"
+            "score='tre': the frame has no column of this name.\n"
             "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
             "Did you mean score='tree'?"
         ),
@@ -273,7 +277,7 @@ WRONG_ROLES = {
     "a count that is the word for a column that is not there": (
         {"count": "count"},
         (
-            "count='count': the frame has no such column.\n"
+            "count='count': the frame has no column of this name.\n"
             "It has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
         ),
     ),
@@ -292,7 +296,10 @@ def test_a_role_that_is_no_column_raises(frame, roles, text):
 def test_a_frame_without_columns_says_so(frame):
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.auc(frame(), "label", "score").lazy().collect()
-    assert text_of(caught) == "label='label': the frame has no such column.\nIt has: no columns."
+    assert (
+        text_of(caught)
+        == "label='label': the frame has no column of this name.\nIt has: no columns."
+    )
 
 
 def test_thirty_of_very_many_columns_are_listed(frame):

@@ -297,7 +297,7 @@ def test_a_missing_file_is_named(tmp_path, verb, suffix):
     with pytest.raises(rf.StorageError) as caught:
         verb(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: there is no such file.\nCheck the path, or write the file again."
+        f"path={str(path)!r}: the file does not exist.\nCheck the path, or write the file again."
     )
 
 

@@ -205,7 +205,7 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
     check_ends(
         curves,
         "the area under it is unknown",
-        "Make the curve without thresholds= and keep all its rows. For a partial area use "
+        "Compute the curve without thresholds=, and keep all its rows. For a partial area use "
         ".roc.auc(…, fpr=(0, 0.1)).",
     )
     tp, fp = curves.columns["tp"], curves.columns["fp"]

@@ -209,8 +209,8 @@ def auc(
         raise OptionValueError.compose(
             "ci",
             ci,
-            f"{WHOLE_AREA_METHODS[ci]}'s interval is for whole areas",
-            'Say ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
+            f"{WHOLE_AREA_METHODS[ci]}'s interval does not support partial areas",
+            'Use ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
         )
     for option, value in (("weight", weight), ("cluster", cluster)):
         if ci in WHOLE_AREA_METHODS and value is not None:
@@ -218,7 +218,7 @@ def auc(
                 "ci",
                 ci,
                 f"{WHOLE_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",
-                f'Say ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
+                f'Use ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
             )
     roles = Roles(
         label=label,

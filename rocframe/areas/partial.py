@@ -42,12 +42,18 @@ class RateRange:
         check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
             raise OptionValueError.compose(
-                "tpr", tpr, "fpr= is given too", "A partial area has one range: give one of them."
+                "tpr",
+                tpr,
+                "fpr= is given as well",
+                "A partial area has one range: pass either fpr= or tpr=.",
             )
         if fpr is None and tpr is None:
             if standardize is not None:
                 raise OptionValueError.compose(
-                    "standardize", standardize, "a whole area needs none", "Give fpr= or tpr=."
+                    "standardize",
+                    standardize,
+                    "only partial areas can be standardized",
+                    "Pass fpr= or tpr=.",
                 )
             return None
         rate: Literal["fpr", "tpr"] = "fpr" if fpr is not None else "tpr"
@@ -55,14 +61,14 @@ class RateRange:
         ends = to_floats(given)
         if ends is None or len(ends) != 2:
             raise OptionValueError.compose(
-                rate, given, "it is not a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
+                rate, given, "expected a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
             )
         a, b = sorted(ends)
         if not (0 <= a < b <= 1):
             raise OptionValueError.compose(
                 rate,
                 given,
-                "it is not a range inside [0, 1] with two different ends",
+                "expected two different numbers between 0 and 1",
                 f"Use, for example, {rate}=(0, 0.1).",
             )
         return cls(rate=rate, a=a, b=b, mcclish=standardize == "mcclish")

@@ -195,7 +195,7 @@ def _read_score_lists(
         raise OptionValueError.compose(
             "classes",
             values,
-            f"column {name!r} has {size} scores per row" if size else "it names no class",
+            f"column {name!r} has {size} scores per row" if size else "expected at least one class",
             "Pass one class for each score.",
         )
     return ScoreColumns(

@@ -231,7 +231,7 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
             raise RepeatedNameError.compose("average", name, names)
     if not names:
         hint = 'Pass at least one, such as average="hand_till".'
-        raise OptionValueError.compose("average", average, "it names no average", hint)
+        raise OptionValueError.compose("average", average, "expected at least one average", hint)
     return names
 
 

@@ -491,7 +491,7 @@ def _baseline_position(baseline: object, models: pl.Series) -> int | None:
         return None
     if baseline not in names:
         raise OptionValueError.compose(
-            "baseline", baseline, "there is no such model", f"Models: {format_list(names)}."
+            "baseline", baseline, "unknown model", f"Models: {format_list(names)}."
         )
     return names.index(baseline)
 

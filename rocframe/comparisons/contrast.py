@@ -305,7 +305,7 @@ def _contrast_matrix(
                 raise OptionValueError.compose(
                     "coefficients",
                     model,
-                    "there is no such model",
+                    "unknown model",
                     f"Models: {format_list(names)}.",
                 )
             row[names.index(model)] = value

@@ -166,7 +166,7 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
     if not given or others:
         problem = "no threshold or rate is given"
         if others:
-            problem = f"{' and '.join(f'{name}=' for name in others)} is given too"
+            problem = f"{' and '.join(f'{name}=' for name in others)} is given as well"
         hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
         raise OptionValueError.compose(first, given.get(first), problem, hint)
     ((name, value),) = given.items()

@@ -191,7 +191,7 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
         raise OptionValueError.compose(
             "keep",
             keep if values is not None else type(keep).__name__,
-            "it has neither thresholds nor operating points",
+            "expected thresholds, or a DataFrame of operating points",
             "Pass a threshold, a list of them, or the collected table that .roc.at(…) returns.",
         )
     return values, None

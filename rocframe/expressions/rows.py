@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.errors import OptionValueError
-from rocframe.frames import column
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
 from rocframe.inputs.roles import TYPE_CHECKS as CHECKS
-from rocframe.inputs.roles import check_positive
+from rocframe.inputs.roles import check_positive, column_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,9 +69,9 @@ def of_rows(
     count: Column | None,
 ) -> pl.Expr:
     """Return the expression of a formula, named like the score, once types are known."""
-    given = {"score": score, "label": _column("label", label)}
-    given |= {} if weight is None else {"weight": _column("weight", weight)}
-    given |= {} if count is None else {"count": _column("count", count)}
+    given = {"score": score, "label": column_expression("label", label)}
+    given |= {} if weight is None else {"weight": column_expression("weight", weight)}
+    given |= {} if count is None else {"count": column_expression("count", count)}
 
     # polars calls this when it resolves the plan, once for each score column.
     def resolve(typed: list[Typed]) -> pl.Expr:
@@ -85,16 +83,6 @@ def of_rows(
         return result.alias(roles["score"][0].meta.output_name())
 
     return pl.pipe_with_dtype(list(given.values()), resolve)
-
-
-def _column(argument: str, source: Column) -> pl.Expr:
-    if isinstance(source, str):
-        return column(source)
-    if isinstance(source, pl.Expr):
-        return source
-    raise OptionValueError.compose(
-        argument, source, "expected a column name or an expression", "Pass one of these."
-    )
 
 
 def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:

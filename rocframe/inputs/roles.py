@@ -239,15 +239,12 @@ def resolve_column(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
     """Return name, expression and dtype of a column given by name or as an expression."""
+    if isinstance(source, str) and source not in schema:
+        raise MissingColumnError.compose(argument, source, schema)
+    expr = column_expression(argument, source)
     if isinstance(source, str):
-        if source not in schema:
-            raise MissingColumnError.compose(argument, source, schema)
-        return source, column(source), schema[source]
-    if not isinstance(source, pl.Expr):
-        raise OptionValueError.compose(
-            argument, source, "expected a column name or an expression", "Pass one of these."
-        )
-    found = output_columns(plan, schema, argument, source)
+        return source, expr, schema[source]
+    found = output_columns(plan, schema, argument, expr)
     if len(found) != 1:
         raise OptionValueError.compose(
             argument,
@@ -256,7 +253,21 @@ def resolve_column(
             "Pass an expression that returns one column.",
         )
     ((name, dtype),) = found.items()
-    return name, source, dtype
+    return name, expr, dtype
+
+
+def column_expression(argument: str, source: Column) -> pl.Expr:
+    """Return the expression of a column that is given by name or as an expression."""
+    if isinstance(source, str):
+        return column(source)
+    if isinstance(source, pl.Expr):
+        return source
+    raise OptionValueError.compose(
+        argument,
+        source,
+        "expected a column name or an expression",
+        f"Use, for example, {argument}='a' or {argument}=pl.col('a').",
+    )
 
 
 def output_columns(
@@ -286,10 +297,10 @@ def _check_label(name: str, dtype: pl.DataType) -> None:
         or dtype.is_temporal()
         or dtype in {pl.Binary, pl.Object}
     ):
-        todo = (
+        hint = (
             "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
         )
-        raise ColumnTypeError.compose("label", name, dtype, todo)
+        raise ColumnTypeError.compose("label", name, dtype, hint)
 
 
 def _check_score(name: str, dtype: pl.DataType) -> None:
@@ -309,8 +320,8 @@ def _check_weight(name: str, dtype: pl.DataType) -> None:
 
 def _check_count(name: str, dtype: pl.DataType) -> None:
     if not dtype.is_integer():
-        todo = "Counts are integers: cast them first, or pass fractions as weight=."
-        raise ColumnTypeError.compose("count", name, dtype, todo)
+        hint = "Counts are integers: cast them first, or pass fractions as weight=."
+        raise ColumnTypeError.compose("count", name, dtype, hint)
 
 
 def _check_cluster(name: str, dtype: pl.DataType) -> None:

@@ -38,7 +38,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
     """Return the problem of a file, from its first and last bytes; None if there is none."""
     if not path.exists():
-        return "there is no such file"
+        return "the file does not exist"
     if not path.is_file():
         return "it is a folder" if path.is_dir() else "it is not a regular file"
     magic = MAGIC_BYTES[file_format]

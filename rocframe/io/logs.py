@@ -64,7 +64,7 @@ def _expand(source: str) -> Iterator[str]:
     elif Path(path).exists():
         yield path
     elif not has_magic(path):
-        raise LogError.compose(source, "there is no such file or folder", searched)
+        raise LogError.compose(source, "the file or folder does not exist", searched)
     else:
         # Path.glob rejects absolute patterns.
         matches = sorted(glob(path, recursive=True))  # noqa: PTH207

@@ -257,7 +257,12 @@ class AucTestOptions:
             return options
         hint = f'Omit it, or use method="delong" instead of {method!r}.'
         unsupported = (
-            ("null", null, null != 0.5, "permuted labels correspond to an area of 0.5"),
+            (
+                "null",
+                null,
+                null != 0.5,
+                "this method tests the null hypothesis of an area of 0.5 only",
+            ),
             ("weight", weight, weight is not None, "rows of different weight are not exchangeable"),
             ("cluster", cluster, cluster is not None, "rows of a cluster are not exchangeable"),
             (

@@ -51,4 +51,4 @@ def test_options_are_checked_when_the_expression_is_created():
     assert str(caught.value).startswith("fpr=(0, 2): it is not a range inside [0, 1]")
     with pytest.raises(rf.UnknownOptionError) as caught:
         SCORE.auc("label", fpr=(0, 0.1), standardize="mclish")
-    assert str(caught.value).startswith("standardize='mclish': there is no such choice.")
+    assert str(caught.value).startswith("standardize='mclish': unknown value.")

@@ -482,10 +482,10 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"method": "diagonal"}, "method='diagonal': there is no such choice.\nChoose one of: "),
-        ({"interval": "wald"}, "interval='wald': there is no such choice.\nChoose one of: "),
-        ({"weights": "size"}, "weights='size': there is no such choice.\nChoose one of: 'equal', "),
-        ({"grid": "all"}, "grid='all': there is no such choice.\nChoose one of: 'union'."),
+        ({"method": "diagonal"}, "method='diagonal': unknown value.\nChoose one of: "),
+        ({"interval": "wald"}, "interval='wald': unknown value.\nChoose one of: "),
+        ({"weights": "size"}, "weights='size': unknown value.\nChoose one of: 'equal', "),
+        ({"grid": "all"}, "grid='all': unknown value.\nChoose one of: 'union'."),
         (
             {"grid": 1},
             "grid=1: expected an integer from 2 to 10000000.\nUse, for example, grid=101.",
@@ -518,7 +518,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             {"over": "tpr"},
             "over='tpr': this column is not a key of the table.\nIts keys are: 'fold'.",
         ),
-        ({"over": "flod"}, "over='flod': the frame has no such column.\nIt has: 'fold', "),
+        ({"over": "flod"}, "over='flod': the frame has no column of this name.\nIt has: 'fold', "),
         (
             {"interval": "t", "test_per_train": 0.1},
             (

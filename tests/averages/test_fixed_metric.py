@@ -350,11 +350,11 @@ def test_what_it_makes_is_stored_and_drawn_and_has_no_area(tmp_path):
 WRONG = [
     (
         {"fixed": "acuracy"},
-        "fixed='acuracy': there is no such choice.\nChoose one of: ",
+        "fixed='acuracy': unknown value.\nChoose one of: ",
     ),
     (
         {"metrics": "auc"},
-        "metrics='auc': there is no such choice.\nChoose one of: ",
+        "metrics='auc': unknown value.\nChoose one of: ",
     ),
     (
         {"metrics": []},
@@ -381,7 +381,8 @@ WRONG = [
     ),
     (
         {"fixed": pl.col("tpr")},
-        "fixed='tpr': the frame has no such column.\nIt has: 'threshold', 'tp', 'fp', 'fn', 'tn'.",
+        "fixed='tpr': the frame has no column of this name.\n"
+        "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'.",
     ),
     (
         {"fixed": pl.col("tp").sum().alias("all")},

@@ -255,7 +255,7 @@ def test_folds_that_are_not_there_are_named(frame, verb):
     with pytest.raises(rf.MissingColumnError) as caught:
         verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
     assert str(caught.value).startswith(
-        "over='flod': the frame has no such column.\nIt has: 'fold', 'label', 'score'.\n"
+        "over='flod': the frame has no column of this name.\nIt has: 'fold', 'label', 'score'.\n"
         "Did you mean over='fold'?"
     )
     with pytest.raises(rf.OptionValueError) as caught:
@@ -273,7 +273,7 @@ def test_the_influence_curve_knows_no_weights():
     )
     with pytest.raises(rf.UnknownOptionError) as caught:
         rf.fold_auc(table, "label", "score", ci="wald")
-    assert str(caught.value).startswith("ci='wald': there is no such choice.\nChoose one of: ")
+    assert str(caught.value).startswith("ci='wald': unknown value.\nChoose one of: ")
 
 
 def test_stored_tables_about_folds_say_what_they_are(tmp_path):

@@ -315,7 +315,7 @@ def test_bands_that_do_not_support_weights_raise(frame, method):
     )
 
 
-CHOICES = f"there is no such choice.\nChoose one of: {', '.join(map(repr, SCOPES))}."
+CHOICES = f"unknown value.\nChoose one of: {', '.join(map(repr, SCOPES))}."
 LEVEL = "expected a number above 0 and below 1.\nUse, for example, level=0.95."
 RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
 POINTS = "Use, for example, grid=101."
@@ -343,10 +343,7 @@ WRONG = [
     ({"grid": []}, f"grid=[]: {GRID}"),
     (
         {"grid": "curves"},
-        (
-            "grid='curves': there is no such choice.\nChoose one of: 'curve'.\n"
-            "Did you mean grid='curve'?"
-        ),
+        ("grid='curves': unknown value.\nChoose one of: 'curve'.\nDid you mean grid='curve'?"),
     ),
     ({"grid": None}, f"grid=None: {GRID}"),
     ({"grid": [0.5, 1.5]}, f"grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\n{RANGE}"),

@@ -106,7 +106,7 @@ def test_panels_have_the_values_of_a_group(vote):
     assert len(encodings(chart, "y")[0]["scale"]["domain"]) == 6
     with pytest.raises(rf.MissingColumnError) as caught:
         table.roc.chart(facet="modle")
-    assert str(caught.value).startswith("facet='modle': the frame has no such column.")
+    assert str(caught.value).startswith("facet='modle': the frame has no column of this name.")
 
 
 def test_lines_stand_in_the_order_of_the_table(areas):

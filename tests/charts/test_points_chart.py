@@ -95,7 +95,7 @@ def test_group_columns_can_be_given():
     assert records(chart)[0]["f1"] == "z"
     with pytest.raises(rf.MissingColumnError) as caught:
         points.roc.chart(by="modle")
-    assert str(caught.value).startswith("by='modle': the frame has no such column.")
+    assert str(caught.value).startswith("by='modle': the frame has no column of this name.")
 
 
 def test_the_line_of_chance_is_described_where_there_is_one():

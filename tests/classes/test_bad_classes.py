@@ -58,9 +58,9 @@ BOTH = [
      ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
      "Add them to scores=, or remove these rows with .filter().")),
     (WIDE, ("truht", ABC), {}, rf.MissingColumnError,
-     "label='truht': the frame has no such column.\n"),
+     "label='truht': the frame has no column of this name.\n"),
     (WIDE, ("truth", ["a", "bb"]), {}, rf.MissingColumnError,
-     "scores='bb': the frame has no such column.\n"),
+     "scores='bb': the frame has no column of this name.\n"),
     (WIDE, ("truth", ["a", "a"]), {}, rf.RepeatedNameError,
      "scores='a': the name is given more than once.\nGiven: 'a', 'a'.\n"),
     (WIDE, ("truth", ["a", "text"]), {}, rf.ColumnTypeError,
@@ -89,7 +89,7 @@ BOTH = [
     (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
      "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
     (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
-     "keep='dya': the frame has no such column.\n"),
+     "keep='dya': the frame has no column of this name.\n"),
     (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
      'keep=[(col("day")) * (dyn int: 2)]: columns cannot be computed here.\n'),
     (WIDE, ("truth", ABC), {"keep": [1]}, rf.OptionValueError,
@@ -107,7 +107,7 @@ BOTH = [
      ("classes=None: column 'p' contains lists of scores, so the classes are needed.\n"
      'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].')),
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
-     "classes=[]: it names no class.\n"),
+     "classes=[]: expected at least one class.\n"),
     (LISTS, ("truth", "p"), {"classes": ["a", "a"]}, rf.RepeatedNameError,
      "classes='a': the name is given more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
@@ -126,7 +126,7 @@ BOTH = [
      ("id=None: if each row is one instance and one class, instances need an identifier.\n"
      'Pass the columns that identify an instance, such as id="id".')),
     (MELTED, ("truth", "p"), {"classes": "off", "id": "id"}, rf.MissingColumnError,
-     "classes='off': the frame has no such column.\n"),
+     "classes='off': the frame has no column of this name.\n"),
     (MELTED.with_columns(of=1), ("truth", "p"), {"classes": "of", "id": "id"}, rf.ColumnTypeError,
      ("classes='of': the column has type Int32.\n"
      "It is compared with label 'truth' of type String: cast one of them.")),
@@ -189,7 +189,7 @@ ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 0}, rf.OptionValueError,
      "max_pairs=0: expected an integer of at least 1.\n"),
     (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,
-     "relative='log': there is no such choice.\nChoose one of: 'difference', 'ratio', None."),
+     "relative='log': unknown value.\nChoose one of: 'difference', 'ratio', None."),
     (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,
      ("label={'a': 'bits'}: pairs of classes need one true class per row.\n"
      "Pass one column, or use one_vs_rest.")),

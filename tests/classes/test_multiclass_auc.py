@@ -404,14 +404,14 @@ def test_groups_and_classes_may_have_any_name(frame, name):
 # fmt: off
 WRONG = [
     ({"average": "mean"}, rf.UnknownOptionError,
-     "average='mean': there is no such choice.\nChoose one of: 'hand_till', 'macro', "),
-    ({"average": []}, rf.OptionValueError, "average=[]: it names no average.\n"),
+     "average='mean': unknown value.\nChoose one of: 'hand_till', 'macro', "),
+    ({"average": []}, rf.OptionValueError, "average=[]: expected at least one average.\n"),
     ({"average": ["micro", "micro"]}, rf.RepeatedNameError,
      "average='micro': the name is given more than once.\n"),
-    ({"ci": "delong"}, rf.UnknownOptionError, "ci='delong': there is no such choice.\n"),
+    ({"ci": "delong"}, rf.UnknownOptionError, "ci='delong': unknown value.\n"),
     ({"seed": -1}, rf.OptionValueError, "seed=-1: expected an integer of at least 0, or None.\n"),
     ({"by": "n"}, rf.ReservedColumnError, "by='n': the result has a column of this "),
-    ({"by": "gg"}, rf.MissingColumnError, "by='gg': the frame has no such column.\n"),
+    ({"by": "gg"}, rf.MissingColumnError, "by='gg': the frame has no column of this name.\n"),
     ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),
     ({"scores": ["a", "b"]}, rf.LabelError, "label='truth': these labels have no score: 'c'.\n"),
     ({"label": {"a": "g"}}, rf.OptionValueError,

@@ -357,7 +357,7 @@ WRONG = [
     (MISSING.head(6), ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
      "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
     (MISSING.head(6), ("truth", ABC), {"ci": "delong"}, rf.UnknownOptionError,
-     "ci='delong': there is no such choice.\nChoose one of: 'logit', 'wald', None."),
+     "ci='delong': unknown value.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),
     (MISSING.head(6).with_columns(b=pl.lit(float("-inf"))), ("truth", ABC), {}, rf.ScoreError,
      ("score='b': a score is infinite, and sums of scores must be finite.\n"

@@ -147,7 +147,7 @@ WRONG = {
     "no such column of models": (
         {"between": "modle", "id": "id"},
         (
-            "between='modle': the frame has no such column.\n"
+            "between='modle': the frame has no column of this name.\n"
             "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'.\n"
             "Did you mean between='model'?\n"
             "In a long table, between= names the column of models. For models side by side, pass "
@@ -180,13 +180,14 @@ WRONG = {
     "no such id": (
         {"id": ["id", "dya"]},
         (
-            "id='dya': the frame has no such column.\n"
+            "id='dya': the frame has no column of this name.\n"
             "It has: 'id', 'g', 'label', 'w', 'user', 'model', 'score'."
         ),
     ),
     "an id that is a number": (
         {"id": 3},
-        "id=3: expected a column name or an expression.\nPass one of these.",
+        "id=3: expected a column name or an expression.\n"
+        "Use, for example, id='a' or id=pl.col('a').",
     ),
     "an id of several columns in one": (
         {"id": pl.col("id", "g")},
@@ -205,7 +206,7 @@ WRONG = {
     ),
     "an unknown handling of unmatched rows": (
         {"id": "id", "unmatched": "ignore"},
-        "unmatched='ignore': there is no such choice.\nChoose one of: 'raise', 'drop'.",
+        "unmatched='ignore': unknown value.\nChoose one of: 'raise', 'drop'.",
     ),
 }
 

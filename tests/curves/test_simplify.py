@@ -378,7 +378,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
             "scale='normal_deviate': Precision-recall charts do not have this scale.\n",
         ),
         ({"scale": "log", "kind": "det"}, "scale='log': no bound is known for two logarithmic"),
-        ({"keep": "a"}, "keep='str': it has neither thresholds nor operating points.\n"),
+        ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: it has neither"),
         ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': it has neither"),
         ({"keep": pl.DataFrame({"value": [1.0]})}, "keep='threshold': the frame has no such"),

@@ -72,7 +72,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["a.parquet", "gone.parquet"])
     assert str(caught.value) == (
-        f"gone.parquet: there is no such file or folder.\nSearched in {str(tmp_path)!r}."
+        f"gone.parquet: the file or folder does not exist.\nSearched in {str(tmp_path)!r}."
     )
 
 

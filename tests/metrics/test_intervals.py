@@ -497,14 +497,17 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 POINTS = "threshold, fpr, tpr, alert_rate"
 NO_SHARE = (
     "is not a proportion of rows.\n"
-    f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
+    f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
 )
 WRONG = [
     (
         {"metrics": "aucc"},
-        "metrics='aucc': there is no such choice.\nChoose one of: 'auc', 'gini', 'ks', 'eer',",
+        "metrics='aucc': unknown value.\nChoose one of: 'auc', 'gini', 'ks', 'eer',",
     ),
-    ({"metrics": []}, 'metrics=[]: it names no metric.\nGive one or several, say "auc".'),
+    (
+        {"metrics": []},
+        'metrics=[]: expected at least one metric.\nUse, for example, metrics="auc".',
+    ),
     (
         {"metrics": ["auc", "auc"]},
         "metrics='auc': the name is given more than once.\nGiven: 'auc', 'auc'.",
@@ -512,7 +515,7 @@ WRONG = [
     (
         {"metrics": pl.col("speed").alias("x"), "threshold": 1},
         (
-            "metrics='speed': the frame has no such column.\n"
+            "metrics='speed': the frame has no column of this name.\n"
             "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
         ),
     ),
@@ -534,8 +537,8 @@ WRONG = [
     (
         {"metrics": ["auc", "tpr"]},
         (
-            "metrics='tpr': it is a metric of a point of the curve, and no point is given.\n"
-            f"Give one of {POINTS}, such as threshold=0.5."
+            "metrics='tpr': this metric requires an operating point, and none is given.\n"
+            f"Pass one of {POINTS}, such as threshold=0.5."
         ),
     ),
     (
@@ -547,7 +550,7 @@ WRONG = [
     ),
     (
         {"metrics": "tpr", "fpr": 0.1, "tpr": 0.5},
-        f"fpr=0.1: tpr= is given too.\nUse exactly one of {POINTS}, such as fpr=[0.01, 0.05].",
+        f"fpr=0.1: tpr= is given as well.\nUse exactly one of {POINTS}, such as fpr=[0.01, 0.05].",
     ),
     (
         {"metrics": "tpr", "fpr": 5},
@@ -557,14 +560,14 @@ WRONG = [
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
         (
             "ci='wilson': it ignores that at a given fpr the threshold is estimated.\n"
-            'Say ci="bootstrap", or give threshold=.'
+            'Use ci="bootstrap", or pass threshold=.'
         ),
     ),
     (
         {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
         (
             "ci='bootstrap_bca': at a given alert_rate the threshold is estimated, so the "
-            'acceleration is unknown.\nSay ci="bootstrap", or give threshold=.'
+            'acceleration is unknown.\nUse ci="bootstrap", or pass threshold=.'
         ),
     ),
     (
@@ -575,20 +578,20 @@ WRONG = [
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
         (
             "ci='wilson': with prevalence= 'precision' is not a proportion of rows.\n"
-            'Say ci="bootstrap" for it, or leave prevalence out.'
+            'Use ci="bootstrap" for it, or leave prevalence out.'
         ),
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
         (
             "ci='wilson': it assumes independent rows of equal weight.\n"
-            'Say ci="bootstrap" with weight=.'
+            'Use ci="bootstrap" with weight=.'
         ),
     ),
     (
         {"metrics": ["auc"], "ci": "delong"},
         (
-            "ci='delong': there is no such choice.\nChoose one of: 'bootstrap', 'bootstrap_basic', "
+            "ci='delong': unknown value.\nChoose one of: 'bootstrap', 'bootstrap_basic', "
             "'bootstrap_bca', 'wilson', 'clopper_pearson', None."
         ),
     ),

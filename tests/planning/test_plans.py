@@ -466,20 +466,20 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
         (
             {"alternative": "larger"},
             (
-                "alternative='larger': there is no such choice.\n"
+                "alternative='larger': unknown value.\n"
                 "Choose one of: 'two-sided', 'greater', 'less'."
             ),
         ),
         (
             {"variance": "delong"},
             (
-                "variance='delong': there is no such choice.\n"
+                "variance='delong': unknown value.\n"
                 "Choose one of: 'hanley_mcneil_exponential', 'obuchowski'."
             ),
         ),
         (
             {"se_at": "alternative"},
-            "se_at='alternative': there is no such choice.\nChoose one of: 'estimate', 'null'.",
+            "se_at='alternative': unknown value.\nChoose one of: 'estimate', 'null'.",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
