@@ -37,9 +37,6 @@ from rocframe.errors import (
 from rocframe.namespace import Method, RocExpr, RocFrame  # noqa: F401 - RocExpr for tests and docs
 
 if TYPE_CHECKING:
-    from rocframe import planning as detectable_difference
-    from rocframe import planning as power
-    from rocframe import planning as sample_size
     from rocframe.areas.area import area
     from rocframe.areas.auc import auc
     from rocframe.averages.average import average
@@ -60,6 +57,7 @@ if TYPE_CHECKING:
     from rocframe.curves.simplify import simplify
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
+    from rocframe.planning import detectable_difference, power, sample_size
     from rocframe.reports.export import chart_fragment, save_chart
     from rocframe.reports.offline_script import chart_bundle
     from rocframe.reports.report import report

@@ -536,7 +536,7 @@ WholeNumbers: TypeAlias = "int | Sequence[int]"
 # Open interval of each number, and an example.
 OPEN_RANGES: dict[str, tuple[float, float, float]] = {
     "auc": (0, 1, 0.8),
-    "null": (0, 1, 0.8),
+    "null": (0, 1, 0.5),
     "auc_b": (0, 1, 0.8),
     "correlation": (-1, 1, 0.5),
     "ratio": (0, inf, 2),
@@ -554,11 +554,11 @@ def parse_planning_options(
     check_choice("se_at", se_at, get_args(SeAt))
     auc_b, correlation = numbers["auc_b"], numbers["correlation"]
     if auc_b is None and correlation is not None:
-        problem = "it requires the area of a second model"
-        hint = "Pass auc_b= too, or omit it."
+        problem = "a correlation requires the area of a second model"
+        hint = "Pass auc_b= as well, or omit correlation=."
         raise OptionValueError.compose("correlation", correlation, problem, hint)
     if auc_b is not None and correlation is None:
-        problem = "it requires the correlation of the two estimated areas"
+        problem = "a second model requires the correlation of the two estimated areas"
         hint = "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
         raise OptionValueError.compose("auc_b", auc_b, problem, hint)
     if auc_b is not None and null != 0.5:
@@ -579,7 +579,7 @@ def parse_planning_options(
             raise OptionValueError.compose(
                 "power",
                 options["power"],
-                f"a test with alpha={options['alpha']:g} has this power without any difference",
+                f"expected a power above alpha={options['alpha']:g}",
                 "Use, for example, power=0.8.",
             )
         yield options
@@ -587,10 +587,12 @@ def parse_planning_options(
 
 def _parse_planning_numbers(argument: str, value: object) -> list[float]:
     """Return the values of an argument that takes one number or several."""
-    several = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
-    values: list[object] = list(value) if several else [value]  # type: ignore[call-overload]
+    is_list = not isinstance(value, str | bytes) and hasattr(value, "__iter__")
+    values: list[object] = list(value) if is_list else [value]  # type: ignore[call-overload]
     if not values:
-        raise OptionValueError.compose(argument, value, "it is empty", "Pass one value or several.")
+        raise OptionValueError.compose(
+            argument, value, "the list is empty", "Pass one value or several."
+        )
     if argument in ("n_pos", "n_neg"):
         return [parse_integer(argument, number) for number in values]
     low, high, example = OPEN_RANGES[argument]

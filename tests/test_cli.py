@@ -199,7 +199,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         (
             ["log.parquet", "--label", "label", "--score", "scor"],
             (
-                "log.parquet: there is no column 'scor' for --score.\n"
+                "log.parquet: the file has no column 'scor' for --score.\n"
                 "Columns: 'label', 'truth', 'score', 'other', 'model'.\n"
                 "Did you mean --score score?"
             ),

@@ -187,9 +187,9 @@ def test_a_missing_column_of_any_name_is_named(frame):
 
 
 def test_names_that_look_like_patterns_do_not_match_other_columns(frame):
-    with pytest.raises(rf.MissingColumnError, match="has no such column"):
+    with pytest.raises(rf.MissingColumnError, match="has no column of this name"):
         rf.auc(like(frame, PREDICTIONS), "^l.*$", "score").lazy().collect()
-    with pytest.raises(rf.MissingColumnError, match="has no such column"):
+    with pytest.raises(rf.MissingColumnError, match="has no column of this name"):
         rf.auc(like(frame, PREDICTIONS), "label", "score", by="*").lazy().collect()
 
 

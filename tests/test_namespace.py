@@ -107,7 +107,7 @@ def test_what_is_not_ours_is_no_attribute(frame, name):
     with pytest.raises(AttributeError) as caught:
         getattr(frame(PREDICTIONS).roc, name)
     assert str(caught.value).startswith(
-        f".roc.{name}: unknown method.\nThere are: {', '.join(sorted(VERBS))}."
+        f".roc.{name}: unknown method.\nMethods: {', '.join(sorted(VERBS))}."
     )
 
 

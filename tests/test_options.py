@@ -81,7 +81,7 @@ RATE = (
 )
 MARGIN = "expected a number of at least 0 and below 1.\nUse, for example, margin=0.02."
 SINGLE = (
-    "method='permutation' exchanges single rows of equal weight.\n"
+    "method='permutation' does not support weights or counts.\n"
     'Use method="delong" or method="bootstrap".'
 )
 COEFFICIENTS = (
@@ -171,7 +171,10 @@ WRONG = [
     (lambda: curve(costs={"fp": nan}), f"costs['fp']=nan: expected a finite number.\n{COSTS}"),
     (
         lambda: curve(costs={"FP": 1}),
-        "costs='FP': unknown value.\nChoose one of: 'tp', 'fp', 'fn', 'tn'.",
+        (
+            "costs='FP': unknown value.\n"
+            "Choose one of: 'tp', 'fp', 'fn', 'tn'.\nDid you mean costs='fp'?"
+        ),
     ),
     (
         lambda: curve(metrics="expected_cost"),
@@ -311,7 +314,7 @@ WRONG = [
     (
         lambda: compare(method="venkatraman", alternative="less"),
         (
-            "alternative='less': the test of whole curves is two-sided only.\n"
+            "alternative='less': method='venkatraman' supports a two-sided alternative only.\n"
             'Omit alternative=, or use method="permutation" to compare areas.'
         ),
     ),
@@ -338,11 +341,17 @@ WRONG = [
     (lambda: contrast({"a": 1, "b": -inf}), f"coefficients={{'a': 1, 'b': -inf}}: {COEFFICIENTS}"),
     (lambda: contrast({"a": "1"}), f"coefficients={{'a': '1'}}: {COEFFICIENTS}"),
     (lambda: contrast([{"a": 1, "b": -1}, {}]), f"coefficients={{}}: {COEFFICIENTS}"),
-    (lambda: contrast([]), "coefficients=[]: it is empty.\nOmit it to compare all models."),
+    (
+        lambda: contrast([]),
+        "coefficients=[]: the list is empty.\nOmit coefficients= to compare all models.",
+    ),
     (lambda: contrast({"a": 1, "c": -1}), f"coefficients='c': {NO_MODEL}"),
     (
         lambda: rf.contrast(PREDICTIONS, "label", ["score"], adjust="BH"),
-        "adjust='BH': unknown value.\nChoose one of: 'holm', 'bh', None.",
+        (
+            "adjust='BH': unknown value.\n"
+            "Choose one of: 'holm', 'bh', None.\nDid you mean adjust='bh'?"
+        ),
     ),
     (lambda: rf.contrast(PREDICTIONS, "label", ["score"], fpr=0.1), f"fpr=0.1: {PAIR}"),
     (

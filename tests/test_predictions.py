@@ -173,23 +173,31 @@ def test_scores_that_name_no_column_raise(frame, score, text):
 WRONG_ROLES = {
     "a label that is nothing": (
         {"label": None},
-        "label=None: expected a column name or an expression.\n"
-        "Use, for example, label='a' or label=pl.col('a').",
+        (
+            "label=None: expected a column name or an expression.\n"
+            "Use, for example, label='a' or label=pl.col('a')."
+        ),
     ),
     "labels in a list": (
         {"label": ["label"]},
-        "label=['label']: expected a column name or an expression.\n"
-        "Use, for example, label='a' or label=pl.col('a').",
+        (
+            "label=['label']: expected a column name or an expression.\n"
+            "Use, for example, label='a' or label=pl.col('a')."
+        ),
     ),
     "a weight that is a number": (
         {"weight": 2},
-        "weight=2: expected a column name or an expression.\n"
-        "Use, for example, weight='a' or weight=pl.col('a').",
+        (
+            "weight=2: expected a column name or an expression.\n"
+            "Use, for example, weight='a' or weight=pl.col('a')."
+        ),
     ),
     "a count that is a number": (
         {"count": 2},
-        "count=2: expected a column name or an expression.\n"
-        "Use, for example, count='a' or count=pl.col('a').",
+        (
+            "count=2: expected a column name or an expression.\n"
+            "Use, for example, count='a' or count=pl.col('a')."
+        ),
     ),
     "a score of several in a mapping": (
         {"score": {"both": cs.by_name("svm", "tree")}},

@@ -254,13 +254,18 @@ def test_reserved_metadata_names_are_refused(tmp_path, name):
 def test_a_value_that_json_cannot_represent_is_refused(tmp_path, value, why):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
-    assert str(caught.value).startswith(f"about['day']={value!r}: JSON cannot represent it: {why}")
+    assert str(caught.value).startswith(
+        f"about['day']={value!r}: JSON does not support this value: {why}"
+    )
 
 
 def test_a_metadata_name_must_be_a_string(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
-    assert str(caught.value) == "about=1: names must be strings.\nPass it as a string."
+    assert (
+        str(caught.value)
+        == "about=1: expected strings as names.\nUse, for example, about={'1': …}."
+    )
 
 
 @pytest.mark.parametrize("said", ["fraud", "", ["a"], 3])
@@ -269,7 +274,7 @@ def test_metadata_must_be_a_mapping(tmp_path, said):
         rf.write(curve(), tmp_path / "curve.parquet", about=said)
     assert str(caught.value) == (
         f"about={said!r}: expected a mapping from names to values.\n"
-        'For example about={"what": "fraud"}.'
+        'Use, for example, about={"what": "fraud"}.'
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -282,8 +287,8 @@ def test_a_file_without_our_metadata_can_be_read_but_has_no_about(tmp_path, suff
     with pytest.raises(rf.StorageError) as caught:
         rf.about(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: the file has no rocframe metadata, so rocframe.write did not "
-        "write it.\nrocframe.read can read it."
+        f"path={str(path)!r}: the file has no rocframe metadata, so it was not "
+        "written by rocframe.write.\nUse rocframe.read to read its table."
     )
 
 
@@ -350,7 +355,9 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
 def test_only_polars_frames_can_be_written(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write({"a": [1]}, tmp_path / "table.parquet")
-    assert str(caught.value).startswith("table='dict': expected a polars frame.\n")
+    assert str(caught.value).startswith(
+        "table={'a': [1]}: expected a polars DataFrame or LazyFrame.\n"
+    )
 
 
 def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):

@@ -20,7 +20,14 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.cases import RowState, read_cases
-from rocframe.inputs.roles import TYPE_CHECKS, Column, bind_roles, output_columns, resolve_column
+from rocframe.inputs.roles import (
+    TYPE_CHECKS,
+    Column,
+    bind_roles,
+    output_columns,
+    resolve_column,
+    returns_several_columns,
+)
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.groups import RowGroups
 from rocframe.text import format_list, format_value
@@ -94,7 +101,7 @@ def read_scores(
     score of the class that another column names.
     """
     single = isinstance(scores, str) or (
-        isinstance(scores, pl.Expr) and not _has_several_columns(scores)
+        isinstance(scores, pl.Expr) and not returns_several_columns(scores)
     )
     if not single:
         return _read_score_columns(plan, schema, scores, classes)
@@ -108,7 +115,7 @@ def read_scores(
             raise OptionValueError.compose(
                 "classes",
                 classes,
-                f"{name!r} is one score for all classes, so the order of the classes is needed",
+                f"{name!r} is the only score column, so the order of the three classes is required",
                 'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
             )
         return ScoreColumns(
@@ -118,7 +125,7 @@ def read_scores(
         raise OptionValueError.compose(
             "scores",
             name,
-            f"it is one column of type {dtype}, but each class needs a score",
+            f"expected a score for each class, but this is one column of type {dtype}",
             f"{SCORES_HINT}\nIf each row is one instance and one class, pass the name of the "
             'column with the class, such as classes="class".',
         )
@@ -167,11 +174,13 @@ def _expand_selector(
     plan: pl.LazyFrame, schema: pl.Schema, one: Any
 ) -> tuple[list[str], list[Column]]:
     """Return names and columns of one entry of `scores`, which may be a selector."""
-    if not isinstance(one, pl.Expr) or not _has_several_columns(one):
+    if not isinstance(one, pl.Expr) or not returns_several_columns(one):
         return [resolve_column(plan, schema, "scores", one)[0]], [one]
     if not cs.is_selector(one):
         problem = "the expression returns several columns"
-        raise OptionValueError.compose("scores", one, problem, "Pass a selector, or one per class.")
+        raise OptionValueError.compose(
+            "scores", one, problem, "Pass a selector, or a list with one expression per class."
+        )
     names = output_columns(plan, schema, "scores", one).names()
     return names, list(names)
 
@@ -186,7 +195,7 @@ def _read_score_lists(
         raise OptionValueError.compose(
             "classes",
             classes,
-            f"column {name!r} contains lists of scores, so the classes are needed",
+            f"column {name!r} contains lists of scores, so the order of the classes is required",
             'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].',
         )
     values = list(classes)
@@ -215,16 +224,16 @@ def _with_length_check(
 
     def run(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_series(-1)
-        wrong = (values.list.len() != size).fill_null(True)
-        if wrong.any():
-            # polars may check batches in parallel, so the number of wrong rows is not known here.
-            row = rows.filter(wrong)[0]
+        has_other_length = (values.list.len() != size).fill_null(True)
+        if has_other_length.any():
+            # polars may check batches in parallel, so the number of such rows is not known here.
+            row = rows.filter(has_other_length)[0]
             _, value = row.popitem()
             place = ", ".join(f"{key}={one!r}" for key, one in row.items())
             raise OptionValueError.compose(
                 "scores",
                 name,
-                f"each row needs {size} scores, one for each class",
+                f"expected {size} scores in each row, one for each class",
                 f"{f'The row where {place}' if place else 'One row'} has {format_value(value)}.\n"
                 "Correct such rows, or remove them with .filter().",
             )
@@ -240,10 +249,6 @@ def root_columns(columns: Iterable[Column]) -> set[str]:
     for one in columns:
         names |= {one} if isinstance(one, str) else set(one.meta.root_names())
     return names
-
-
-def _has_several_columns(expr: pl.Expr) -> bool:
-    return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
 
 
 def _check_numeric(name: str, dtype: pl.DataType) -> None:
@@ -270,13 +275,14 @@ def typed_classes(
     if fits and _type_family(typed.dtype) in {"text", "number", "Boolean"}:
         return typed
     if dtype is None:
-        problem = "the classes must all be text, all be numbers or all be Booleans"
-        raise OptionValueError.compose(argument, plain, problem, "Pass classes of one type.")
+        problem = "expected classes of one type: text, numbers or Booleans"
+        raise OptionValueError.compose(argument, plain, problem, "Convert the classes to one type.")
     categories = f": {format_list(dtype.categories)}" if isinstance(dtype, pl.Enum) else ""
     raise OptionValueError.compose(
         argument,
         plain,
-        f"labels of {label!r} have type {dtype}{categories}, and cannot equal all of these classes",
+        f"labels of {label!r} have type {dtype}{categories}, and some of these classes cannot be "
+        "labels",
         "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
     )
 

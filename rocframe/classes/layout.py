@@ -125,7 +125,7 @@ def read_layout(
             raise OptionValueError.compose(
                 "id",
                 None,
-                "if each row is one instance and one class, instances need an identifier",
+                "with one row per instance and class, a column must identify the instance",
                 'Pass the columns that identify an instance, such as id="id".',
             )
     kept, ids = _read_kept(
@@ -231,8 +231,8 @@ def _read_labels(
         raise OptionValueError.compose(
             "label",
             list(label),
-            "if each row is one instance and one class, all classes share one label column",
-            "Pass the column with the true class of the instance.",
+            "expected one label column, because the table has one row per instance and class",
+            "Pass the column with the true class of each instance.",
         )
     missing = [value for value in scores.classes if value not in label]
     extra = [value for value in label if value not in scores.classes]
@@ -258,12 +258,12 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         return expr
 
     def check(values: pl.Series) -> None:
-        wrong = values.filter((values != 0) & (values != 1))
-        if len(wrong):
+        others = values.filter((values != 0) & (values != 1))
+        if len(others):
             raise LabelError(
                 f"label={name!r}: labels of one class must be Boolean, or 0 and 1.\n"
-                f"Found: {wrong[0]!r}.\n"
-                f"Derive them first, for example with pl.col({name!r}) == {wrong[0]!r}."
+                f"Found: {others[0]!r}.\n"
+                f"Derive them first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
     return with_check(nan_as_null(expr, dtype), check, dtype) == 1
@@ -332,7 +332,8 @@ def _read_kept(
         raise OptionValueError.compose(
             "id",
             None,
-            "the result numbers the rows in a column 'id', and the table already has one",
+            "the result has a column 'id' with row numbers, but the table already has a column of "
+            "this name",
             'Pass id="id" if that column identifies instances, or keep=[…] without it if not.',
         )
     for argument, names in (("id", ids or []), ("keep", kept)):
@@ -350,14 +351,16 @@ def _column_names(
     """Return the names of columns that are given by name or by a selector."""
     if isinstance(columns, pl.Expr):
         if not cs.is_selector(columns):
-            problem = "columns cannot be computed here"
-            raise OptionValueError.compose(argument, columns, problem, "Pass names, or a selector.")
+            problem = "expressions are not supported here"
+            raise OptionValueError.compose(
+                argument, columns, problem, "Pass column names or a selector."
+            )
         return output_columns(plan, schema, argument, columns).names()
     is_single = isinstance(columns, str) or not hasattr(columns, "__iter__")
     names: list[Any] = [columns] if is_single else list(columns)
     for name in names:
         if not isinstance(name, str):
-            problem = "a column name must be a string"
+            problem = "expected a column name"
             hint = f'Pass names, such as {argument}=["model", "fold"].'
             raise OptionValueError.compose(argument, name, problem, hint)
         if name not in schema:

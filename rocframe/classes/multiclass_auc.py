@@ -205,7 +205,8 @@ def multiclass_auc(
             raise OptionValueError.compose(
                 "classes",
                 classes,
-                "each row needs a score for each class, not one row per instance and class",
+                "expected a column of scores for each class, instead of one row per instance and "
+                "class",
                 f'Pivot the table first, such as .pivot({columns.class_column!r}, index="id", …).',
             )
         return columns
@@ -230,7 +231,7 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
         if names.count(name) > 1:
             raise RepeatedNameError.compose("average", name, names)
     if not names:
-        hint = 'Pass at least one, such as average="hand_till".'
+        hint = 'Use, for example, average="hand_till".'
         raise OptionValueError.compose("average", average, "expected at least one average", hint)
     return names
 

@@ -124,8 +124,8 @@ def one_vs_one(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         if not isinstance(label, str | pl.Expr):
-            problem = "pairs of classes need one true class per row"
-            hint = "Pass one column, or use one_vs_rest."
+            problem = "expected one label column, because each row must have one true class"
+            hint = "Pass one column, or use one_vs_rest for several labels per row."
             raise OptionValueError.compose("label", label, problem, hint)
         layout = read_layout(
             plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
@@ -148,9 +148,9 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
         raise OptionValueError.compose(
             "max_pairs",
             limit,
-            f"{n_classes} classes make {pairs} ordered pairs, and each {unit} becomes "
+            f"{n_classes} classes have {pairs} ordered pairs, and each {unit} would become "
             f"{2 * (n_classes - 1)} rows",
-            "Pass max_pairs=None to proceed, or take fewer classes.",
+            "Pass max_pairs=None to proceed, or use fewer classes.",
         )
 
 

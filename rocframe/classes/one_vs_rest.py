@@ -144,7 +144,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
         raise OptionValueError.compose(
             "margin",
             margin,
-            f"with {n_classes} classes, each class has {n_classes - 1} others",
+            f"with {n_classes} classes, each class has only {n_classes - 1} others",
             "Pass True for the best of the others, or a smaller number.",
         )
     return rank

@@ -168,7 +168,7 @@ def volume(
             raise OptionValueError.compose(
                 columns.argument,
                 values,
-                f"a volume needs 3 classes, and there are {len(values)}",
+                f"expected 3 classes, got {len(values)}",
                 "Use multiclass_auc for any number of classes, or auc for two.",
             )
         return columns

@@ -15,6 +15,7 @@ from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
+    model_position,
     plan_comparison,
     read_instances,
     read_models,
@@ -30,7 +31,6 @@ from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer
 from rocframe.schemas import MODEL, comparison_columns
-from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -349,8 +349,8 @@ class CompareOptions:
             raise OptionValueError.compose(
                 "margin",
                 abs(hypothesis.null),
-                "a test of non-inferiority requires the model that the others are compared with",
-                'Name it, such as baseline="old".',
+                "a test of non-inferiority requires a baseline model",
+                'Pass, for example, baseline="old".',
             )
         if method == "delong_unpaired" and roles.cluster is not None:
             raise OptionValueError.compose(
@@ -383,7 +383,7 @@ class CompareOptions:
             raise OptionValueError.compose(part.rate, (part.a, part.b), problem, hint)
         for name, value in (("weight", roles.weight), ("count", roles.count)):
             if value is not None and value is not NOT_GIVEN:
-                problem = f"method={method!r} exchanges single rows of equal weight"
+                problem = f"method={method!r} does not support weights or counts"
                 raise OptionValueError.compose(name, value, problem, hint)
         if hypothesis.non_inferiority:
             problem = f"method={method!r} tests the null hypothesis of no difference only"
@@ -392,7 +392,7 @@ class CompareOptions:
             raise OptionValueError.compose(
                 "alternative",
                 hypothesis.alternative,
-                "the test of whole curves is two-sided only",
+                "method='venkatraman' supports a two-sided alternative only",
                 'Omit alternative=, or use method="permutation" to compare areas.',
             )
 
@@ -489,11 +489,7 @@ def _baseline_position(baseline: object, models: pl.Series) -> int | None:
     names = models.to_list()
     if baseline is None or not names:
         return None
-    if baseline not in names:
-        raise OptionValueError.compose(
-            "baseline", baseline, "unknown model", f"Models: {format_list(names)}."
-        )
-    return names.index(baseline)
+    return model_position("baseline", baseline, names)
 
 
 def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:

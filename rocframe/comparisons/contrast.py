@@ -13,6 +13,7 @@ from rocframe.comparisons.paired_areas import pair_notes, paired_areas
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
+    model_position,
     plan_comparison,
     read_instances,
 )
@@ -23,7 +24,6 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, to_float
 from rocframe.schemas import CONTRAST, MODEL
-from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,13 +216,14 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
         return None
     several = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
     contrasts = list(coefficients) if several else [coefficients]
-    for one in contrasts:
-        numbers = [to_float(value) for value in one.values()] if isinstance(one, Mapping) else []
+    for contrast in contrasts:
+        values = contrast.values() if isinstance(contrast, Mapping) else ()
+        numbers = [to_float(value) for value in values]
         finite = [number for number in numbers if number is not None and isfinite(number)]
         if len(finite) < len(numbers) or not any(finite):
             raise OptionValueError.compose(
                 "coefficients",
-                one,
+                contrast,
                 "expected a mapping from models to finite numbers that are not all 0",
                 'Use, for example, coefficients={"new": 1, "old": -1}.',
             )
@@ -230,13 +231,16 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
         if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
             raise OptionValueError.compose(
                 "coefficients",
-                one,
-                f"they add up to {total:g}, so the contrast of equal areas would not be 0",
-                'Use, for example, {"new": 1, "old": -0.5, "older": -0.5}.',
+                contrast,
+                f"the coefficients add up to {total:g}, but must add up to 0",
+                'Use, for example, coefficients={"new": 1, "old": -0.5, "older": -0.5}.',
             )
     if not contrasts:
         raise OptionValueError.compose(
-            "coefficients", coefficients, "it is empty", "Omit it to compare all models."
+            "coefficients",
+            coefficients,
+            "the list is empty",
+            "Omit coefficients= to compare all models.",
         )
     return contrasts
 
@@ -301,14 +305,7 @@ def _contrast_matrix(
         return matrix
     for row, coefficients in zip(matrix, contrasts, strict=True):
         for model, value in coefficients.items():
-            if model not in names:
-                raise OptionValueError.compose(
-                    "coefficients",
-                    model,
-                    "unknown model",
-                    f"Models: {format_list(names)}.",
-                )
-            row[names.index(model)] = value
+            row[model_position("coefficients", model, names)] = value
     return matrix
 
 

@@ -27,7 +27,7 @@ from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MODEL
-from rocframe.text import format_rows
+from rocframe.text import format_list, format_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -179,8 +179,8 @@ def bind_pairing(
             "id",
             options.id,
             "this method pairs the rows of the models, and no column identifies the instances",
-            'Name the column, such as id="id"; pass the models side by side as score=["a", "b"]; '
-            'or, if they scored different rows, use method="delong_unpaired".',
+            'Pass the column that identifies them, such as id="id", or pass models side by side as '
+            'score=["a", "b"]. If the models scored different rows, use method="delong_unpaired".',
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
@@ -507,3 +507,12 @@ def _check_unmatched(
         "models have in the same groups",
         'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.',
     )
+
+
+def model_position(argument: str, model: object, models: Sequence[object]) -> int:
+    """Return the position of a model that an argument names."""
+    if model not in models:
+        raise OptionValueError.compose(
+            argument, model, "unknown model", f"Models: {format_list(models)}."
+        )
+    return models.index(model)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
-from rocframe.inputs.roles import TYPE_CHECKS as CHECKS
-from rocframe.inputs.roles import check_positive, column_expression
+from rocframe.inputs.roles import TYPE_CHECKS, check_positive, column_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,7 +88,7 @@ def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
     for role, (expr, dtype) in roles.items():
         # A column of nulls only may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:
-            CHECKS[role](expr.meta.output_name(), dtype)
+            TYPE_CHECKS[role](expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
     is_positive, invalid = _positive(*roles["label"], positive)
     count, weight = None, None
@@ -120,7 +119,7 @@ def _positive(
         label = label.fill_nan(None)
     if positive is not None:
         name = label.meta.output_name()
-        CHECKS["label"](name, dtype)
+        TYPE_CHECKS["label"](name, dtype)
         positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
             return label if positive else ~label, ()

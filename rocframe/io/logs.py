@@ -46,9 +46,7 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
             if Path(file).resolve() not in excluded:
                 files.setdefault(Path(file).resolve(), file)
     if not files:
-        raise LogError.compose(
-            format_list(sources), "there are no logs to read", "Pass files or folders."
-        )
+        raise LogError.compose(format_list(sources), "no logs found", "Pass files or folders.")
     return sorted(files.values())
 
 
@@ -266,7 +264,7 @@ def _missing_column(file: str, name: str, option: str, schema: Iterable[str]) ->
     guess = get_close_matches(name, available, n=1)
     hint = f"Columns: {format_list(available, most=30) or 'none'}."
     hint += f"\nDid you mean {option} {guess[0]}?" if guess else ""
-    return LogError.compose(file, f"there is no column {name!r} for {option}", hint)
+    return LogError.compose(file, f"the file has no column {name!r} for {option}", hint)
 
 
 FLOAT_DTYPES = (pl.Float16(), pl.Float32(), pl.Float64())
@@ -285,7 +283,7 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
             raise LogError.compose(
                 file,
                 f"column {name!r} has type {dtype}, but in {first} it has type {common}",
-                "A column needs the same type in all files: cast it when writing them.",
+                "A column must have the same type in all files. Cast it before writing the files.",
             )
         if wider != common:
             first, common = file, wider

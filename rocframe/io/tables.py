@@ -74,9 +74,9 @@ def write(
     if not isinstance(table, pl.DataFrame | pl.LazyFrame):
         raise OptionValueError.compose(
             "table",
-            type(table).__name__,
-            "expected a polars frame",
-            "Pass a DataFrame or a LazyFrame.",
+            table,
+            "expected a polars DataFrame or LazyFrame",
+            "Convert it first, for example with pl.DataFrame(…) or pl.from_pandas(…).",
         )
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
@@ -84,7 +84,9 @@ def write(
         frame = collect_frame(table)
     except pl.exceptions.PanicException as error:
         problem = "the table cannot be computed: a file that it reads has changed since the scan"
-        raise StorageError.compose(os.fspath(path), problem, "Scan the file again.") from error
+        raise StorageError.compose(
+            os.fspath(path), problem, "Scan the file again, then write the table."
+        ) from error
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replaced(path) as new:
         if file_format == "Parquet":
@@ -222,8 +224,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         raise StorageError.compose(
             os.fspath(path),
-            "the file has no rocframe metadata, so rocframe.write did not write it",
-            "rocframe.read can read it.",
+            "the file has no rocframe metadata, so it was not written by rocframe.write",
+            "Use rocframe.read to read its table.",
         )
     return metadata
 
@@ -247,7 +249,7 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
 def _check_metadata(about: object) -> dict[str, object]:
     """Check that `about` repeats no name of rocframe and that JSON can represent its values."""
     if not isinstance(about, Mapping):
-        hint = 'For example about={"what": "fraud"}.'
+        hint = 'Use, for example, about={"what": "fraud"}.'
         raise OptionValueError.compose(
             "about", about, "expected a mapping from names to values", hint
         )
@@ -255,16 +257,19 @@ def _check_metadata(about: object) -> dict[str, object]:
     for name, value in about.items():
         if not isinstance(name, str):
             raise OptionValueError.compose(
-                "about", name, "names must be strings", "Pass it as a string."
+                "about",
+                name,
+                "expected strings as names",
+                f"Use, for example, about={{{str(name)!r}: …}}.",
             )
         if name in own:
             raise RepeatedNameError.compose("about", name, [*own, *about])
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
-            problem = f"JSON cannot represent it: {error}"
+            problem = f"JSON does not support this value: {error}"
             raise OptionValueError.compose(
-                f"about[{name!r}]", value, problem, "Pass it as a string."
+                f"about[{name!r}]", value, problem, "Convert it to a string."
             ) from None
     return dict(about)
 
@@ -282,7 +287,7 @@ def _write_ipc(frame: pl.DataFrame, new: Path, metadata: str, path: str) -> None
             writer.write_table(table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         problem = f"Arrow does not support this table: {error_reason(error)}"
-        raise StorageError.compose(path, problem, "Write it as Parquet.") from error
+        raise StorageError.compose(path, problem, "Write it as a Parquet file.") from error
 
 
 def _ipc_metadata(path: Path) -> str | None:

@@ -164,7 +164,7 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
             "about",
             about,
             "expected a mapping from names to values",
-            'For example about={"files": "vote.parquet"}.',
+            'Use, for example, about={"files": "vote.parquet"}.',
         )
     return dict(about)
 
@@ -198,7 +198,7 @@ class ReportOptions:
         keys, kinds = parse_names(self.by), parse_names(self.kind)
         if not kinds:
             raise OptionValueError.compose(
-                "kind", self.kind, "expected at least one kind", 'For example kind="roc".'
+                "kind", self.kind, "expected at least one kind", 'Use, for example, kind="roc".'
             )
         over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
         if over is not None and over not in keys:

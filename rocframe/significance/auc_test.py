@@ -255,26 +255,21 @@ class AucTestOptions:
         )
         if method == "delong":
             return options
-        hint = f'Omit it, or use method="delong" instead of {method!r}.'
+        # The other methods permute labels, so all rows of a group must be exchangeable.
         unsupported = (
-            (
-                "null",
-                null,
-                null != 0.5,
-                "this method tests the null hypothesis of an area of 0.5 only",
-            ),
-            ("weight", weight, weight is not None, "rows of different weight are not exchangeable"),
-            ("cluster", cluster, cluster is not None, "rows of a cluster are not exchangeable"),
-            (
-                "missing",
-                missing,
-                missing == "worst",
-                "the rank of an unscored row would depend on its label",
-            ),
+            ("null", null, null != 0.5, "tests the null hypothesis of an area of 0.5 only"),
+            ("weight", weight, weight is not None, "does not support weights"),
+            ("cluster", cluster, cluster is not None, "does not support clusters"),
+            ("missing", missing, missing == "worst", "does not support unscored rows"),
         )
         for name, value, is_unsupported, problem in unsupported:
             if is_unsupported:
-                raise OptionValueError.compose(name, value, problem, hint)
+                raise OptionValueError.compose(
+                    name,
+                    value,
+                    f"method={method!r} {problem}",
+                    f'Omit {name}=, or use method="delong".',
+                )
         return options
 
 

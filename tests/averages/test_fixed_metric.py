@@ -381,8 +381,10 @@ WRONG = [
     ),
     (
         {"fixed": pl.col("tpr")},
-        "fixed='tpr': the frame has no column of this name.\n"
-        "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'.",
+        (
+            "fixed='tpr': the frame has no column of this name.\n"
+            "It has: 'threshold', 'tp', 'fp', 'fn', 'tn'."
+        ),
     ),
     (
         {"fixed": pl.col("tp").sum().alias("all")},

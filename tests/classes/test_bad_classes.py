@@ -72,7 +72,8 @@ BOTH = [
     (WIDE, ("truth", cs.date()), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", [pl.all() * 2]), {}, rf.OptionValueError, "scores="),
     (WIDE, ("truth", {1: "a", 2: "b"}), {}, rf.OptionValueError,
-     ("scores=[1, 2]: labels of 'truth' have type String, and cannot equal all of these classes.\n"
+     ("scores=[1, 2]: labels of 'truth' have type String, and some of these classes cannot be "
+     "labels.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
      "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot equal"),
@@ -83,7 +84,7 @@ BOTH = [
     (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
      "scores=['a', None]: labels of 'truth' have type String, and cannot equal"),
     (WIDE, ("truth", "a"), {}, rf.OptionValueError,
-     ("scores='a': it is one column of type Float64, but each class needs a score.\n"
+     ("scores='a': expected a score for each class, but this is one column of type Float64.\n"
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
      'class, such as classes="class".')),
     (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
@@ -91,9 +92,9 @@ BOTH = [
     (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
      "keep='dya': the frame has no column of this name.\n"),
     (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
-     'keep=[(col("day")) * (dyn int: 2)]: columns cannot be computed here.\n'),
+     'keep=[(col("day")) * (dyn int: 2)]: expressions are not supported here.\n'),
     (WIDE, ("truth", ABC), {"keep": [1]}, rf.OptionValueError,
-     "keep=1: a column name must be a string.\n"),
+     "keep=1: expected a column name.\n"),
     (WIDE, ("truth", ABC), {"id": ["day", "day"]}, rf.RepeatedNameError,
      "id='day': the name is given more than once.\n"),
     (WIDE.rename({"day": "score"}), ("truth", ABC), {}, rf.RepeatedNameError,
@@ -101,10 +102,12 @@ BOTH = [
     (WIDE.rename({"day": "label"}), ("truth", ABC), {"id": "label"}, rf.RepeatedNameError,
      "id='label': the result has a column of this name.\n"),
     (WIDE.rename({"day": "id"}), ("truth", ABC), {}, rf.OptionValueError,
-     ("id=None: the result numbers the rows in a column 'id', and the table already has one.\n"
+     ("id=None: the result has a column 'id' with row numbers, but the table already has a column "
+     "of this name.\n"
      'Pass id="id" if that column identifies instances, or keep=[…] without it if not.')),
     (LISTS, ("truth", "p"), {}, rf.OptionValueError,
-     ("classes=None: column 'p' contains lists of scores, so the classes are needed.\n"
+     ("classes=None: column 'p' contains lists of scores, so the order of the classes is "
+     "required.\n"
      'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].')),
     (LISTS, ("truth", "p"), {"classes": []}, rf.OptionValueError,
      "classes=[]: expected at least one class.\n"),
@@ -112,7 +115,7 @@ BOTH = [
      "classes='a': the name is given more than once.\n"),
     (LISTS.with_columns(truth=pl.lit("a")), ("truth", "p"), {"classes": ["a", "b"], "id": "key"},
      rf.OptionValueError,
-     ("scores='p': each row needs 2 scores, one for each class.\n"
+     ("scores='p': expected 2 scores in each row, one for each class.\n"
      "The row where key=9 has [0.1].\nCorrect such rows, or remove them with .filter().")),
     (LISTS.head(2), ("truth", "p"), {"classes": ["a", "c"]}, rf.LabelError,
      ("label='truth': these labels have no score: 'b'.\nClasses with a score: 'a', 'c'.\n"
@@ -123,7 +126,7 @@ BOTH = [
     (LISTS.with_columns(p=pl.lit([["x"]])), ("truth", "p"), {"classes": ["a"]}, rf.ColumnTypeError,
      "scores='p': the column has type "),
     (MELTED, ("truth", "p"), {"classes": "of"}, rf.OptionValueError,
-     ("id=None: if each row is one instance and one class, instances need an identifier.\n"
+     ("id=None: with one row per instance and class, a column must identify the instance.\n"
      'Pass the columns that identify an instance, such as id="id".')),
     (MELTED, ("truth", "p"), {"classes": "off", "id": "id"}, rf.MissingColumnError,
      "classes='off': the frame has no column of this name.\n"),
@@ -168,20 +171,20 @@ REST = [
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,
      "label=['a', 'b']: labels and scores name different classes: 'b' has no score.\n"),
     (WIDE, ({"a": "bits", 1: "bits"}, {"a": "a", 1: "b"}), {}, rf.OptionValueError,
-     ("scores=['a', 1]: the classes must all be text, all be numbers or all be Booleans.\n"
-     "Pass classes of one type.")),
+     ("scores=['a', 1]: expected classes of one type: text, numbers or Booleans.\n"
+     "Convert the classes to one type.")),
     (MELTED, ({"a": "truth"}, "p"), {"classes": "of", "id": "id"}, rf.OptionValueError,
      ("label=['a']: if each row is one instance and one class, all classes share one label "
      "column.\n")),
 ]
 ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,
-     ("max_pairs=5: 3 classes make 6 ordered pairs, and each row becomes 4 rows.\n"
-     "Pass max_pairs=None to proceed, or take fewer classes.")),
+     ("max_pairs=5: 3 classes have 6 ordered pairs, and each row would become 4 rows.\n"
+     "Pass max_pairs=None to proceed, or use fewer classes.")),
     (MELTED.head(4), ("truth", "p"), {"classes": "of", "id": "id", "max_pairs": 1},
      rf.OptionValueError,
-     ("max_pairs=1: 2 classes make 2 ordered pairs, and each instance becomes 2 rows.\n"
-     "Pass max_pairs=None to proceed, or take fewer classes.")),
+     ("max_pairs=1: 2 classes have 2 ordered pairs, and each instance would become 2 rows.\n"
+     "Pass max_pairs=None to proceed, or use fewer classes.")),
     (LARGE, ("truth", ABC), {"relative": "difference"}, rf.ScoreError,
      f"score='a': Int64 {INEXACT}"),
     (LARGE_ROWS, ("truth", "p"), {"classes": "of", "id": "id", "relative": "ratio"}, rf.ScoreError,
@@ -191,8 +194,8 @@ ONE = [
     (WIDE, ("truth", ABC), {"relative": "log"}, rf.UnknownOptionError,
      "relative='log': unknown value.\nChoose one of: 'difference', 'ratio', None."),
     (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,
-     ("label={'a': 'bits'}: pairs of classes need one true class per row.\n"
-     "Pass one column, or use one_vs_rest.")),
+     ("label={'a': 'bits'}: expected one label column, because each row must have one true class.\n"
+     "Pass one column, or use one_vs_rest for several labels per row.")),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id"}, rf.PairingError,
      "id=['id']: 2 rows have the same id and class as another row.\n"),
 ]

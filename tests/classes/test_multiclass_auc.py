@@ -417,7 +417,8 @@ WRONG = [
     ({"label": {"a": "g"}}, rf.OptionValueError,
      "label={'a': 'g'}: expected a column name or an expression.\n"),
     ({"scores": "a", "classes": "g"}, rf.OptionValueError,
-     ("classes='g': each row needs a score for each class, not one row per instance and class.\n"
+     ("classes='g': expected a column of scores for each class, instead of one row per "
+     "instance and class.\n"
      "Pivot the table first, such as .pivot('g', index=\"id\", …).")),
 ]
 # fmt: on
@@ -437,6 +438,6 @@ def test_the_error_for_a_short_list_shows_it():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.multiclass_auc(packed, "truth", "p", classes=["a", "b"])
     assert str(caught.value) == (
-        "scores='p': each row needs 2 scores, one for each class.\n"
+        "scores='p': expected 2 scores in each row, one for each class.\n"
         "One row has [0.5].\nCorrect such rows, or remove them with .filter()."
     )

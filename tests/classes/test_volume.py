@@ -337,12 +337,14 @@ def test_groups_and_scores_may_have_any_name(frame, name):
 # fmt: off
 WRONG = [
     (STAGES, ("stage", "score"), {}, rf.OptionValueError,
-     ("classes=None: 'score' is one score for all classes, so the order of the classes is needed.\n"
+     ("classes=None: 'score' is the only score column, so the order of the three classes is "
+     "required.\n"
      'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].')),
     (STAGES, ("stage", "score"), {"classes": "g"}, rf.OptionValueError,
-     "classes='g': 'score' is one score for all classes, so the order of the classes is needed.\n"),
+     ("classes='g': 'score' is the only score column, so the order of the three classes is "
+     "required.\n")),
     (STAGES, ("stage", "score"), {"classes": [*LMH, "top"]}, rf.OptionValueError,
-     ("classes=['low', 'mid', 'high', 'top']: a volume needs 3 classes, and there are 4.\n"
+     ("classes=['low', 'mid', 'high', 'top']: expected 3 classes, got 4.\n"
      "Use multiclass_auc for any number of classes, or auc for two.")),
     (STAGES, ("stage", "score"), {"classes": ["low", "mid", "mid"]}, rf.RepeatedNameError,
      "classes='mid': the name is given more than once.\n"),
@@ -353,7 +355,7 @@ WRONG = [
     (STAGES, ("stage", "stage"), {"classes": LMH}, rf.ColumnTypeError,
      "scores='stage': the column has type String.\n"),
     (MISSING.head(6), ("truth", ["a", "b"]), {}, rf.OptionValueError,
-     "scores=['a', 'b']: a volume needs 3 classes, and there are 2.\n"),
+     "scores=['a', 'b']: expected 3 classes, got 2.\n"),
     (MISSING.head(6), ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
      "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
     (MISSING.head(6), ("truth", ABC), {"ci": "delong"}, rf.UnknownOptionError,

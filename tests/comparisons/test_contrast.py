@@ -169,7 +169,7 @@ def test_one_contrast_of_several_models_has_one_degree_of_freedom():
 def test_coefficients_have_to_add_up_to_0(coefficients):
     with pytest.raises(
         rf.OptionValueError,
-        match=r"^coefficients=\{'a': 1.*\}: they add up to (1|0\.5), so the contrast of equal ",
+        match=r"^coefficients=\{'a': 1.*\}: the coefficients add up to (1|0\.5), but must ",
     ):
         rf.contrast(simulated(3), "label", ["a", "b"], coefficients=coefficients)
     third = {"a": 1, "b": -1 / 3, "c": -2 / 3}

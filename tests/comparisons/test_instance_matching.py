@@ -218,8 +218,9 @@ UNPAIRED = {
         {"id": None},
         (
             "id=None: this method pairs the rows of the models, and no column identifies the "
-            'instances.\nName the column, such as id="id"; pass the models side by side as '
-            'score=["a", "b"]; or, if they scored different rows, use method="delong_unpaired".'
+            'instances.\nPass the column that identifies them, such as id="id", or pass models '
+            'side by side as score=["a", "b"]. If the models scored different rows, use '
+            'method="delong_unpaired".'
         ),
     ),
     "null ids": (

@@ -78,7 +78,7 @@ def test_a_margin_needs_a_baseline_and_no_alternative():
     table = simulated(10)
     with pytest.raises(
         rf.OptionValueError,
-        match=r"^margin=0\.1: a test of non-inferiority requires the model .*\.\nName it, such as",
+        match=r"^margin=0\.1: a test of non-inferiority requires a baseline model\.\nPass, for",
     ):
         rf.compare(table, "label", ["a", "b"], margin=0.1)
     with pytest.raises(rf.OptionValueError, match=r"^alternative='greater': margin= already"):

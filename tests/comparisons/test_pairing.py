@@ -186,8 +186,10 @@ WRONG = {
     ),
     "an id that is a number": (
         {"id": 3},
-        "id=3: expected a column name or an expression.\n"
-        "Use, for example, id='a' or id=pl.col('a').",
+        (
+            "id=3: expected a column name or an expression.\n"
+            "Use, for example, id='a' or id=pl.col('a')."
+        ),
     ),
     "an id of several columns in one": (
         {"id": pl.col("id", "g")},

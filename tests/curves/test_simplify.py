@@ -381,7 +381,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
         ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: it has neither"),
         ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': it has neither"),
-        ({"keep": pl.DataFrame({"value": [1.0]})}, "keep='threshold': the frame has no such"),
+        ({"keep": pl.DataFrame({"value": [1.0]})}, "keep='threshold': the frame has no column"),
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
 )

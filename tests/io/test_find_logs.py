@@ -57,7 +57,7 @@ def test_tables_of_an_earlier_run_are_excluded():
     assert "out/curves.parquet" not in find_logs(["."], exclude=[Path("out/curves.parquet")])
     with pytest.raises(rf.LogError) as caught:
         find_logs(["out/*"], exclude=[Path("out/curves.parquet"), Path("out/auc.parquet")])
-    assert str(caught.value) == "'out/*': there are no logs to read.\nPass files or folders."
+    assert str(caught.value) == "'out/*': no logs found.\nPass files or folders."
 
 
 def test_links_to_folders_are_followed_once():

@@ -425,8 +425,8 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
         ({"auc": [0.7, 80]}, "auc=80: " + AREA.format("auc")),
         ({"auc": "0.8"}, "auc='0.8': " + AREA.format("auc")),
         ({"auc": None}, "auc=None: " + AREA.format("auc")),
-        ({"auc": []}, "auc=[]: it is empty.\nPass one value or several."),
-        ({"null": 0}, "null=0: " + AREA.format("null")),
+        ({"auc": []}, "auc=[]: the list is empty.\nPass one value or several."),
+        ({"null": 0}, "null=0: " + AREA.format("null").replace("0.8", "0.5")),
         ({"auc_b": 1.5, "correlation": 0}, "auc_b=1.5: " + AREA.format("auc_b")),
         ({"n_pos": 0}, "n_pos=0: " + WHOLE.format("n_pos")),
         ({"n_neg": [10, 2.5]}, "n_neg=2.5: " + WHOLE.format("n_neg")),
@@ -445,14 +445,14 @@ WHOLE = "expected an integer of at least 1.\nUse, for example, {}=1000."
         (
             {"correlation": 0.5},
             (
-                "correlation=0.5: it requires the area of a second model.\n"
-                "Pass auc_b= too, or omit it."
+                "correlation=0.5: a correlation requires the area of a second model.\n"
+                "Pass auc_b= as well, or omit correlation=."
             ),
         ),
         (
             {"auc_b": 0.7},
             (
-                "auc_b=0.7: it requires the correlation of the two estimated areas.\n"
+                "auc_b=0.7: a second model requires the correlation of the two estimated areas.\n"
                 "Use, for example, correlation=0.5; it is 0 for models evaluated on different rows."
             ),
         ),
@@ -499,10 +499,7 @@ def test_a_value_outside_its_range_raises_an_error(options, text):
         ),
         (
             {"power": 0.05},
-            (
-                "power=0.05: a test with alpha=0.05 has this power without any difference.\n"
-                "Use, for example, power=0.8."
-            ),
+            ("power=0.05: expected a power above alpha=0.05.\nUse, for example, power=0.8."),
         ),
         (
             {"ratio": 0},

@@ -335,8 +335,6 @@ def test_a_filter_on_groups_after_a_lazy_test_does_not_change_p_values():
 
 # Bad inputs
 
-CHANCE_ALONE = 'Omit it, or use method="delong" instead of {method!r}.'
-
 
 def refused(frame, options):
     with pytest.raises(rf.RocframeError) as caught:
@@ -346,23 +344,22 @@ def refused(frame, options):
 
 @pytest.mark.parametrize("method", ["permutation", "mann_whitney"])
 @pytest.mark.parametrize(
-    ("option", "value", "wrong"),
+    ("option", "value", "problem"),
     [
-        ("null", 0.6, "this method tests the null hypothesis of an area of 0.5 only"),
-        ("weight", "w", "rows of different weight are not exchangeable"),
-        (
-            "missing",
-            "worst",
-            "the rank of an unscored row would depend on its label",
-        ),
+        ("null", 0.6, "tests the null hypothesis of an area of 0.5 only"),
+        ("weight", "w", "does not support weights"),
+        ("missing", "worst", "does not support unscored rows"),
     ],
 )
 def test_permutations_of_labels_reject_options_they_do_not_support(
-    frame, method, option, value, wrong
+    frame, method, option, value, problem
 ):
     assert refused(frame, {"method": method, option: value}) == (
         rf.OptionValueError,
-        f"{option}={value!r}: {wrong}.\n{CHANCE_ALONE.format(method=method)}",
+        (
+            f"{option}={value!r}: method={method!r} {problem}.\n"
+            f'Omit {option}=, or use method="delong".'
+        ),
     )
 
 

@@ -50,6 +50,7 @@ def test_a_class_with_one_cluster_is_null():
 
 def test_permutations_do_not_support_clusters():
     with pytest.raises(
-        rf.OptionValueError, match=r"^cluster='user': rows of a cluster are not exchangeable"
+        rf.OptionValueError,
+        match=r"^cluster='user': method='permutation' does not support clusters",
     ):
         rf.auc_test(log(4), "label", "score", cluster="user", method="permutation")
