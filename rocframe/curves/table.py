@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
 
 
-MAKE_CURVES = "Make one with .roc.curve(label, score, by=…)."
+MAKE_CURVES = "Compute one with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
 RELATIVE_ERROR = 1e-9  # allowed rounding error of a total of weights
 

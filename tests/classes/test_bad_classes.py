@@ -78,11 +78,11 @@ BOTH = [
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
      "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot equal"),
     (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
-     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and cannot equal"),
+     rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and some of these"),
     (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},
      rf.OptionValueError, "scores=['a', 'x']: labels of 'truth' have type Enum"),
     (WIDE, ("truth", {"a": "a", None: "b"}), {}, rf.OptionValueError,
-     "scores=['a', None]: labels of 'truth' have type String, and cannot equal"),
+     "scores=['a', None]: labels of 'truth' have type String, and some of these"),
     (WIDE, ("truth", "a"), {}, rf.OptionValueError,
      ("scores='a': expected a score for each class, but this is one column of type Float64.\n"
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
