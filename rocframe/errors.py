@@ -198,7 +198,7 @@ class LabelError(RocframeError, ValueError):
     def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
         """Report that no label equals the positive value."""
         return cls(
-            f"positive={positive!r}: label column {column!r} has no such value.\n"
+            f"positive={positive!r}: no label of column {column!r} has this value.\n"
             f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive."
         )
 

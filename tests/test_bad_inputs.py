@@ -211,14 +211,14 @@ REFUSED = [
     pytest.param(
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
         {"positive": "Yes"},
-        "positive='Yes': label column 'label' has no such value.\n"
+        "positive='Yes': no label of column 'label' has this value.\n"
         "Found: 'yes', 'no'.\nUse one of these values as positive.",
         id="a positive value that an Enum does not have",
     ),
     pytest.param(
         log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
         {"positive": "never seen anywhere"},
-        "positive='never seen anywhere': label column 'label' has no such value.\n"
+        "positive='never seen anywhere': no label of column 'label' has this value.\n"
         "Found: 'no', 'yes'.\nUse one of these values as positive.",
         id="a positive value that a Categorical does not have",
     ),
@@ -239,7 +239,7 @@ REFUSED = [
     pytest.param(
         log(label=["yes", "no", "yes", "no"]),
         {"positive": "Yes"},
-        "positive='Yes': label column 'label' has no such value.\n"
+        "positive='Yes': no label of column 'label' has this value.\n"
         "Found: 'no', 'yes'.\nUse one of these values as positive.",
         id="a positive value that never occurs",
     ),

@@ -159,7 +159,7 @@ TEXTS = {
     "a positive value that is absent": (
         rf.LabelError.no_positive("c", "y", ["a", "b"]),
         (
-            "positive='c': label column 'y' has no such value.\nFound: 'a', 'b'.\n"
+            "positive='c': no label of column 'y' has this value.\nFound: 'a', 'b'.\n"
             "Use one of these values as positive."
         ),
     ),

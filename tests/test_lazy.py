@@ -429,12 +429,12 @@ WRONG = {
     "a missing column": (
         lambda rows: rf.auc(rows, "lable", "score"),
         rf.MissingColumnError,
-        "label='lable': the frame has no such column.\n",
+        "label='lable': the frame has no column of this name.\n",
     ),
     "a missing column of a metric's curve": (
         lambda rows: rf.curve(rows, "label", "scroe").roc.at(fpr=0.1).select("fpr"),
         rf.MissingColumnError,
-        "score='scroe': the frame has no such column.\n",
+        "score='scroe': the frame has no column of this name.\n",
     ),
     "a reserved name": (
         lambda rows: rf.auc(rows.rename({"g": "auc"}), "label", "score", by="auc"),

@@ -423,7 +423,7 @@ def test_a_curve_table_without_keys_or_rows_is_no_curve(verb):
     with pytest.raises(rf.BrokenCurveError) as caught:
         verb(curves)
     assert str(caught.value).startswith(
-        "curves: the table has no rows, but a curve without group columns has at least one.\n"
+        "curves: the table has no rows, but a curve without group columns has at least one row.\n"
     )
 
 

@@ -398,7 +398,7 @@ POSITIVES = {
         [3, 1],
         2,
         (
-            "positive=2: label column 'label' has no such value.\n"
+            "positive=2: no label of column 'label' has this value.\n"
             "Found: 1, 3.\nUse one of these values as positive."
         ),
     ),
@@ -406,7 +406,7 @@ POSITIVES = {
         [1, 0],
         0.5,
         (
-            "positive=0.5: label column 'label' has no such value.\n"
+            "positive=0.5: no label of column 'label' has this value.\n"
             "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
@@ -414,7 +414,7 @@ POSITIVES = {
         [1, 0],
         2**70,
         (
-            "positive=1180591620717411303424: label column 'label' has no such value.\n"
+            "positive=1180591620717411303424: no label of column 'label' has this value.\n"
             "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
@@ -422,7 +422,7 @@ POSITIVES = {
         [1, 0],
         10**50,
         (
-            f"positive=1{'0' * 50}: label column 'label' has no such value.\n"
+            f"positive=1{'0' * 50}: no label of column 'label' has this value.\n"
             "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),
@@ -430,7 +430,7 @@ POSITIVES = {
         pl.Series([1, 0], dtype=pl.UInt8),
         -1,
         (
-            "positive=-1: label column 'label' has no such value.\n"
+            "positive=-1: no label of column 'label' has this value.\n"
             "Found: 0, 1.\nUse one of these values as positive."
         ),
     ),

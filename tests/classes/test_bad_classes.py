@@ -76,7 +76,7 @@ BOTH = [
      "labels.\n"
      + BY_LABEL)),
     (WIDE, ("bits", ABC), {}, rf.OptionValueError,
-     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and cannot equal"),
+     "scores=['a', 'b', 'c']: labels of 'bits' have type Int64, and some of these"),
     (WIDE.with_columns(pl.col("bits").cast(pl.Int8)), ("bits", {0: "a", 300: "b"}), {},
      rf.OptionValueError, "scores=[0, 300]: labels of 'bits' have type Int8, and some of these"),
     (WIDE.with_columns(pl.col("truth").cast(pl.Enum(ABC))), ("truth", {"a": "a", "x": "b"}), {},

@@ -30,5 +30,5 @@ def test_a_permutation_statistic_equal_to_the_observed_one_counts_as_extreme():
 
 
 def test_an_unknown_alternative_raises_an_error():
-    with pytest.raises(rf.UnknownOptionError, match=r"^alternative='both': there is no such"):
+    with pytest.raises(rf.UnknownOptionError, match=r"^alternative='both': unknown value"):
         check_alternative("both")
