@@ -143,7 +143,7 @@ BOTH = [
 ]
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
-     ("margin=3: with 3 classes, each class has 2 others.\n"
+     ("margin=3: with 3 classes, each class has only 2 others.\n"
      "Pass True for the best of the others, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
      "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
