@@ -58,7 +58,7 @@ def parse_metrics(
     given = list_metrics(metrics)
     if not given:
         raise OptionValueError.compose(
-            "metrics", metrics, "it names no metric", 'Give one or several, say "auc".'
+            "metrics", metrics, "expected at least one metric", 'Use, for example, metrics="auc".'
         )
     parsed = [_parse_metric(metric, settings) for metric in given]
     names = [metric.name for metric in parsed]
@@ -71,7 +71,7 @@ def parse_metrics(
 def _parse_metric(given: object, settings: Settings) -> Metric:
     if not isinstance(given, pl.Expr):
         if isinstance(given, str) and given in PARTIAL_AUC_NAMES:
-            problem, hint = "it is no metric here", "Say rf.auc(…, fpr=(0, 0.1)) instead."
+            problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
             raise OptionValueError.compose("metrics", given, problem, hint)
         check_choice("metrics", given, (*CURVE_STATISTICS, *NAMES))
         name = str(given)
@@ -105,8 +105,8 @@ def check_points(metrics: Sequence[Metric], points: Mapping[str, object]) -> Non
         raise OptionValueError.compose(
             "metrics",
             at_points[0],
-            "it is a metric of a point of the curve, and no point is given",
-            f"Give one of {', '.join(points)}, such as threshold=0.5.",
+            "this metric requires an operating point, and none is given",
+            f"Pass one of {', '.join(points)}, such as threshold=0.5.",
         )
     if given and not at_points:
         name, value = given[0]
@@ -118,7 +118,7 @@ def check_method(
     ci: str | None, metrics: Sequence[Metric], axis: str | None, columns: Mapping[str, object]
 ) -> None:
     """Check that all metrics have intervals by this method."""
-    hint = 'Say ci="bootstrap", or give threshold=.'
+    hint = 'Use ci="bootstrap", or pass threshold=.'
     moves = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and moves:
         problem = f"at a given {axis} the threshold is estimated, so the acceleration is unknown"
@@ -131,12 +131,12 @@ def check_method(
     for metric in metrics:
         if metric.proportion is None:
             problem = f"{metric.name!r} is not a proportion of rows"
-            hint = f'Say ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
+            hint = f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
             if metric.count_ratio is not None:
                 problem = f"with prevalence= {metric.name!r} is not a proportion of rows"
-                hint = 'Say ci="bootstrap" for it, or leave prevalence out.'
+                hint = 'Use ci="bootstrap" for it, or leave prevalence out.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         if column is not None:
             problem = "it assumes independent rows of equal weight"
-            raise OptionValueError.compose("ci", ci, problem, f'Say ci="bootstrap" with {name}=.')
+            raise OptionValueError.compose("ci", ci, problem, f'Use ci="bootstrap" with {name}=.')

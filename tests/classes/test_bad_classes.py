@@ -174,8 +174,8 @@ REST = [
      ("scores=['a', 1]: expected classes of one type: text, numbers or Booleans.\n"
      "Convert the classes to one type.")),
     (MELTED, ({"a": "truth"}, "p"), {"classes": "of", "id": "id"}, rf.OptionValueError,
-     ("label=['a']: if each row is one instance and one class, all classes share one label "
-     "column.\n")),
+     ("label=['a']: expected one label column, because the table has one row per "
+     "instance and class.\n")),
 ]
 ONE = [
     (WIDE, ("truth", ABC), {"max_pairs": 5}, rf.OptionValueError,

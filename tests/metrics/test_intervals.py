@@ -521,7 +521,7 @@ WRONG = [
     ),
     (
         {"metrics": "partial_auc"},
-        "metrics='partial_auc': it is no metric here.\nSay rf.auc(…, fpr=(0, 0.1)) instead.",
+        "metrics='partial_auc': partial areas are not supported.\nUse rf.auc(…, fpr=(0, 0.1)).",
     ),
     (
         {"metrics": "average_precision", "prevalence": 0.01},
