@@ -1,4 +1,4 @@
-"""Curves as they are displayed: from counts to positions on the axes of a chart."""
+"""Compute the positions of curve points on the axes of a chart from their counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class CurveCounts:
     """The counts of complete curves, by falling threshold.
 
-    Curve i has the rows `starts[i]` to `starts[i + 1]`, and `pos[i]` positives and `neg[i]`
-    negatives in all. Rows that are `required` stay when the curve is simplified.
+    Curve i has the rows `starts[i]` to `starts[i + 1]`, `pos[i]` positives and `neg[i]` negatives.
+    `simplify` keeps the rows that are `required`.
     """
 
     tp: NDArray[Any]
@@ -41,16 +41,16 @@ class CurveCounts:
         )
 
 
-MIN_WEIGHT_SHARE = 1e-9  # of a total; smaller weights are not told apart
+MIN_WEIGHT_SHARE = 1e-9  # of a total; differences of smaller weights are ignored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayAxes:
-    """The axes on which curves are displayed; each curve has its own totals and ends of axes.
+    """The axes on which curves are displayed; each curve has its own totals and limits of axes.
 
-    A curve is followed by two counts: `along`, of which x is a share, and `other`. `low` is where a
-    logarithmic axis starts: the lowest rate above 0. For normal deviates it is also the least
-    distance of a rate from 1. `top` is the upper end of the y axis.
+    A point is given by two counts: `along`, the numerator of x, and `other`. `low` is the start of
+    a logarithmic axis: the lowest rate above 0. For normal deviates, it is the smallest distance
+    above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
     """
 
     kind: Kind
@@ -62,12 +62,12 @@ class DisplayAxes:
 
     @property
     def monotone(self) -> bool:
-        """Whether y only rises, or only falls, from left to right."""
+        """Whether y is a monotone function of x."""
         return self.kind.joined == "line"
 
     @property
     def curved(self) -> bool:
-        """Whether two neighbouring rows may be joined by a curved line that matters."""
+        """Whether the line between two neighbouring rows may be visibly curved."""
         return self.scale == "normal_deviate" or self.kind.y == "precision"
 
     @property
@@ -84,7 +84,7 @@ class DisplayAxes:
     def along_and_other(
         self, tp: NDArray[Any], fp: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the two counts by which curves are followed."""
+        """Return the counts `along` and `other` of points."""
         match self.kind.x:
             case "fpr":
                 return fp, tp
@@ -100,7 +100,7 @@ class DisplayAxes:
     def y(
         self, along: NDArray[np.float64], other: NDArray[np.float64], line: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the position of points on the y axis; NaN where no row is called positive."""
+        """Return the position of points on the y axis; NaN where nothing is predicted positive."""
         if self.monotone:
             scaled = self.scale == "normal_deviate"
             return self._position(other / self.pos[line], line, scaled=scaled)
@@ -132,9 +132,9 @@ class DisplayAxes:
     def levels(
         self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
     ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Return counts of one curve, with values that are at most a step apart on the axes.
+        """Return counts of one curve, each with levels that are at most a step apart on the axes.
 
-        They are the argument of `rows_at_levels`. Steps may be somewhat longer next to the
+        The result is an argument of `rows_at_levels`. Steps may be longer than `step` next to the
         smallest weights.
         """
         pos, neg = self.pos[curve], self.neg[curve]
@@ -166,13 +166,13 @@ class DisplayAxes:
 
 
 def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
-    """Return shares from `low` to at least 1, each larger than the one before by this ratio."""
+    """Return shares from `low` to at least 1, with a constant relative increase of `ratio`."""
     shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
     return shares
 
 
 def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
-    """Find where the axes of curves start and end."""
+    """Return the axes of curves, with their start and end."""
     pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
     ones = np.ones(len(pos))
     axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)

@@ -1,4 +1,4 @@
-"""Choose the rows of simplified curves, with a proven bound of the error."""
+"""Select the rows of simplified curves, with an upper bound of the error."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-ROW_STEP = 1 / 8  # of the error: rows between two examined ones are closer than this
-CURVED_STEP = 1 / 4  # of the error: points on a curved line between two rows are closer than this
-MIN_CURVED_STEP = 1e-5  # of an axis: points on a curved line are not closer than this
-NO_ROW = -1  # a point between two rows of the table
-SHORT_CURVE_ROWS = 32  # curves of fewer rows keep all of them where lines are curved
+ROW_STEP = 1 / 8  # of the error: largest distance between examined rows with rows between them
+CURVED_STEP = 1 / 4  # of the error: largest distance of points on a curved line
+MIN_CURVED_STEP = 1e-5  # of an axis: smallest distance of points on a curved line
+NO_ROW = -1  # the row of points between two rows of the table
+SHORT_CURVE_ROWS = 32  # curves of fewer rows keep all rows if lines are curved
 
 
 def simplified_rows(
@@ -35,7 +35,7 @@ def simplified_rows(
     """Return the rows to keep, and the error of each curve; NaN where its axes are undefined."""
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
-    if scale == "normal_deviate" or kind.joined != "line":  # points are inserted between its rows
+    if scale == "normal_deviate" or kind.joined != "line":  # points are inserted between rows
         inserted = int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
         sizes = sizes + np.where(sizes < SHORT_CURVE_ROWS, 0, inserted)
     batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
@@ -79,7 +79,7 @@ def _simplify_batch(
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
-    """Mark the rows on both sides of a jump: from an undefined y, or to 0 or 1 on a scaled axis."""
+    """Mark both rows of each jump: from an undefined y, or to 0 or 1 on scaled axes."""
     marked = np.zeros(len(counts.tp), bool)
     if not axes.monotone:  # the first point at which precision or lift is defined
         marked[np.minimum(counts.starts[:-1] + 1, counts.starts[1:] - 1)] = True
@@ -105,12 +105,12 @@ def _rows_to_examine(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PathPoints:
-    """The examined points of curves, curve after curve: rows, and points between two rows.
+    """The examined points of curves, sorted by curve: rows, and points between two rows.
 
-    `line` is the curve of a point and `row` its row, or `NO_ROW`. `along` and `other` are the two
-    counts by which the curves are followed; `x` and `y` is the position on the axes. From a point
-    to the next one the curve deviates from what is examined by at most `dx` and `dy`: these are 0
-    where the two are neighbouring rows that are joined by a straight line.
+    `line` is the curve of a point and `row` its row, or `NO_ROW`. `along` and `other` are its
+    counts, as in `DisplayAxes`, and `x` and `y` its position on the axes. Between a point and the
+    next one, the curve deviates from the examined points by at most `dx` and `dy`. These are 0
+    between neighbouring rows that are joined by a straight line.
     """
 
     line: NDArray[np.int64]
@@ -126,7 +126,7 @@ class PathPoints:
     def from_rows(
         cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
     ) -> PathPoints:
-        """Examine some rows, which include the ends of all curves."""
+        """Return the points of these rows, which include the ends of all curves."""
         starts = np.searchsorted(rows, counts.starts)
         line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
@@ -139,7 +139,7 @@ class PathPoints:
                 & (line[1:] == line[:-1])
             )  # fmt: skip
             dx[gap] = x[gap + 1] - x[gap]
-            # Rows in the gap lie in the rectangle of both counts: y is extreme at two corners.
+            # The counts of rows in the gap are in a rectangle. y is extreme at two of its corners.
             extremes = [axes.y(along[gap + i], other[gap + 1 - i], line[gap]) for i in (0, 1)]
         dy[gap] = abs(extremes[1] - extremes[0])
         if axes.monotone:
@@ -159,11 +159,11 @@ class PathPoints:
         return rows
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
-        """Insert points on the curved lines between neighbouring rows, no farther than a step."""
+        """Insert points on curved lines between neighbouring rows, at most a step apart."""
         left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
-        moved = np.diff(self.along)[left] > 0
+        is_curved = np.diff(self.along)[left] > 0
         if axes.monotone:
-            moved &= np.diff(self.other)[left] > 0
+            is_curved &= np.diff(self.other)[left] > 0
 
         def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> Any:
             dx = abs(points["x"][left + 1] - points["x"][left]) * axes.monotone
@@ -185,7 +185,7 @@ class PathPoints:
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 x, y = axes.x(along, line), axes.y(along, other, line)
-            # The first row has no precision: up to the second row it is that of the second row.
+            # Precision is undefined in the first row; up to the second row it is constant.
             first = points["along"][left] + points["other"][left] <= 0
             y[first] = points["y"][left][first]
             return {
@@ -194,12 +194,12 @@ class PathPoints:
             }  # fmt: skip
 
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return PathPoints(**bisect_segments(columns, left[moved], needs_point, midpoints))
+        return PathPoints(**bisect_segments(columns, left[is_curved], needs_point, midpoints))
 
     def choose_rows(
         self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Mark the rows that keep each curve within the error, and return the error of each."""
+        """Mark the rows to keep, and return the error of each curve."""
         along, other, line = self.along, self.other, self.line
         # The larger of the two steps beside a point; the last step of a curve is 0.
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
@@ -223,21 +223,21 @@ class PathPoints:
             return result
 
         is_row = self.row != NO_ROW
-        marked = np.zeros(len(is_row), bool)
-        marked[is_row] = required[self.row[is_row]]
+        is_required = np.zeros(len(is_row), bool)
+        is_required[is_row] = required[self.row[is_row]]
         starts = np.searchsorted(line, np.arange(len(axes.pos) + 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             kept, error = douglas_peucker(
-                starts, deviation, max_error, required=marked, allowed=is_row
+                starts, deviation, max_error, required=is_required, allowed=is_row
             )
-        # Between two neighbouring points that are kept there may be rows that were not examined.
+        # Rows between two neighbouring points may not have been examined.
         gap = np.flatnonzero(kept[1:] & kept[:-1] & (np.diff(self.row) > 1))
         np.maximum.at(error, line[gap], np.maximum(self.dx, self.dy)[gap])
         return kept, error
 
 
 def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace an undefined y, which the first row of a curve may have, by that of the next row."""
+    """Replace an undefined y, as the first row of a curve may have, by the y of the next row."""
     undefined = np.flatnonzero(np.isnan(y[:-1]))
     y[undefined] = y[undefined + 1]
     return y
@@ -247,10 +247,10 @@ AREA_BATCH_ROWS = 1 << 17
 
 
 def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
-    """Return the change of the area of each curve if only some rows are kept; NaN if undefined.
+    """Return the change of the area of each curve if only these rows are kept; NaN if undefined.
 
-    The area is `pr_auc` for precision-recall, and `auc` for every other kind. The rows include
-    the first and the last row of each curve.
+    The area is `pr_auc` for precision-recall and `auc` for all other kinds. The rows include the
+    first and the last row of each curve.
     """
     pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
     firsts = counts.starts[:-1]
@@ -259,15 +259,15 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
         return change
     line = np.searchsorted(counts.starts, rows, "right") - 1
     measure = _precision_area_change if kind.name == "precision_recall" else _roc_area_change
-    # Pieces of about one batch of rows together.
+    # Intervals between rows are processed in batches of about equal numbers of rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
-    less = np.concatenate(
+    change_of_interval = np.concatenate(
         [np.zeros(0), *run_parallel(lambda part: measure(counts, rows[part]), parts)]
     )
     within = line[1:] == line[:-1]
-    np.add.at(change, line[1:][within], less[within])
+    np.add.at(change, line[1:][within], change_of_interval[within])
     short = counts.fp[counts.starts[1:] - 1] < (1 - 1e-9) * neg
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
@@ -278,31 +278,31 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
 def _interval_counts(
     count: NDArray[Any], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the counts after and before each row, and at both ends of each piece."""
+    """Return the counts after and before each step, and at the end and start of each interval."""
     first, last = rows[0], rows[-1]
     ends = count[rows]
     return count[first + 1 : last + 1], count[first:last], ends[1:], ends[:-1]
 
 
 def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return twice the area between the straight line from row to row and the curve."""
+    """Return twice the area between the curve and the straight line of each interval."""
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
-    high, wide = tp2 - tp1, fp2 - fp1
-    if tp.dtype.kind == "i" and int(abs(high).max()) * int(abs(wide).max()) > MAX_EXACT_PRODUCT:
-        tp, tp0, fp, fp0, high, wide, tp1 = (
-            part.astype(np.float64) for part in (tp, tp0, fp, fp0, high, wide, tp1)
+    height, width = tp2 - tp1, fp2 - fp1
+    if tp.dtype.kind == "i" and int(abs(height).max()) * int(abs(width).max()) > MAX_EXACT_PRODUCT:
+        tp, tp0, fp, fp0, height, width, tp1 = (
+            part.astype(np.float64) for part in (tp, tp0, fp, fp0, height, width, tp1)
         )
-    # From the left end of each piece: small numbers lose nothing.
+    # Heights are relative to the left end of the interval, so that sums stay small and exact.
     heights = tp + tp0 - np.repeat(2 * tp1, np.diff(rows))
     curve = np.add.reduceat((fp - fp0) * heights, rows[:-1] - rows[0])
-    change: NDArray[np.float64] = (high * wide - curve).astype(np.float64)
+    change: NDArray[np.float64] = (height * width - curve).astype(np.float64)
     return change
 
 
 def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the integral of precision from row to row, less that through all rows between."""
+    """Return the change of the integral of precision in each interval."""
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part.astype(np.float64), rows) for part in (counts.tp, counts.fp)
     )
@@ -312,7 +312,7 @@ def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDAr
 
 
 def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the integral of each step, nothing for those from one curve to the next."""
+    """Return the integral of precision of each step; 0 from one curve to the next."""
     tp, fp, tp0, fp0 = counts
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

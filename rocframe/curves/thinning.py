@@ -1,6 +1,6 @@
-"""Thin long lines: keep few points of each so that all others are within a tolerance.
+"""Thin long lines: select points whose straight connections stay within a tolerance of the line.
 
-The points of all lines stand end to end in arrays; line i has the points `starts[i]` to
+The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
 `starts[i + 1]`.
 
 References
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Positions: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Deviation: TypeAlias = Callable[
         [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]
     ]
 
 
-MIN_SEARCHED_ROWS = 2000  # Shorter curves are used in full: a search would take longer.
+MIN_SEARCHED_ROWS = 2000  # all rows of shorter curves are used, which is faster than a search
 
 
 def rows_at_levels(
     rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
 ) -> NDArray[np.int64]:
-    """Return rows of one curve such that no count passes a level between two of them.
+    """Return rows of one curve such that no level of a count lies between two of them.
 
     `levels` returns pairs: a rising count of each row, and rising values of this count. A row
-    that is left out lies between the same two levels as its neighbours.
+    that is not returned lies between the same two levels as the rows beside it.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
@@ -43,8 +43,8 @@ def rows_at_levels(
     if rows <= 2 * sum(len(values) for _, values in pairs):
         return np.arange(rows)
     first = [_first_rows_at(counts, values) for counts, values in pairs]
-    kept = np.concatenate([*first, *(part - 1 for part in first), [0, rows - 1]])
-    return np.unique(np.clip(kept, 0, rows - 1))
+    selected = np.concatenate([*first, *(part - 1 for part in first), [0, rows - 1]])
+    return np.unique(np.clip(selected, 0, rows - 1))
 
 
 def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -57,18 +57,18 @@ def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray
 def column_extremes(
     x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
 ) -> NDArray[np.bool_]:
-    """Mark the first, last, lowest and highest point of each line in each column of a width.
+    """Mark the first, last, lowest and highest point of each line in each column of pixels.
 
-    `x` must not decrease along a line. Within a narrow column, the marked points cover the same
-    range of y as all points.
+    Columns have the width `width`. `x` must not decrease along a line. Within a column, the marked
+    points cover the same range of y as all points.
     """
-    fresh: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
-    fresh[starts[:-1][starts[1:] > starts[:-1]]] = True
-    first = np.flatnonzero(fresh)
+    is_first: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
+    is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
+    first = np.flatnonzero(is_first)
     if not len(first):
-        return fresh
-    run = np.cumsum(fresh) - 1
-    marked: NDArray[np.bool_] = np.logical_or(fresh, np.append(fresh[1:], True))
+        return is_first
+    run = np.cumsum(is_first) - 1
+    marked: NDArray[np.bool_] = np.logical_or(is_first, np.append(is_first[1:], True))
     for extreme in (np.minimum, np.maximum):
         rows = np.flatnonzero(y == extreme.reduceat(y, first)[run])
         marked[rows[np.diff(run[rows], prepend=-1) != 0]] = True
@@ -83,10 +83,9 @@ def corner_points(
     *,
     required: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Mark points whose straight lines are within the tolerance of the full lines.
+    """Mark points whose straight connections are within the tolerance of the lines.
 
-    `tolerance` is one distance, or one for each line. Points that are `required` are marked in any
-    case.
+    `tolerance` is one distance, or one for each line. Points that are `required` are always marked.
     """
 
     def deviation(*points: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -104,9 +103,9 @@ def limit_corners(
     most: int,
     factor: float,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark at most so many corner points of each line, and return the tolerance of each line.
+    """Mark at most `most` corner points of each line, and return the tolerance of each line.
 
-    The tolerance of a line with more corners is multiplied by `factor` until they are few enough.
+    The tolerance of a line with more corners is multiplied by `factor` until it has at most `most`.
     """
     limit = np.full(len(starts) - 1, tolerance)
     while True:
@@ -128,18 +127,18 @@ def douglas_peucker(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Mark the points that each line needs, and return the largest deviation of each line.
 
-    `deviation(points, left, right)` measures how far points are from the segments between two
-    others. Points that are `required` are marked in any case, and of the others only those that are
-    `allowed`; a segment without an allowed point inside has no deviation. The farthest point of a
-    segment splits it, in all segments of all lines at once (Douglas and Peucker, 1973).
+    `deviation(points, left, right)` returns the distances of points from the segments between two
+    other points. Points that are `required` are always marked. Other points are marked only if they
+    are `allowed`; the deviation of a segment without an allowed point is not measured. Each segment
+    is split at its farthest point, in all lines at once (Douglas and Peucker, 1973).
     """
-    kept = np.zeros(starts[-1], bool) if required is None else required.copy()
+    selected = np.zeros(starts[-1], bool) if required is None else required.copy()
     lines = len(starts) - 1
     limit = np.broadcast_to(np.asarray(tolerance, np.float64), lines)
     largest = np.zeros(lines)
-    filled = starts[1:] > starts[:-1]
-    kept[starts[:-1][filled]] = kept[starts[1:][filled] - 1] = True
-    ends = np.flatnonzero(kept)
+    nonempty = starts[1:] > starts[:-1]
+    selected[starts[:-1][nonempty]] = selected[starts[1:][nonempty] - 1] = True
+    ends = np.flatnonzero(selected)
     line = np.repeat(np.arange(lines), np.diff(starts))[ends]
     same = line[1:] == line[:-1]  # No segment leads from one line to the next.
     left, right, line = ends[:-1][same], ends[1:][same], line[1:][same]
@@ -150,27 +149,27 @@ def douglas_peucker(
             long &= n_allowed[right] > n_allowed[left + 1]
         left, right, line = left[long], right[long], line[long]
         if not len(left):
-            return kept, largest
+            return selected, largest
         inner = right - left - 1
         firsts = np.cumsum(inner) - inner
         segment = np.repeat(np.arange(len(left)), inner)
         points = np.arange(len(segment)) + (left + 1 - firsts)[segment]
         distance = deviation(points, left[segment], right[segment])
         worst = np.maximum.reduceat(distance, firsts)
-        cut = worst > limit[line]
-        np.maximum.at(largest, line[~cut], worst[~cut])
+        is_split = worst > limit[line]
+        np.maximum.at(largest, line[~is_split], worst[~is_split])
         if allowed is not None:
             distance = np.where(allowed[points], distance, -1.0)
             worst = np.maximum.reduceat(distance, firsts)
         farthest = np.flatnonzero(distance == worst[segment])
         farthest = farthest[np.unique(segment[farthest], return_index=True)[1]]
-        middle = points[farthest[cut]]
-        kept[middle] = True
-        left, right = np.append(left[cut], middle), np.append(middle, right[cut])
-        line = np.append(line[cut], line[cut])
+        middle = points[farthest[is_split]]
+        selected[middle] = True
+        left, right = np.append(left[is_split], middle), np.append(middle, right[is_split])
+        line = np.append(line[is_split], line[is_split])
 
 
-def segment_distance(point: Places, start: Places, end: Places) -> NDArray[np.float64]:
+def segment_distance(point: Positions, start: Positions, end: Positions) -> NDArray[np.float64]:
     """Return the distance of each point from the straight segment between two others."""
     width, height = end[0] - start[0], end[1] - start[1]
     dx, dy = point[0] - start[0], point[1] - start[1]
@@ -189,10 +188,10 @@ def evenly_spaced_points(
     *,
     corners: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark about so many points of each line, evenly along it; all of a line that has no more.
+    """Mark about `most` points of each line at even distances along it; all if it has no more.
 
-    Lengths are measured along the line through its corners, which include its ends, so that
-    oscillations below the tolerance of the corners have no length.
+    Lengths are measured along the straight connections of the corners, which include the ends of
+    the line. Oscillations below the tolerance of the corners do not add to the length.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -218,16 +217,17 @@ def evenly_spaced_points(
 def evenly_ranked_rows(
     starts: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most so many rows of each line, evenly by rank, and where each line starts then.
+    """Return at most `most` rows of each line, evenly by rank, and the new start of each line.
 
-    `most` is at least 2. The first and the last row of a line are kept.
+    `most` is at least 2. The first and the last row of a line are always returned.
     """
     sizes = np.diff(starts)
-    kept = np.minimum(sizes, most)
+    new_sizes = np.minimum(sizes, most)
     step = np.where(sizes > most, (sizes - 1) / (most - 1), 1.0)
-    new_starts = np.append(0, np.cumsum(kept))
-    rank = np.arange(new_starts[-1]) - np.repeat(new_starts[:-1], kept)
-    rows = np.repeat(starts[:-1], kept) + np.rint(rank * np.repeat(step, kept)).astype(np.int64)
+    new_starts = np.append(0, np.cumsum(new_sizes))
+    rank = np.arange(new_starts[-1]) - np.repeat(new_starts[:-1], new_sizes)
+    offset = np.rint(rank * np.repeat(step, new_sizes)).astype(np.int64)
+    rows = np.repeat(starts[:-1], new_sizes) + offset
     return rows, new_starts
 
 
@@ -237,9 +237,9 @@ def bisect_segments(
     needs_point: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], NDArray[np.bool_]],
     midpoints: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], dict[str, NDArray[Any]]],
 ) -> dict[str, NDArray[Any]]:
-    """Insert points in the middle of segments until none needs another one.
+    """Insert points in the middle of segments until `needs_point` is False for all of them.
 
-    `points` are columns; a segment leads from the point `left[i]` to the next one. Both functions
+    `points` are columns. Segment i goes from the point `left[i]` to the next one. Both functions
     are called with the columns and the left ends of segments.
     """
     while len(left):

@@ -128,7 +128,7 @@ def test_costs_for_which_nothing_is_an_error_are_named(costs):
     with pytest.raises(rf.OptionValueError) as caught:
         found(table, costs)
     assert str(caught.value) == (
-        f"costs={costs!r}: errors do not cost more than correct predictions.\n"
+        f"costs={costs!r}: errors must cost more than correct predictions.\n"
         'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.'
     )
 
