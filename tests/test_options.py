@@ -235,7 +235,7 @@ WRONG = [
     (
         lambda: at(threshold=0.5, interpolate=True),
         (
-            "interpolate=True: the counts do not change between two scores, so that nothing can be "
+            "interpolate=True: counts are constant between two thresholds, so they cannot be "
             "interpolated.\nUse it with fpr=, tpr= or alert_rate=."
         ),
     ),

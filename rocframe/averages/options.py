@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.curves.locate import parse_grid
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.options import check_choice, parse_names, parse_number
+from rocframe.options import check_choice, parse_grid, parse_names, parse_number
 from rocframe.rates import Settings, check_metric_settings, list_metrics, parse_metric
 from rocframe.schemas import (
     AVERAGE_INFO,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import grouped_bisect, parse_grid
+from rocframe.curves.locate import grouped_bisect
+from rocframe.options import parse_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

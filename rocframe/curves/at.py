@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import CurveAxis, segment_root
+from rocframe.curves.locate import CurveAxis
+from rocframe.curves.segment import segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
@@ -72,19 +73,17 @@ def at(
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `value`
         (Float64), then the columns of the curve table. These are null if no row of the curve
-        meets the condition. With `interpolate=True` the counts are Float64, `threshold` is null,
-        rates and metrics are computed from the interpolated counts (null if the formula of the
-        column is not known, as for a metric of your own), and
-        `threshold_above, threshold_below, mix` (Float64) follow.
-        To obtain the point, use `threshold_below` for a random proportion `mix` of the cases, in
-        [0, 1], and `threshold_above` for the others.
+        meets the condition. With `interpolate=True`, the counts are Float64, `threshold` is null,
+        and `threshold_above, threshold_below, mix` (Float64) are added. Rates and metrics are
+        computed from the interpolated counts; they are null for columns whose formula is unknown,
+        such as user-defined metrics. To obtain the point, use `threshold_below` for a random
+        proportion `mix` of the cases, in [0, 1], and `threshold_above` for the others.
 
     Raises
     ------
     RocframeError
-        If not exactly one of the four arguments is given, if a value is outside its range, if the
-        table is not a curve table, or if a group is incomplete, for example after a filter on
-        rows or a join.
+        If not exactly one of the four arguments is given, if a value is out of range, if the table
+        is not a curve table, or if a group is incomplete, for example because rows were filtered.
 
     References
     ----------
@@ -126,7 +125,7 @@ def at(
         raise OptionValueError.compose(
             "interpolate",
             interpolate,
-            "the counts do not change between two scores, so that nothing can be interpolated",
+            "counts are constant between two thresholds, so they cannot be interpolated",
             "Use it with fpr=, tpr= or alert_rate=.",
         )
 
@@ -136,21 +135,21 @@ def at(
         for name in added:
             if name in table.row:
                 raise BrokenCurveError.compose(
-                    f"curves: it has a column {name!r}, which is also a column of the result",
+                    f"curves: the table already has a column {name!r}, which at adds",
                     f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
                 )
         row = dict(table.row)
         if interpolate:
             row |= curve_columns(pl.Float64()) | MIX
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
+        def find_points(frame: pl.DataFrame) -> pl.DataFrame:
             return operating_points(
                 read_curves(frame, table), axis, values, interpolate=interpolate
             )
 
         return through_node(
             plan.select(table.all_columns),
-            find,
+            find_points,
             schema={**table.keys, "at": pl.String(), "value": pl.Float64(), **row},
             by=table.by,
             anchor="value",
@@ -160,7 +159,7 @@ def at(
 
 
 def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[float]]:
-    """Return which one of the arguments is given, and its values."""
+    """Return the name and the values of the one argument that is given."""
     given = {name: value for name, value in arguments.items() if value is not None}
     first, *others = given or get_args(PointAxis)[:1]
     if not given or others:
@@ -178,7 +177,7 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
 def rows_at(
     curves: Curves, axis: PointAxis, values: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the row of each group (down) at each value (across), and whether it exists."""
+    """Return the row of each group (rows) at each value (columns), and whether it exists."""
     metric = None if axis == THRESHOLD else NAMES[axis]
     along = CurveAxis.of(curves, metric, rounded=False)
     group = np.arange(len(curves.firsts))
@@ -193,7 +192,7 @@ def rows_at(
 def operating_points(
     curves: Curves, axis: PointAxis, values: Sequence[float], *, interpolate: bool = False
 ) -> pl.DataFrame:
-    """Return the operating point of each group at each value; nulls where there is none."""
+    """Return the operating point of each group at each value; null where it does not exist."""
     row, exists = rows_at(curves, axis, values)
     group = np.repeat(np.arange(len(row)), len(values))
     keys = take_rows(curves.keys, group).with_columns(
@@ -231,25 +230,25 @@ def _interpolated_points(
     columns = {name: upper[name] + mix * (lower[name] - upper[name]) for name in CONFUSION}
     columns["threshold_above"], columns["threshold_below"] = upper[THRESHOLD], lower[THRESHOLD]
     columns["mix"] = mix
-    known = {
+    interpolated = {
         name: pl.Series(name, np.where(exists.ravel(), values, np.nan), nan_to_null=True)
         for name, values in columns.items()
     }
     points = keys.with_columns(
         pl.lit(None, curves.layout.row[THRESHOLD]).alias(THRESHOLD),
-        *(known[name] for name in CONFUSION),
+        *(interpolated[name] for name in CONFUSION),
     )
     rest = [name for name in curves.layout.row if name not in points.columns]
     return points.with_columns(_recomputed(curves, name, points) for name in rest).with_columns(
-        known[name] for name in MIX
+        interpolated[name] for name in MIX
     )
 
 
 def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     """Return a metric at interpolated points, or nulls if its formula is not known.
 
-    The formula is that of the metric of this name if it reproduces the column of the curve. It
-    does not for another prevalence or beta, or for a metric of the caller.
+    The formula of the metric with this name is used if it reproduces the column of the curve. It
+    does not for another prevalence or beta, or for a user-defined metric.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)
@@ -258,7 +257,7 @@ def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
         return unknown
     private = curves.layout.private
     rows = curves.table.select(pl.col(private(part)).alias(part) for part in CONFUSION)
-    given = curves.table.get_column(private(name)).cast(pl.Float64)
-    if not rows.select(rate.expr().alias(name)).to_series().equals(given.alias(name)):
+    observed = curves.table.get_column(private(name)).cast(pl.Float64)
+    if not rows.select(rate.expr().alias(name)).to_series().equals(observed.alias(name)):
         return unknown
     return points.select(rate.expr().alias(name)).to_series().cast(dtype)

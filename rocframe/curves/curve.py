@@ -60,8 +60,8 @@ def curve(
     """Trace the curve of each group: a confusion matrix per distinct score.
 
     In each row, all scores at or above the threshold (`score >= threshold`) are predicted positive.
-    Tied scores share a row. The first row of a group has the threshold `inf`, where nothing is
-    predicted positive. An infinite score has a row of its own after it.
+    Tied scores share a row. The first row of a group has the threshold `inf`, at which nothing is
+    predicted positive. If there are infinite scores, a second row with threshold `inf` follows.
 
     Parameters
     ----------
@@ -82,8 +82,9 @@ def curve(
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
         `"lift_chart"` (alert_rate, tp).
     metrics : str, Expr or sequence of these, default ()
-        More columns: names such as `"f1"` or `"mcc"`, and named expressions of your own over `tp`,
-        `fp`, `fn`, `tn`. An alias such as `"specificity"` makes a column of that name.
+        Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
+        expressions over `tp`, `fp`, `fn` and `tn`. An alias such as `"specificity"` adds a column
+        with that name.
     thresholds : sequence of float, default None
         Return only rows at these thresholds and at `inf`, in falling order. The full curve is not
         computed.
@@ -120,17 +121,17 @@ def curve(
         group and falling threshold. Columns: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two
         rates, then `metrics`; with `max_error` then `error, area_change`. Counts are Int64, or
         Float64 if `weight` is given; thresholds and rates are Float64. A rate is null where its
-        denominator is 0: a group without positives has null `tpr` and valid `fpr`. A group without
-        usable rows has only its `inf` row. Without `by` there is always one group; with `by`, a
-        table without rows has no groups.
+        denominator is 0: in a group without positives, `tpr` is null and `fpr` is not. For a group
+        whose rows are all left out, only the row with threshold `inf` is returned. Without `by`,
+        there is always one group. With `by`, a table without rows has no groups.
 
     Raises
     ------
     RocframeError
         If a column does not exist or has the wrong type, if a column name is reserved or repeated,
-        or if an option is invalid; for a LazyFrame, some of these errors occur in `collect`. Also
-        if the positive class is ambiguous, if values are missing and `missing="raise"`, or if a
-        weight is negative or not finite.
+        if an option is invalid, if the positive class is ambiguous, if values are missing with
+        `missing="raise"`, or if a weight is negative or infinite. With a LazyFrame, errors that
+        depend on the data are raised by `collect`.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Reduce the rows of curve tables, with a proven bound of the error."""
+"""Reduce the rows of curve tables, with an upper bound of the error."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def simplify(
     """Remove rows of each curve within an error bound, and report the error.
 
     The remaining rows are unchanged. They are the first and the last row of each curve, all
-    vertices of its convex hull, the operating points in `keep`, and as many rows as `max_error`
-    requires. Between two remaining rows, the curve is interpolated as usual for its kind.
+    vertices of its convex hull, the operating points in `keep`, and as many other rows as
+    `max_error` requires. Between two remaining rows, the counts are interpolated linearly.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def simplify(
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
-    keep : str, sequence of str or selector, default ()
-        Operating points to keep: one or more thresholds, for which the rows that `at` finds are
-        kept, or a table of operating points as returned by `at`.
+    keep : float, sequence of float, Series or DataFrame, default ()
+        Rows to keep in any case: one or more thresholds, for each of which the row that `at`
+        returns is kept, or a table of operating points as returned by `at`.
     scale : str, default None
         Scale of the axes on which the error is measured: `"linear"`; `"log"`, of the x axis only,
         for `roc`, `gain`, `lift` and `lift_chart`; `"normal_deviate"`, of both axes, for `roc` and
@@ -72,13 +72,14 @@ def simplify(
     -------
     DataFrame or LazyFrame
         The remaining rows of `curves`, with all its columns, then `error, area_change` (Float64,
-        the same in all rows of a group). `error` is an upper bound of the distance between the two
-        curves, at most `max_error`: at every x their y differ by at most `error`, and at every y
-        their x. On a vertical segment this holds for both of its ends. Precision and lift are not
-        monotone, so for them the bound applies to y only. `area_change` is the area under the
-        simplified curve minus that under the full curve: `pr_auc` for precision-recall, `auc` for
-        every other kind. `error` is null if the curve is undefined, and `area_change` if the area
-        is. Undefined curves keep their first and last rows.
+        the same in all rows of a group). `error` is an upper bound of the distance between the
+        simplified and the full curve, and at most `max_error`. At every x, the y values of the two
+        curves differ by at most `error`. At every y, their x values differ by at most `error`. On a
+        vertical segment, this holds for both of its ends. Precision and lift are not monotone, so
+        for them the bound applies only to y. `area_change` is the area under the simplified curve
+        minus the area under the full curve: `pr_auc` for precision-recall, `auc` for all other
+        kinds. `error` is null if the curve is undefined, and `area_change` is null if the area is
+        undefined. The first and last rows of undefined curves are kept.
 
     Raises
     ------
@@ -88,14 +89,14 @@ def simplify(
 
     Notes
     -----
-    The axes of rates have length 1. The y axis of `lift` has the length of the largest lift of the
-    curve, and that of `lift_chart` the number of positives. A log axis starts at the smallest x > 0
-    of the curve; x = 0 is drawn at this start. Normal-deviate axes run from d to 1 - d, where d is
-    the smallest distance, above 0, of a rate of the curve from 0 or 1; rates of 0 and 1 are drawn
-    at the ends. The rows on both sides of such a jump are kept.
+    The axes of rates have length 1. The length of the y axis is the largest lift of the curve for
+    `lift`, and the number of positives for `lift_chart`. A log axis starts at the smallest x > 0 of
+    the curve; x = 0 is drawn at this start. Normal-deviate axes extend from d to 1 - d, where d is
+    the smallest distance above 0 of a rate of the curve from 0 or 1. Rates of 0 and 1 are drawn at
+    the ends. The rows on both sides of such a jump are kept.
 
-    The area under a simplified curve differs from that under the full one. For ROC curves on linear
-    axes the difference is less than `error`.
+    The area under a simplified curve differs from the area under the full curve. For ROC curves on
+    linear axes, the difference is less than `error`.
 
     References
     ----------
@@ -131,16 +132,18 @@ def simplify(
         for name in SIMPLIFICATION:
             if name in table.row:
                 raise BrokenCurveError.compose(
-                    f"curves: the column {name!r} would be in the result twice",
-                    f"Simplify the full curves, or rename the column, for example with "
+                    f"curves: the table already has a column {name!r}, which simplify adds",
+                    f"Pass the full curves, or rename the column, for example with "
                     f".rename({{{name!r}: {name + '_before'!r}}}).",
                 )
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
-            wrong = f"no bound is known for two logarithmic axes, as {shape.title} charts have"
-            todo = "Leave it out: the bound is then that of the kind's own axes."
-            raise OptionValueError.compose("scale", scale, wrong, todo)
+            problem = (
+                f"the error has no bound on two logarithmic axes, as {shape.title} charts have"
+            )
+            hint = "Omit scale= to use the default axes of this kind."
+            raise OptionValueError.compose("scale", scale, problem, hint)
         if points is not None:
             _check_keep_table(points, table.keys)
 
@@ -178,7 +181,7 @@ def simplify(
 
 
 def parse_max_error(max_error: float) -> float:
-    """Return the largest distance between a curve and its simplification, as given."""
+    """Return the option `max_error` as a number."""
     return parse_fraction("max_error", max_error, example="1 / 500")
 
 
@@ -192,32 +195,32 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
             "keep",
             keep if values is not None else type(keep).__name__,
             "expected thresholds, or a DataFrame of operating points",
-            "Pass a threshold, a list of them, or the collected table that .roc.at(…) returns.",
+            "Pass a threshold, a list of thresholds, or a DataFrame returned by .roc.at(…).",
         )
     return values, None
 
 
 def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
-    """Check that operating points have the group columns of the curves, and thresholds."""
+    """Check that operating points have a threshold and the group columns of the curves."""
     for name, dtype in {**keys, THRESHOLD: None}.items():
         if name not in points.columns:
             raise MissingColumnError.compose("keep", name, points.columns)
         if dtype is not None and points.schema[name] != dtype:
-            todo = f"In the curves it is {dtype}: make both from the same table."
-            raise ColumnTypeError.compose("keep", name, points.schema[name], todo)
+            hint = f"In the curves, it has type {dtype}. Cast one of the two columns."
+            raise ColumnTypeError.compose("keep", name, points.schema[name], hint)
 
 
 def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
 ) -> NDArray[np.bool_] | None:
-    """Mark the rows of the operating points to keep; None if there are none."""
-    wanted = np.zeros(curves.starts[-1], bool)
-    wanted[rows_at(curves, "threshold", thresholds)[0]] = True
+    """Mark the rows of the operating points to keep; None if no points are given."""
+    is_kept = np.zeros(curves.starts[-1], bool)
+    is_kept[rows_at(curves, "threshold", thresholds)[0]] = True
     if points is not None:
         keys = list(map(column, curves.layout.by))
-        falling = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
-        rows = curves.table.select(*keys, falling).with_row_index("(row)")
-        named = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
-        found = rows.join(named, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True)
-        wanted[found.get_column("(row)").to_numpy()] = True
-    return wanted if thresholds or points is not None else None
+        threshold = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
+        rows = curves.table.select(*keys, threshold).with_row_index("(row)")
+        kept = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
+        rows = rows.join(kept, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True)
+        is_kept[rows.get_column("(row)").to_numpy()] = True
+    return is_kept if thresholds or points is not None else None

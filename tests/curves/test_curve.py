@@ -472,6 +472,6 @@ def test_a_metric_may_not_take_the_place_of_a_key_of_at():
     rows = pl.DataFrame({"label": [1, 0], "score": [2, 1]})
     curves = rf.curve(rows, "label", "score", metrics=[pl.col("tp").alias("value")])
     with pytest.raises(
-        rf.BrokenCurveError, match="it has a column 'value', which is also a column of the result"
+        rf.BrokenCurveError, match="the table already has a column 'value', which at adds"
     ):
         rf.at(curves, fpr=0.5)

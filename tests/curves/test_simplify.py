@@ -377,7 +377,7 @@ def test_simplified_on_the_way_is_simplified_afterwards(kind, options, by):
             {"scale": "normal_deviate", "kind": "pr"},
             "scale='normal_deviate': Precision-recall charts do not have this scale.\n",
         ),
-        ({"scale": "log", "kind": "det"}, "scale='log': no bound is known for two logarithmic"),
+        ({"scale": "log", "kind": "det"}, "scale='log': the error has no bound on two logarithmic"),
         ({"keep": "a"}, "keep='str': expected thresholds, or a DataFrame of operating points.\n"),
         ({"keep": [float("nan")]}, "keep=[nan]: expected thresholds"),
         ({"keep": pl.LazyFrame({"threshold": [1.0]})}, "keep='LazyFrame': expected thresholds"),
@@ -395,7 +395,7 @@ def test_a_simplified_table_is_not_simplified_again():
     simple = rf.simplify(curve_of("few"))
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.simplify(simple)
-    assert str(caught.value).startswith("curves: the column 'error' would be in the result twice")
+    assert str(caught.value).startswith("curves: the table already has a column 'error'")
 
 
 def test_rows_are_given_or_chosen_but_not_both():

@@ -1,0 +1,105 @@
+"""Find the point between two neighbouring rows of a curve at which a metric has a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.rates import CONFUSION
+from rocframe.schemas import THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.rates import Rate
+
+
+ROOT_TOLERANCE = 1e-11  # of the change of the metric along the segment
+
+
+def segment_root(
+    metric: Rate,
+    value: NDArray[np.float64],
+    upper: Mapping[str, NDArray[Any]],
+    lower: Mapping[str, NDArray[Any]],
+) -> NDArray[np.float64]:
+    """Return the position between two neighbouring rows at which a metric has a value.
+
+    `upper` and `lower` are the thresholds and counts of the rows. The result is 0 at the upper row
+    and 1 at the lower row.
+    """
+    if not len(value):
+        return value
+    step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
+    ratio = metric.count_ratio
+    if ratio is not None:
+        off, change = (
+            sum(counts[name] for name in ratio.part)
+            - value * (sum(counts[name] for name in ratio.whole) if ratio.whole else constant)
+            for counts, constant in ((upper, 1), (step, 0))
+        )
+        root = np.zeros(len(value))
+        np.divide(off, -change, out=root, where=change != 0)
+        return np.clip(root, 0, 1, out=root)
+    totals = upper["tp"] + upper["fn"], upper["fp"] + upper["tn"]
+    row = upper[THRESHOLD], upper["tp"], upper["fp"], step["tp"], step["fp"], *totals
+    arguments = (value, *row)
+
+    def difference(mix: Any, value: Any, *row: Any) -> NDArray[np.float64]:
+        """Return the metric at a point of the segment, less the value."""
+        threshold, tp, fp, more_tp, more_fp, pos, neg = row
+        counts = confusion_counts(threshold, tp + mix * more_tp, fp + mix * more_fp, pos, neg)
+        result: NDArray[np.float64] = metric.evaluate(counts) - value
+        return result
+
+    start, middle, end = (difference(np.full(len(value), mix), *arguments) for mix in (0, 0.5, 1))
+    # A ratio of two linear functions of the counts is determined by its values at three points.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        weight = (start - middle) / (middle - end)  # denominator at the end, relative to the start
+        root = np.asarray(np.clip(start / (start - weight * end), 0, 1))
+        solved = np.abs(difference(root, *arguments)) <= ROOT_TOLERANCE * np.abs(end - start)
+    solved &= np.isfinite(start) & np.isfinite(end)
+    if not solved.all():
+        rest = [argument[~solved] for argument in arguments]
+        root[~solved] = bracketed_root(difference, rest, falling=start[~solved] > 0)
+    return root
+
+
+def bracketed_root(
+    difference: Callable[..., NDArray[np.float64]],
+    arguments: Sequence[NDArray[np.float64]],
+    *,
+    falling: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return where in [0, 1] a function changes its sign, by Chandrupatla's (1997) method.
+
+    Infinite values are treated as large values, and undefined values as values beyond the root. The
+    result is 0 if the sign is the same at both ends.
+    """
+    from scipy.optimize.elementwise import find_root
+
+    sign, large = np.where(falling, -1.0, 1.0), 1e150
+
+    def rising(mix: NDArray[np.float64], sign: Any, *arguments: Any) -> NDArray[np.float64]:
+        values = np.nan_to_num(sign * difference(mix, *arguments), nan=large)
+        result: NDArray[np.float64] = np.clip(values, -large, large)
+        return result
+
+    ends = np.zeros(len(sign)), np.ones(len(sign))
+    result = find_root(rising, ends, args=(sign, *arguments), tolerances={"xatol": 2.0**-54})
+    return np.where(result.success, result.x, 0.0)
+
+
+def confusion_counts(
+    threshold: NDArray[np.float64],
+    tp: NDArray[np.float64],
+    fp: NDArray[np.float64],
+    pos: NDArray[np.float64],
+    neg: NDArray[np.float64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return threshold and counts; fn and tn are at least 0 in spite of rounding errors."""
+    fn, tn = np.maximum(pos - tp, 0), np.maximum(neg - fp, 0)
+    return {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": fn, "tn": tn}
