@@ -171,8 +171,8 @@ def limit_layers(picture: Picture) -> list[alt.Chart]:
         bars = alt.Chart().transform_filter("datum.bar == 1")
         bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=2)
         return [
-            bars.encode(x=x, y="y_low:Q", y2="y_high:Q", color=color),
-            bars.encode(x="x_low:Q", x2="x_high:Q", y=y, color=color),
+            bars.encode(x=x, y=alt.Y("y_low:Q"), y2=alt.Y2("y_high:Q"), color=color),
+            bars.encode(x=alt.X("x_low:Q"), x2=alt.X2("x_high:Q"), y=y, color=color),
         ]
     vertical = picture.averaged == ("y",)
     most = max(1, picture.groups.max_curves(picture.records, picture.groups.panel))
@@ -181,12 +181,12 @@ def limit_layers(picture: Picture) -> list[alt.Chart]:
         orient="vertical" if vertical else "horizontal",
     )
     ends: dict[str, Any] = (
-        {"x": x, "y": "y_low:Q", "y2": "y_high:Q"}
+        {"x": x, "y": alt.Y("y_low:Q"), "y2": alt.Y2("y_high:Q")}
         if vertical
-        else {"x": "x_low:Q", "x2": "x_high:Q", "y": y}
+        else {"x": alt.X("x_low:Q"), "x2": alt.X2("x_high:Q"), "y": y}
     )
     # Vega-Lite draws areas in the order of their rows. An order channel would split the area.
-    return [band.encode(**ends, detail="curve:N", color=color)]
+    return [band.encode(**ends, detail=alt.Detail("curve:N"), color=color)]
 
 
 def chart_with_limits(picture: Picture, layers: Sequence[alt.Chart]) -> alt.LayerChart:

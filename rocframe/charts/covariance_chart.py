@@ -85,15 +85,17 @@ def _cells(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> alt.C
 def _undefined_cells() -> alt.Chart:
     cells = alt.Chart().mark_rect(stroke=PAPER, color=UNDEFINED_COLOR)
     cells = cells.transform_filter("!isValid(datum.correlation)")
-    layer: alt.Chart = cells.encode(x="b:N", y="a:N")
+    layer: alt.Chart = cells.encode(x=alt.X("b:N"), y=alt.Y("a:N"))
     return layer
 
 
 def _numbers() -> alt.Chart:
-    dark = alt.when(f"abs(datum.correlation) > {MIN_DARK}")
-    color = dark.then(alt.value(PAPER)).otherwise(alt.value(INK))
+    dark = f"abs(datum.correlation) > {MIN_DARK}"
+    color = alt.ColorValue(INK, condition=[{"test": dark, "value": PAPER}])
     numbers = alt.Chart().mark_text(fontSize=11)
-    layer: alt.Chart = numbers.encode(x="b:N", y="a:N", text="text:N", color=color)
+    layer: alt.Chart = numbers.encode(
+        x=alt.X("b:N"), y=alt.Y("a:N"), text=alt.Text("text:N"), color=color
+    )
     return layer
 
 

@@ -152,7 +152,7 @@ def _notes(
 
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel in its lower middle, away from the diagonals."""
-    x, y = alt.value(side / 2), alt.value(side * 0.85)
+    x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
     text = overlay(NOTE).mark_text(color=QUIET, fontSize=12)
-    layer: alt.Chart = text.encode(x=x, y=y, text="note:N")
+    layer: alt.Chart = text.encode(x=x, y=y, text=alt.Text("note:N"))
     return layer

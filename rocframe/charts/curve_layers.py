@@ -91,7 +91,13 @@ def line_layer(picture: Picture, **stroke: Any) -> alt.Chart:
     layer: alt.Chart = (
         _curve_filter(picture)
         .mark_line(**stroke)
-        .encode(x=x, y=y, order="step:Q", detail="curve:N", color=picture.groups.line_color())
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order("step:Q"),
+            detail=alt.Detail("curve:N"),
+            color=picture.groups.line_color(),
+        )
     )
     return layer
 
@@ -169,12 +175,11 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
     (x, y), (x2, y2) = ((plane.x.shown(x), plane.y.shown(y)) for x, y in (start, end))
-    ends = {"x": x, "y": y, "x2": x2, "y2": y2}
     # Its own data: with the data of the curves, it would be drawn once for each of their points.
     line: alt.Chart = (
         one_row()
         .mark_rule(**CHANCE_STROKE)
-        .encode(**{channel: alt.datum(value) for channel, value in ends.items()})
+        .encode(x=alt.XDatum(x), y=alt.YDatum(y), x2=alt.X2Datum(x2), y2=alt.Y2Datum(y2))
     )
     return line
 
@@ -225,13 +230,13 @@ def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
             .transform_flatten(["across"])
             .transform_calculate(up="datum.across * datum.level")
             .mark_line(**CHANCE_STROKE)
-            .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"), detail="level:N")
+            .encode(x=alt.X("across:Q"), y=alt.Y("up:Q"), detail=alt.Detail("level:N"))
         )
         return line
     line = (
         _one_row_per_level()
         .mark_rule(**CHANCE_STROKE)
-        .encode(x=alt.datum(1), y=alt.Y("level:Q"), x2=alt.datum(0), y2=alt.datum(0))
+        .encode(x=alt.XDatum(1), y=alt.Y("level:Q"), x2=alt.X2Datum(0), y2=alt.Y2Datum(0))
     )
     return line
 

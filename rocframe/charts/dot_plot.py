@@ -182,10 +182,10 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
     if plot.inner is not None:
         start, end = plot.inner
         wide = alt.Chart().mark_rule(strokeWidth=0.6 * plot.place_height, opacity=0.22)
-        bars.append(wide.encode(x=plot.x_channel(start), x2=f"{end}:Q", color=color, **y))
+        bars.append(wide.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y))
     if any(finite(record.get(LOW) for record in plot.records)):
         thin = alt.Chart().mark_rule(strokeWidth=min(2, plot.place_height / 4))
-        bars.append(thin.encode(x=plot.x_channel(LOW), x2=f"{HIGH}:Q", color=color, **y))
+        bars.append(thin.encode(x=plot.x_channel(LOW), x2=alt.X2(f"{HIGH}:Q"), color=color, **y))
     return bars
 
 
@@ -213,7 +213,8 @@ def _references(plot: DotPlot) -> list[alt.Chart]:
     """Draw the dashed lines."""
     # One line per position: with the data of the rows, each line would be drawn repeatedly.
     lines = [
-        one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.datum(value)) for value in plot.references
+        one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.XDatum(value))
+        for value in plot.references
     ]
     if plot.reference is not None:
         each = alt.Chart().mark_rule(**CHANCE_STROKE)
@@ -228,7 +229,12 @@ def _reasons(plot: DotPlot) -> alt.Chart:
         alt.Chart()
         .mark_text(align="left", fontStyle="italic", fontSize=plot.font_size, color=QUIET)
         .transform_filter(f"isValid(datum.{REASON})")
-        .encode(x=alt.value(6), text=f"{REASON}:N", tooltip=plot.tooltips(), **plot.line_channels())
+        .encode(
+            x=alt.XValue(6),
+            text=alt.Text(f"{REASON}:N"),
+            tooltip=plot.tooltips(),
+            **plot.line_channels(),
+        )
     )
     return layer
 
@@ -237,13 +243,13 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
     """Write the texts to the right of the dots, and their title."""
     if plot.right_title is None:
         return []
-    right = alt.value("width")
+    right = alt.XValue("width")
     style: dict[str, Any] = {"align": "left", "dx": 12}
     texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
     title: Any = one_row().mark_text(**style, fontSize=FONT_SIZE, fontWeight="bold")
     return [
-        texts.encode(x=right, text=f"{RIGHT_TEXT}:N", **plot.line_channels()),
-        title.encode(x=right, y=alt.value(-8), text=alt.value(plot.right_title)),
+        texts.encode(x=right, text=alt.Text(f"{RIGHT_TEXT}:N"), **plot.line_channels()),
+        title.encode(x=right, y=alt.YValue(-8), text=alt.TextValue(plot.right_title)),
     ]
 
 

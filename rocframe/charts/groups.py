@@ -164,7 +164,7 @@ class Groups:
     def color_channel(self, *, has_legend: bool = True, **legend: Any) -> Any:
         """Return the color of a layer and its legend, with options of the legend."""
         if self.color is None:
-            return alt.value(COLORS[0])
+            return alt.ColorValue(COLORS[0])
         column = self.columns[self.color]
         options = {
             "title": column.title,

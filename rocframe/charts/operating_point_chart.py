@@ -105,7 +105,7 @@ def _rates(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
 def _points(picture: Picture, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
     """Draw the points that are on the axes."""
     x, y = picture.plane.channels()
-    shape: Any = alt.value(SYMBOLS[0])
+    shape: Any = alt.ShapeValue(SYMBOLS[0])
     n_shapes = len(at.values)
     if 1 < n_shapes <= len(SYMBOLS):
         scale = alt.Scale(domain=list(at.values), range=list(SYMBOLS[:n_shapes]))

@@ -411,18 +411,22 @@ def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:
 
 def _tie_layer(picture: Picture) -> Any:
     x, y = picture.plane.channels()
-    color, detail = picture.groups.line_color(), ["curve:N", "box:N"]
+    color, detail = picture.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
     area = overlay(TIE).mark_line(
         filled=True, interpolate="linear-closed", fillOpacity=0.2, strokeWidth=0
     )
-    return area.encode(x=x, y=y, order="step:Q", detail=detail, color=color)
+    return area.encode(x=x, y=y, order=alt.Order("step:Q"), detail=detail, color=color)
 
 
 def _line_overlay(picture: Picture, part: str, **stroke: Any) -> Any:
     x, y = picture.plane.channels()
     line = overlay(part).mark_line(strokeWidth=1, **stroke)
     return line.encode(
-        x=x, y=y, order="step:Q", detail="curve:N", color=picture.groups.line_color()
+        x=x,
+        y=y,
+        order=alt.Order("step:Q"),
+        detail=alt.Detail("curve:N"),
+        color=picture.groups.line_color(),
     )
 
 

@@ -62,12 +62,14 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
 
     channels: dict[str, Any] = {**_axes(records, x, y), "color": groups.color_channel()}
     plans = alt.Chart().transform_filter(f"isValid(datum.{x}) && isValid(datum.{y})")
-    line = plans.mark_line(strokeWidth=2).encode(**channels, detail=f"{LINE}:N", order=f"{x}:Q")
+    line = plans.mark_line(strokeWidth=2).encode(
+        **channels, detail=alt.Detail(f"{LINE}:N"), order=alt.Order(f"{x}:Q")
+    )
     dots = plans.mark_point(filled=True, size=60, opacity=1)
     targets = sorted({record["target"] for record in records} - {None})
     layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, PLAN.signature)))]
     if y == "power":
-        layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.datum(t)) for t in targets]
+        layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
     chart = alt.LayerChart(
         layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE
     )

@@ -68,7 +68,7 @@ def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
         .transform_calculate(step=f"'{name}'")
         .encode(
             x=plot.x_channel(start),
-            x2=f"{end}:Q",
+            x2=alt.X2(f"{end}:Q"),
             color=alt.Color("step:N", scale=scale, legend=legend),
             tooltip=plot.tooltips(),
             **plot.line_channels(),

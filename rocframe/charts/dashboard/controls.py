@@ -109,5 +109,5 @@ def filter_shown(chart: Any, data: DashboardData) -> Any:
 def faint_unless_shown(data: DashboardData, faint: float) -> Any:
     """Return an opacity that is low for curves that the legend does not select."""
     if data.groups.color is None:
-        return alt.value(1)
-    return {"condition": {"param": SHOWN, "value": 1}, "value": faint}
+        return alt.OpacityValue(1)
+    return alt.OpacityValue(faint, condition={"param": SHOWN, "value": 1})

@@ -141,19 +141,19 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
         event_panel(data),
         matrix_panel(data),
     ]
-    grid = alt.ConcatChart(concat=panels, columns=PANELS_PER_ROW, spacing=26)
-    # All transforms at once: Altair copies a chart for each transform that is added to it.
-    chart: Any = alt.VConcatChart(
-        vconcat=[grid, numbers_panel(data, start)],
+    numbers = numbers_panel(data, start)
+    names = [
+        *(_number_layers(panel, i) for i, panel in enumerate(panels)),
+        _number_layers(numbers, 1),
+    ]
+    views = [name for panel in names for name in panel]
+    # In place: the constructors and .properties copy all panels several times.
+    grid = alt.ConcatChart(columns=PANELS_PER_ROW, spacing=26)
+    grid.concat = panels
+    chart = alt.VConcatChart(
         data=inline_data(data.records),
         transform=_transform(data, start),
         spacing=22,
-    )
-    # Altair adds numbers to the names of layers when it joins panels.
-    joined = [*chart.vconcat[0].concat, chart.vconcat[1]]
-    views = [layer.name for panel in joined for layer in panel.layer]
-    names = [name for name in views if isinstance(name, str)]
-    result: alt.VConcatChart = chart.properties(
         title=alt.Title(
             "Evaluation by threshold",
             subtitle=_subtitle(data),
@@ -162,15 +162,27 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
             offset=12,
         ),
         description=_description(data),
-        params=controls(
-            data,
-            start,
-            near=[name for name in names if "points_" in name and not name.startswith("events")],
-            over=[name for name in names if name.startswith(("spread_bins", "events_points"))],
-            legend=[name for name in names if name.startswith("roc_lines")],
-        ),
     )
-    return result
+    chart.vconcat = [grid, numbers]
+    chart.params = controls(
+        data,
+        start,
+        near=[name for name in views if "points_" in name and not name.startswith("events")],
+        over=[name for name in views if name.startswith(("spread_bins", "events_points"))],
+        legend=[name for name in views if name.startswith("roc_lines")],
+    )
+    return chart
+
+
+def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
+    """Add the position of a panel to the names of its layers, as Altair does when it joins panels.
+
+    Return the names: the parameters of the dashboard need them.
+    """
+    named = [layer for layer in panel.layer if isinstance(layer.name, str)]
+    for layer in named:
+        layer.name = f"{layer.name}_{position}"
+    return [layer.name for layer in named]
 
 
 def _transform(data: DashboardData, start: Start) -> list[Any]:

@@ -155,15 +155,18 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         .encode(
             x=x,
             y=y,
-            order="step:Q",
-            detail="curve:N",
+            order=alt.Order("step:Q"),
+            detail=alt.Detail("curve:N"),
             color=color,
             opacity=faint_unless_shown(data, 0.1),
         )
     )
     # The Voronoi cell around a point reads its tooltip from the mark instead of the data row.
     # `description` is a property of marks and a field of rows, so it works in both cases.
-    texts: dict[str, Any] = {"description": "description:N", "tooltip": "description:N"}
+    texts: dict[str, Any] = {
+        "description": alt.Description("description:N"),
+        "tooltip": alt.Tooltip("description:N"),
+    }
     near = filter_shown(
         alt.Chart(name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
@@ -225,7 +228,7 @@ def _chance(name: str) -> Any:
 
 
 def _diagonal() -> Any:
-    ends = {"x": alt.datum(0), "y": alt.datum(0), "x2": alt.datum(1), "y2": alt.datum(1)}
+    ends = {"x": alt.XDatum(0), "y": alt.YDatum(0), "x2": alt.X2Datum(1), "y2": alt.Y2Datum(1)}
     return one_row().mark_rule(**CHANCE_STROKE).encode(**ends)
 
 
@@ -240,7 +243,9 @@ def _equal_cost_line(data: DashboardData) -> Any:
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
         )
         .mark_rule(color=QUIET, strokeWidth=1.2, clip=True)
-        .encode(x="left:Q", x2="right:Q", y="at_left:Q", y2="at_right:Q")
+        .encode(
+            x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("at_left:Q"), y2=alt.Y2("at_right:Q")
+        )
     )
 
 
@@ -258,8 +263,8 @@ def _curve_name(rows: Any) -> Any:
     """Write the name of the curve that a panel shows in its lower right corner."""
     limit = PANEL_WIDTH / 2 - 24
     text = rows.mark_text(fontSize=11, color=QUIET, align="right", limit=limit)
-    x, y = alt.value(PANEL_WIDTH), alt.value(LOW_PANEL_HEIGHT + 29)
-    return text.encode(x=x, y=y, text="label:N", tooltip=[])
+    x, y = alt.XValue(PANEL_WIDTH), alt.YValue(LOW_PANEL_HEIGHT + 29)
+    return text.encode(x=x, y=y, text=alt.Text("label:N"), tooltip=[])
 
 
 def score_panel(data: DashboardData) -> alt.LayerChart:
@@ -274,7 +279,9 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     rows = _bin_tooltips(data)
     bars = [
         bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5)
-        .encode(x=x, x2="right:Q", y=alt.Y(f"{field}:Q", **y), y2=alt.datum(0), tooltip=rows)
+        .encode(
+            x=x, x2=alt.X2("right:Q"), y=alt.Y(f"{field}:Q", **y), y2=alt.Y2Datum(0), tooltip=rows
+        )
         .properties(name=f"spread_{side}")
         for field, side, color in (
             ("up", "positives", POSITIVE_BARS),
@@ -283,11 +290,11 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     ]
     threshold = _threshold(_first_curve(alt.Chart(), data))
     veil = threshold.mark_rect(color=PAPER, opacity=0.6)
-    veil = veil.encode(x="first:Q", x2="clamped:Q", tooltip=[])
-    rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x="clamped:Q")
+    veil = veil.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
+    rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
     # The cover lies on top of the bars, so invisible bars above it react to the pointer.
     hit = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
-    hit = hit.encode(x=x, x2="right:Q", tooltip=rows).properties(name="spread_bins")
+    hit = hit.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(name="spread_bins")
     layers = [*bars, veil, rule, hit]
     if len(data.records) > 1:
         first_bin = _first_curve(alt.Chart(), data).transform_filter("datum.bin == 0")
@@ -314,21 +321,23 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     across: dict[str, Any] = {"title": "Score", "scale": scale, "axis": axis}
     x, y = alt.X("middle:Q", **across), alt.Y("event_rate:Q", title="Event rate", **_rate_axis())
     line = bins.mark_line(strokeWidth=1.5).encode(
-        x=x, y=y, order="bin:Q", detail="curve:N", color=_color(data)
+        x=x, y=y, order=alt.Order("bin:Q"), detail=alt.Detail("curve:N"), color=_color(data)
     )
     points = bins.mark_point(filled=True, size=30, opacity=1).encode(
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
     rule = _threshold(filter_shown(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
     # An invisible mark extends the axis from the middle to the end of the outer bins.
-    extent = bins.mark_rule(opacity=0).encode(x=alt.X("left:Q", **across), x2="right:Q", y=y)
+    extent = bins.mark_rule(opacity=0).encode(
+        x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
+    )
     return alt.LayerChart(
         data=inline_data(data.bins),
         layer=[
             extent,
             *([_diagonal()] if data.unit_scores else []),
             line,
-            rule.encode(x="clamped:Q"),
+            rule.encode(x=alt.X("clamped:Q")),
             points.properties(name="events_points"),
         ],
         width=PANEL_WIDTH,
@@ -387,10 +396,10 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         tooltip=[],
     )
     count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=INK).encode(
-        x=x, y=y, text="count_text:N", description="cell_text:N"
+        x=x, y=y, text=alt.Text("count_text:N"), description=alt.Description("cell_text:N")
     )
     share = cells.mark_text(fontSize=12, dy=14, color=INK).encode(
-        x=x, y=y, text="share_text:N", description="share_text:N"
+        x=x, y=y, text=alt.Text("share_text:N"), description=alt.Description("share_text:N")
     )
     layers = [shade, count.properties(name="matrix"), share]
     if len(data.records) > 1:
@@ -438,7 +447,13 @@ def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
             sentence="datum.label + ': ' + datum.number + ' ' + datum.text",
         )
         .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=12, color=INK)
-        .encode(x=x, y=y, text="text:N", description="sentence:N", opacity=opacity)
+        .encode(
+            x=x,
+            y=y,
+            text=alt.Text("text:N"),
+            description=alt.Description("sentence:N"),
+            opacity=opacity,
+        )
         .properties(name="numbers")
     )
     layers = [numbers]
@@ -446,14 +461,14 @@ def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
         symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
         name = rows.mark_text(align="left", fontSize=12, limit=left, color=INK)
         layers += [
-            symbol.encode(x=alt.value(6), y=y, color=_color(data), tooltip=[]),
+            symbol.encode(x=alt.XValue(6), y=y, color=_color(data), tooltip=[]),
             name.encode(
-                x=alt.value(18),
+                x=alt.XValue(18),
                 y=y,
-                text="name:N",
-                description="label:N",
+                text=alt.Text("name:N"),
+                description=alt.Description("label:N"),
                 opacity=opacity,
-                tooltip="label:N",
+                tooltip=alt.Tooltip("label:N"),
             ),
         ]
     return alt.LayerChart(
