@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,13 +13,31 @@ if TYPE_CHECKING:
     import altair as alt
 
 
+# The last charts and their specifications: Altair needs at least 20 ms for each specification.
+RECENT_TEXTS: list[tuple[alt.Chart, str]] = []
+MAX_RECENT = 16
+
+render = cache(vl_convert.vegalite_to_svg)
+
+
+def json_text(chart: alt.Chart) -> str:
+    """Return the specification as text. Do not change the chart afterwards: the text is cached."""
+    for other, text in RECENT_TEXTS:
+        if other is chart:
+            return text
+    text = chart.to_json(indent=None)
+    RECENT_TEXTS.append((chart, text))
+    del RECENT_TEXTS[:-MAX_RECENT]
+    return text
+
+
 def spec(chart: alt.Chart) -> dict[str, Any]:
     """Return the specification; constants that are not JSON, such as NaN, fail the test."""
 
     def refuse(constant: str) -> None:
         pytest.fail(f"{constant} is not JSON")
 
-    return json.loads(chart.to_json(), parse_constant=refuse)
+    return json.loads(json_text(chart), parse_constant=refuse)
 
 
 def records(chart: alt.Chart) -> list[dict[str, Any]]:
@@ -41,4 +60,4 @@ def encodings(chart: alt.Chart, channel: str) -> list[Any]:
 
 def svg(chart: alt.Chart) -> str:
     """Return the chart as SVG."""
-    return vl_convert.vegalite_to_svg(json.dumps(spec(chart)))
+    return render(json.dumps(spec(chart)))

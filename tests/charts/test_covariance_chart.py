@@ -48,4 +48,5 @@ def test_many_models_have_small_cells_and_all_their_names():
     chart = table.roc.chart()
     assert marks(chart) == ["rect", "rect"]
     assert len(encodings(chart, "x")[0]["scale"]["domain"]) == 40
-    assert all(svg(chart).count(f">{model}<") == 2 for model in models)
+    picture = svg(chart)
+    assert all(picture.count(f">{model}<") == 2 for model in models)

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
-from tests.charts.test_chart import drawn, lines, strict, texts
+from tests.charts.specifications import render
+from tests.charts.specifications import spec as strict
+from tests.charts.test_chart import lines, texts
 
 COSTS = {"fp": 1, "fn": 3}
 
@@ -40,7 +42,7 @@ def parts(chart, part):
 
 
 def svg(chart):
-    return drawn(json.dumps(strict(chart)))
+    return render(json.dumps(strict(chart)))
 
 
 def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):

@@ -135,7 +135,7 @@ def _parse_costs(costs: object) -> tuple[float, float]:
 
 def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
     """Put the panels and the controls together."""
-    panels = [
+    panels: list[Any] = [
         *(rate_panel(data, panel) for panel in RATE_PANELS),
         score_panel(data),
         event_panel(data),
