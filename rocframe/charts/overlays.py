@@ -317,7 +317,7 @@ def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     values: dict[str, list[Any]] = {
         name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
     }
-    values[THRESHOLD] = ["between two" if one is None else one for one in values[THRESHOLD]]
+    values[THRESHOLD] = ["between two rows" if one is None else one for one in values[THRESHOLD]]
     for name, axis in (("x", plane.x), ("y", plane.y)):
         values[name] = axis_values(path, plane.kind, axis.name).tolist()
     rows: dict[int, list[int]] = {}
