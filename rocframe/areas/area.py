@@ -30,12 +30,12 @@ ANCHOR_COLUMN = "(rows)"  # private column that marks rows of groups; removed fr
 
 
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
-    """Measure the area under each curve of a curve table.
+    """Compute the area under each curve of a curve table.
 
-    Precision-recall curves have two areas. `average_precision` is the sum of precision over the
-    steps of recall. `pr_auc` is the integral of the interpolated curve, where precision follows a
-    hyperbola between two points. For all other kinds the area is `auc`, the area under the ROC
-    curve of the same counts.
+    Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
+    precision times the increase in recall. `pr_auc` is the integral of the interpolated curve,
+    which is a hyperbola between two points. For all other kinds, the area is `auc`, the area under
+    the ROC curve of the same counts.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 
@@ -52,22 +52,22 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; a row per group.
-        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives; the
-        other two are null without positives.
+        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; one row per group.
+        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives; the other
+        two are null without positives.
 
-        For averaged curves as returned by `average`: the keys and `auc_of_mean`, or `area_of_mean`
-        for kinds other than ROC and DET, which is the area on the axes of the kind. Rows are
-        connected by straight lines. The area is null if the rows do not reach from 0 to 1, or if
-        `n_curves` differs between rows, because then different rows are means of different curves.
-        `by` and `kind` are for curve tables only.
+        For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
+        kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
+        kind. Rows are connected by straight lines. The area is null if the rows do not cover the
+        range from 0 to 1, or if `n_curves` differs between rows, because the rows are then means of
+        different curves. `by` and `kind` are not available for averaged curves.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table, a group is incomplete, or a curve ends before its lowest
         score. A curve with `thresholds=` is allowed if its last threshold is at or below the lowest
-        score; then the area is that under straight lines between its points.
+        score; the result is then the area under straight lines between its points.
     OptionValueError
         If `by` or `kind` is given with averaged curves.
 

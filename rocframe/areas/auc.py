@@ -79,8 +79,8 @@ def auc(
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives) in integers.
-    `auc_pessimistic` counts ties as 0, `auc_optimistic` as 1.
+    tie counts 1/2. It is computed in integers from the numbers of pairs, as (2·wins + ties) /
+    (2·positives·negatives). In `auc_pessimistic` a tie counts 0, in `auc_optimistic` it counts 1.
 
     Parameters
     ----------
@@ -105,12 +105,13 @@ def auc(
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     ci : str or None, default "logit_delong"
-        Method of the interval. `"logit_delong"`: DeLong's variance on the logit scale. `"delong"`:
-        Wald interval with DeLong's variance, clipped to [0, 1]. For whole areas only:
-        `"newcombe"`; `"hanley_mcneil"`, the Wald interval with Hanley and McNeil's variance; and
-        `"hanley_mcneil_exponential"`, with their approximation from the AUC alone. From resamples:
-        `"bootstrap"`, quantiles of the resamples; `"bootstrap_basic"`, quantiles reflected at the
-        estimate; `"bootstrap_bca"`, quantiles corrected for bias and skewness. None: no interval.
+        Method of the interval. `"logit_delong"`: interval of the logit of the AUC, with DeLong's
+        variance. `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1]. `"newcombe"`:
+        Newcombe's interval. `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
+        `"hanley_mcneil_exponential"`: the same, with their approximation of the variance from the
+        AUC alone. These three are not available for partial areas. `"bootstrap"`: quantiles of the
+        resamples. `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_bca"`:
+        quantiles corrected for bias and skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -140,16 +141,20 @@ def auc(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; a row per group, sorted by group. With `fpr` or `tpr`
-        the areas are `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`. Areas and
-        limits are Float64 in [0, 1]; with `standardize` they may be below 0 for a model worse than
-        chance. The three counts (Int64) are numbers of rows, multiplied by `count` but not by
-        `weight`. Areas are null without positives or without negatives. `se` is null if the
-        variance is 0. With one row of a class, `se` and limits are null for DeLong's methods and
-        the bootstraps. If the AUC is 0 or 1 the limits are Newcombe's, and `ci_method` (String) is
-        `"newcombe"`. `note` (String) is null, or the first that applies of `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, redrawn`. The last has a number, as
-        in `redrawn:12`: 12 resamples of clusters lacked a class and were drawn again.
+        n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr` or
+        `tpr`, the areas are named `partial_auc, partial_auc_pessimistic, partial_auc_optimistic`.
+        Areas and limits are Float64 in [0, 1]; with `standardize`, they may be below 0 for a model
+        worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
+        by `count` but not by `weight`.
+
+        Areas are null without positives or without negatives. `se` is null if the variance is 0. If
+        a class has one row, `se` and the limits of DeLong's methods and of the bootstraps are null.
+        If the AUC is 0 or 1, the limits are computed by Newcombe's method, and `ci_method` (String)
+        is `"newcombe"`.
+
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, redrawn`. `redrawn:12` means that
+        12 resamples of clusters had no row of one class and were drawn again.
 
     Raises
     ------
@@ -161,11 +166,12 @@ def auc(
 
     Notes
     -----
-    With `cluster`, DeLong's variance is replaced by Obuchowski's.
+    With `cluster`, Obuchowski's variance is used instead of DeLong's.
 
-    Resamples have as many rows of each class as the data; with `cluster` they consist of as many
-    whole clusters. The quantile p of n resamples is number p·(n + 1) in rising order, interpolated
-    linearly. The skewness for `"bootstrap_bca"` is that of the placement values.
+    Each resample has as many rows of each class as the data. With `cluster`, each resample consists
+    of as many clusters as the data. The p-quantile of n replicates in rising order is the replicate
+    at position p·(n + 1), counted from 1 and interpolated linearly. The skewness correction of
+    `"bootstrap_bca"` uses the placement values of the rows.
 
     References
     ----------

@@ -63,8 +63,9 @@ def average(
 ) -> FrameT:
     """Average the curves of each group over folds, or over another key.
 
-    One row is a point of the averaged curve, with the spread of the curves and the limits of the
-    mean. Curves without positives or without negatives are left out and named in `note`.
+    Each row is a point of the averaged curve: means over the curves of the group, standard
+    deviations between the curves, and confidence limits of the means. Curves without positives or
+    without negatives are excluded and listed in `note`.
 
     Parameters
     ----------
@@ -72,50 +73,57 @@ def average(
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
         columns right of them. Every group must be complete. Rows may be in any order.
     over : str or sequence of str, default "fold"
-        Keys of the curves that are averaged. The other keys are the groups.
+        Key columns to average over, such as the fold. Curves with the same values of all other keys
+        form a group.
     method : str, default "vertical"
-        `"vertical"`: the mean y at fixed x. `"horizontal"`: the mean x at fixed y, where y is a
-        rate that rises or falls along the whole curve. `"threshold"`: the means of both axes at
-        fixed thresholds, where each curve counts `score >= threshold`. `"pooled"`: one curve of
-        all rows of the group. The last two require that scores have the same meaning in all
-        curves. For averages over classes, which have no limits: `"macro"`, vertical;
-        `"weighted"`, vertical with each class weighted by its number of positives; `"micro"`,
+        Method of averaging. `"vertical"`: the mean of y at given values of x. `"horizontal"`: the
+        mean of x at given values of y; y must be a rate that rises or falls along the complete
+        curve. `"threshold"`: the means of x and y at given thresholds, where each curve contributes
+        its counts of `score >= threshold`. `"pooled"`: one curve from the rows of all curves.
+        `"threshold"` and `"pooled"` require that scores have the same meaning in all curves.
+
+        For averages over classes, which have no limits: `"macro"` is vertical with equal weights;
+        `"weighted"` is vertical, with each class weighted by its number of positives; `"micro"` is
         pooled.
     fixed : str or Expr, default None
-        The metric at whose values the means are taken, instead of x: the name of a metric, such as
-        `"tpr"` or `"accuracy"`; `"threshold"`; or a named expression of your own over `tp`, `fp`,
-        `fn`, `tn`. With `method="pooled"`, the pooled curve is evaluated at these values.
+        Metric at whose values the means are computed: the name of a metric, such as `"tpr"` or
+        `"accuracy"`; `"threshold"`; or a named expression over `tp`, `fp`, `fn`, `tn`. By default,
+        an axis of the curve or the threshold, depending on `method`. With `method="pooled"`, the
+        pooled curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
-        The metrics that are averaged, instead of the axes: names of metrics or of the four counts,
-        and named expressions of your own. Expressions may contain `threshold` if it is fixed.
+        Metrics to average, instead of the axes of the curve: names of metrics or of the four
+        counts, and named expressions over the counts. Expressions may contain `threshold` if the
+        threshold is fixed.
     nearest : bool, default False
-        Use the row of each curve that is nearest to the fixed value instead of the interpolated
-        point between two rows.
+        If True, use the row of each curve whose value is nearest to the fixed value. If False,
+        interpolate between the two neighbouring rows.
     grid : int, sequence of float or str, default 101
-        The fixed values: a number of evenly spaced values, or a list of values. For thresholds and
-        for metrics without two finite bounds, a number chooses this many of the observed values.
-        `"union"`: all values that occur in some curve; if an axis is fixed, with both sides of
-        each value, since curves may jump there.
+        Values of the fixed metric: a number of evenly spaced values, or a list of values. For
+        thresholds, and for metrics without two finite bounds, a number n selects n of the observed
+        values. `"union"`: all values that occur in at least one curve. An averaged curve at a fixed
+        axis then has two rows for each value, one for each side of a jump.
     interval : str or None, default "corrected"
-        Method of the limits: `"corrected"`, a t interval for folds of one data set, whose training
-        sets overlap (Nadeau, Bengio); `"t"` and `"normal"`, for independent test sets;
-        `"binomial"`, for rates, from the rows of all test sets; `"bootstrap"`, percentiles of
-        means over resampled curves; None for no limits. All limits are pointwise.
+        Method of the confidence limits. `"corrected"`: t interval for folds of one data set,
+        corrected for the overlap of their training sets (Nadeau and Bengio). `"t"` and `"normal"`:
+        intervals for independent test sets. `"binomial"`: interval of a rate from the numbers of
+        rows of all test sets. `"bootstrap"`: percentiles of the mean over resampled curves. None:
+        no limits. All limits are pointwise.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Number of test rows per training row, for `"corrected"`. By default 1 / (k - 1), as in k
-        folds. Required if `over` names several keys, such as a repetition and a fold.
+        Ratio of test rows to training rows, for `interval="corrected"`. The default is the ratio of
+        k-fold cross-validation, 1 / (k - 1). Required if `over` names several keys, such as a
+        repetition and a fold.
     weights : str or mapping, default "equal"
-        Weight of each curve: `"equal"`; `"rows"`, its number of rows; `"positives"`, its number of
-        positives; or a mapping from the values of `over` to numbers above 0.
+        Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
+        the number of positives; or a mapping from the values of `over` to numbers above 0.
     prior : mapping, default None
-        Weight of each class in `"weighted"`, instead of its number of positives: a mapping from
-        the values of `over` to numbers above 0, such as the class proportions in the population
-        where the model will be used.
+        Weights of the classes for `method="weighted"`, instead of their numbers of positives: a
+        mapping from the values of `over` to numbers above 0, such as the class proportions in the
+        population where the model will be used.
     ranks : {"within"}, default None
-        `"within"`, for `"pooled"`: first replace each score by the proportion of rows of its own
-        curve that have a lower score, ties counting one half.
+        `"within"`, for `"pooled"` and `"micro"`: replace each score by the proportion of rows of
+        the same curve with a lower score, plus half the proportion of rows with the same score.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -137,29 +145,33 @@ def average(
     -------
     DataFrame or LazyFrame
         The keys without `over`; with both sides of jumps `side` (String, `left` or `right`); the
-        two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then
-        `ci_level, n_curves, threshold_mean, threshold_sd, note`. All are Float64, except
-        `n_curves` (Int64, the number of curves that have a value there) and `note` (String). Rows
-        are in rising order of the fixed axis, or in falling order of the threshold.
-        `threshold_mean` is the mean of the lowest thresholds at which a fixed `fpr` or
-        `alert_rate` is not exceeded, or of the highest at which a fixed `tpr` or `recall` is
-        at least, and a fixed `fnr` at most, the value. Standard deviations have the divisor n - 1;
-        they are null for one curve, as are all limits but the binomial ones. Limits are clipped to
-        the range of the metric. `note` is null or gives the number of curves that are left out and
-        their keys, as in left_out:1 (7).
+        two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then `ci_level,
+        n_curves, threshold_mean, threshold_sd, note`. All columns are Float64, except `n_curves`
+        (Int64, the number of curves that have a value at this point) and `note` (String). Rows are
+        sorted by group, then by rising value of the fixed metric or by falling threshold.
 
-        Pooled curves are a curve table: `threshold, tp, fp, fn, tn`, the two axes, then
-        `pooled_auc, mean_auc, n_curves, note`. They include the rows of curves that `mean_auc`
-        leaves out. The areas are null if a curve ends before its lowest score.
+        `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
+        it is the lowest threshold whose rate does not exceed the value. For a fixed `tpr` or
+        `recall`, it is the highest threshold whose rate is at least the value; for a fixed `fnr`,
+        the highest threshold whose rate is at most the value.
+
+        Standard deviations have the divisor n - 1. For a single curve they are null, and so are all
+        limits except the binomial ones. Limits are clipped to the range of the metric. `note` is
+        null, or contains the number of excluded curves and their keys, as in left_out:1 (7).
+
+        For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the two axes,
+        then `pooled_auc, mean_auc, n_curves, note`. The pooled curve includes the rows of curves
+        without positives or without negatives; `mean_auc` excludes these curves. Both areas are
+        null if a curve ends before its lowest score.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table, a group is incomplete, `over` is not a key of the table,
-        or an option is not one of its choices.
+        or an option is invalid.
     OptionValueError
-        If `grid`, `test_per_train`, `weights` or the fixed axis is not valid for the method, or if
-        an option is given that the method does not use.
+        If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
+        axis, or does not use an option that is given.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
 
@@ -169,24 +181,26 @@ def average(
 
     Notes
     -----
-    At a jump the better row has the value: the highest TPR at an FPR, the lowest FPR at a TPR, the
-    highest precision at a recall. Between rows, the counts are interpolated linearly. A curve with
-    unscored negatives begins right of FPR 0, and has a TPR of 0 left of its first point.
+    Where a curve has several points with the same value of an axis, the best of them is used: the
+    highest TPR at an FPR, the lowest FPR at a TPR, the highest precision at a recall. Between rows,
+    the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
+    for lower FPRs, its TPR is 0.
 
-    A curve may have the same accuracy or precision at several points. Then the point with the
-    lowest threshold is used, as for an FPR. For metrics of the rows below the threshold, `fnr`,
-    `npv`, `false_omission_rate` and `lr_neg`, and for the TPR, it is the point with the highest
-    threshold. A point is a row that has the value, or lies between two rows of which one is above
-    and one below the value.
+    A curve may have the same value of another metric, such as accuracy, at several points. A point
+    has the value if a row has it, or if it lies between two rows, one with a higher and one with a
+    lower value. The point with the lowest threshold is used; for `fnr`, `npv`,
+    `false_omission_rate` and `lr_neg`, which are metrics of the rows below the threshold, and for
+    the TPR, the point with the highest threshold.
 
-    With `grid="union"`, the area under the vertical mean of ROC curves is the mean of their areas.
+    With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
+    under the curves.
 
-    `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve made
-    with `thresholds=` is recognised if it ends before its lowest score or if a threshold calls no
-    more rows positive than the threshold above it; with weights, only the first is checked. Such a
-    curve has values at its own thresholds only, and is pooled only with curves at the same
-    thresholds. Otherwise a score counts as the highest threshold of its curve that is not above
-    it.
+    `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
+    `curve(thresholds=...)` lacks rows. It is detected if it ends before its lowest score, or if two
+    neighbouring rows have the same counts; with weights, only the first condition is checked. A
+    detected curve has values only at its own thresholds, and can be pooled only with curves that
+    have the same thresholds. If a curve is not detected, each of its scores is treated as equal to
+    the highest threshold that does not exceed it.
 
     References
     ----------
@@ -220,7 +234,7 @@ def average(
     │ 1.0 ┆ 1.0   ┆ 0.0      ┆ 2        ┆ 0.25           │
     └─────┴───────┴──────────┴──────────┴────────────────┘
 
-    With both sides of each jump, the area under the mean is the mean of the areas:
+    With `grid="union"`, the area under the mean is the mean of the areas:
 
     >>> curves.roc.average(over="fold", grid="union").roc.area()
     shape: (1, 1)
@@ -232,7 +246,7 @@ def average(
     │ 0.75        │
     └─────────────┘
 
-    The precision and the alert rate at which half and all of the positives are found:
+    The mean precision and alert rate at a TPR of 0.5 and of 1:
 
     >>> means = curves.roc.average(
     ...     fixed="tpr", metrics=["precision", "alert_rate"], grid=[0.5, 1]

@@ -59,11 +59,11 @@ def fold_auc(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Return the mean AUC of the folds of each group, with an interval.
+    """Compute the mean AUC of the folds of each group, with a confidence interval.
 
-    The table also has two other summaries of the folds: the area under their averaged curve, and
-    the area of all rows together, which also compares rows of different folds. Folds without
-    positives or without negatives are left out of the mean and of the averaged curve.
+    The table also has the area under the averaged curve of the folds, and the AUC of all rows of
+    the group, which also compares rows of different folds. Folds without positives or without
+    negatives are excluded from the mean and from the averaged curve.
 
     Parameters
     ----------
@@ -82,10 +82,11 @@ def fold_auc(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     ci : str or None, default "logit_delong"
-        Method of the interval: `"logit_delong"`, from DeLong's variance in each fold, on the logit
-        scale; `"delong"`, the same as a Wald interval, clipped to [0, 1]; `"ledell"`, a Wald
-        interval from the influence curve, with the classes of all folds taken together (LeDell,
-        Petersen, van der Laan); None for no interval.
+        Method of the interval. `"logit_delong"`: interval of the logit of the mean, with DeLong's
+        variance in each fold. `"delong"`: Wald interval with the same variance, clipped to [0, 1].
+        `"ledell"`: Wald interval with the variance of the influence curve, in which the class
+        proportions are those of all folds together (LeDell, Petersen, van der Laan). None: no
+        interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     positive : object, default None
@@ -108,23 +109,28 @@ def fold_auc(
     DataFrame or LazyFrame
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
         n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group. `sd` is
-        the standard deviation of the areas, with divisor n - 1, null for one fold. `se` is null if
-        the variance is 0 or, for DeLong's method, if a fold has only one row of a class; then the
-        limits are null too. `auc_of_mean` is the area under the vertical average at 101 points.
-        `n_curves` (Int64) is the number of folds with both classes, and the next three (Int64)
-        count all rows. All other columns are Float64, except the last two (String). `note` is null
-        or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
-        one_negative`, followed by the folds that are left out.
+        the standard deviation of the areas, with divisor n - 1; it is null for one fold. `se` and
+        the limits are null if the variance is 0 or, for DeLong's methods, if a fold has only one
+        row of a class. `auc_of_mean` is the area under the vertical average at 101 points.
+        `pooled_auc` is the AUC of all rows of the group.
+
+        `n_curves` (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and
+        `n_missing` (Int64) count the rows of all folds. `ci_method` and `note` are String, all
+        other columns Float64. `note` is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, followed by the keys
+        of the excluded folds.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+    MissingColumnError
+        If `over` is not a column.
     OptionValueError
-        If `over` is not a column, or if rows have weights and `ci` is `"ledell"`.
+        If `over` is not one or more names, or if rows have weights and `ci` is `"ledell"`.
 
     See Also
     --------
@@ -134,10 +140,9 @@ def fold_auc(
     Notes
     -----
     The intervals are for the fitted models on new test rows. They do not include the variation
-    between models fitted on other training rows; the spread between folds shows a part of it.
-    Folds are assumed to share no rows. If an instance is in several folds, as in repeated
-    cross-validation or once for each class, the limits are too narrow: use `ci=None`, or for
-    classes the intervals of `multiclass_auc`.
+    between models fitted on other training rows. The folds are assumed to have no rows in common.
+    If a row is in several folds, as in repeated cross-validation or once for each class, the limits
+    are too narrow. Use `ci=None`, or `multiclass_auc` for intervals over classes.
 
     References
     ----------

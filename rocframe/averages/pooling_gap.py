@@ -45,11 +45,12 @@ def pooling_gap(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Split the difference between the pooled AUC and the mean AUC of the folds of each group.
+    """Decompose the difference between the pooled AUC and the mean AUC of the folds of each group.
 
-    The pooled AUC is the proportion of pairs of a positive and a negative row that are ranked
-    correctly. In pairs within a fold, both scores are from the same model. In pairs between folds
-    they are not, so that a shift of the scores of a fold changes the pooled AUC.
+    The pooled AUC is the proportion of all pairs of a positive and a negative row in which the
+    positive has the higher score. In a pair within a fold, both scores are from the same model. In
+    a pair between folds, they are from different models. Therefore, if all scores of one fold are
+    higher by a constant, the pooled AUC changes, but the mean AUC does not.
 
     Parameters
     ----------
@@ -87,27 +88,33 @@ def pooling_gap(
     DataFrame or LazyFrame
         `*by`, (`model`,) `gap, pooled_auc, mean_auc, gap_between, gap_within, between_share,
         between_auc, within_auc, worst_positives, worst_negatives, worst_auc, worst_gap, n_curves,
-        n_pos, n_neg, n_missing, note`; one row per group, sorted by group. All columns are Float64
-        unless stated otherwise. `gap` is `pooled_auc` minus `mean_auc`, and the sum of
-        `gap_between` and `gap_within`. `gap_between` is the effect of the pairs between folds:
-        `between_share` is
-        their proportion of all pairs, `between_auc` their area, and `within_auc` the area of the
-        pairs within folds. `gap_within` is the effect of the fold sizes: a large fold has more
-        pairs, but each fold has the same weight in the mean. The positives of the fold
-        `worst_positives` and the negatives of the fold `worst_negatives` (String) are the two folds
-        that change the area most: `worst_auc` is the area of their pairs, and `worst_gap` the
-        change. `n_curves` (Int64) is the number of folds with both classes, and the next three
-        (Int64) count all rows. Areas of no pairs are null. `note` (String) is as in `fold_auc`.
+        n_pos, n_neg, n_missing, note`; one row per group, sorted by group. Columns are Float64
+        unless stated otherwise.
+
+        `gap` is `pooled_auc` minus `mean_auc`. It is the sum of `gap_between` and `gap_within`.
+        `gap_between`, the effect of pairs between folds, is `pooled_auc` minus `within_auc`.
+        `gap_within`, the effect of unequal fold sizes, is `within_auc` minus `mean_auc`: a large
+        fold has more pairs, but all folds have the same weight in the mean. `between_share` is the
+        proportion of pairs that are between folds. `between_auc` and `within_auc` are the AUCs of
+        the pairs between folds and within folds.
+
+        `worst_positives` and `worst_negatives` (String) are the pair of folds with the largest
+        effect: the positives of the first and the negatives of the second. `worst_auc` is the AUC
+        of these pairs of rows, and `worst_gap` their contribution to `gap_between`. `n_curves`
+        (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and `n_missing` (Int64)
+        count all rows. An AUC without pairs is null. `note` (String) is as in `fold_auc`.
 
     Raises
     ------
     RocframeError
-        If a column is not there or of a type its role cannot take, a name is reserved or given
-        twice, an option is not one of its set (from `collect` when the frame is lazy); if labels
-        do not say which class is positive, values are missing under `"raise"`, or a weight is
-        negative or not finite.
-    OptionValueError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+    MissingColumnError
         If `over` is not a column.
+    OptionValueError
+        If `over` is not one or more names.
 
     See Also
     --------
@@ -115,8 +122,8 @@ def pooling_gap(
 
     Notes
     -----
-    Time and memory grow with the square of the number of folds: 2,000 folds take seconds, and
-    10,000 folds some gigabytes.
+    Time and memory grow with the square of the number of folds. For 2,000 folds, the computation
+    takes seconds; 10,000 folds need several gigabytes.
 
     References
     ----------
@@ -126,7 +133,7 @@ def pooling_gap(
 
     Examples
     --------
-    The model of each fold is perfect, but the scores of the second fold are lower:
+    The AUC of each fold is 1, but the scores of the second fold are lower:
 
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(

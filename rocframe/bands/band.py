@@ -73,9 +73,9 @@ def band(
 ) -> FrameT:
     """Compute a confidence band of the ROC curve of each group: limits of TPR at a grid of FPR.
 
-    A `simultaneous` band contains the whole true curve with confidence `level`. A `pointwise` band
-    is valid at one false positive rate, or at one threshold; it contains the whole curve with a
-    much smaller probability.
+    A `simultaneous` band contains the complete true curve with confidence `level`. A `pointwise`
+    band is valid at one false positive rate, or at one threshold; the probability that it contains
+    the complete curve is much smaller.
 
     Parameters
     ----------
@@ -92,20 +92,23 @@ def band(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     method : str, default "kolmogorov_smirnov"
-        Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by Kolmogorov's quantiles of
-        the distances between the score distributions and the sample, valid for any scores and
-        sample size; `"fixed_width"`: the curve shifted along one slope, until the share `level` of
-        the resampled curves is inside; `"envelope"`: the same, with larger shifts where these
-        curves vary more; `"working_hotelling"`: around a binormal curve fitted by maximum
-        likelihood. Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR;
-        `"binomial"`: Wilson's limits of TPR, as if the threshold of each FPR were known;
-        `"threshold"`: Wilson's limits of TPR and of FPR, each at `level`, at each threshold.
+        Simultaneous bands. `"kolmogorov_smirnov"`: the curve shifted by quantiles of Kolmogorov's
+        distance in both directions, valid for all scores and sample sizes. `"fixed_width"`: the
+        curve shifted in one direction, so far that the proportion `level` of the resampled curves
+        lies inside. `"envelope"`: the same, with larger shifts where the resampled curves vary
+        more. `"working_hotelling"`: limits of a binormal curve that is fitted by maximum
+        likelihood.
+
+        Pointwise bands. `"bootstrap"`: quantiles of the resampled curves at each FPR. `"binomial"`:
+        Wilson's limits of TPR, which ignore that the threshold of each FPR is estimated.
+        `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
+        `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
-        rates, or `"curve"` for the rates of each group's curve. `method="threshold"` takes, for
-        each rate, the lowest threshold whose FPR does not exceed it.
+        rates, or `"curve"` for the rates of each group's curve. With `method="threshold"`, the
+        point of each rate is at the lowest threshold whose FPR does not exceed it.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -131,23 +134,27 @@ def band(
     DataFrame or LazyFrame
         `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
         note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1]. `tpr` is the height of the curve at `fpr`: linear between points, and the upper
-        end of a vertical step; for `"working_hotelling"` the height of the fitted curve. `lower`
-        and `upper` are the limits of TPR; `fpr_lower` and `fpr_upper` the limits of FPR, null
-        except for `"threshold"`. `scope` (String) is `pointwise` or `simultaneous`, `band` (String)
-        the method. If a group lacks a class, `tpr` and the limits are null; if its points would be
-        those of its own curve, it has one row. `note` (String) is null, or the first that applies
-        of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        no_solution`. Resampled bands have no limits if a class has one row, or if all resamples
-        have the same curve; `no_solution` means that the binormal likelihood has no maximum.
+        in [0, 1]. `tpr` is the height of the curve at `fpr`, interpolated linearly between points;
+        at a vertical step it is the upper end of the step. For `"working_hotelling"`, `tpr` is the
+        height of the fitted curve. `lower` and `upper` are the limits of TPR. `fpr_lower` and
+        `fpr_upper` are the limits of FPR; they are null except for `"threshold"`. `scope` (String)
+        is `pointwise` or `simultaneous`, and `band` (String) is the method.
+
+        If a group lacks a class, `tpr` and the limits are null. Such a group has one row if the
+        points are those of its own curve, as with `grid="curve"` or `method="threshold"`. `note`
+        (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, no_solution`. Bands from resampled
+        curves have no limits if a class has one row, or if all resampled curves are equal.
+        `no_solution` means that the binormal likelihood has no maximum.
 
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, the positive class is unknown, values are missing under `"raise"`, a
-        weight is negative or not finite, or the method does not support weights. A LazyFrame raises
-        errors about its data in `collect`.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid or does not support weights. Also if the labels do not determine the
+        positive class, values are missing with `missing="raise"`, or a weight is negative or not
+        finite. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
 
     See Also
     --------

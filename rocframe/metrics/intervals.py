@@ -87,9 +87,10 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    A row is a metric of a whole curve, or of one point of a curve. Points are at given thresholds,
-    or at the thresholds that `at` returns for given rates. At a given rate, the bootstrap
-    determines the threshold again in every resample, so the interval includes its uncertainty.
+    Each row is a metric of a complete curve, or of one point of a curve. Points are at given
+    thresholds, or at the thresholds that `at` returns for given rates. At a given rate, the
+    bootstrap determines the threshold again in every resample, so that the interval includes the
+    uncertainty of the threshold.
 
     Parameters
     ----------
@@ -104,24 +105,27 @@ def intervals(
         names to columns compares several models side by side. It adds the key `model` (String)
         after `by`.
     metrics : str, Expr or sequence of these
-        Metrics of whole curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+        Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
         expressions over `threshold`, `tp`, `fp`, `fn`, `tn`.
     threshold : float or sequence of float, default None
-        The points: one threshold or several, each for `score >= threshold`.
+        One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
-        The points: the lowest threshold whose false positive rate does not exceed this.
+        One or more false positive rates. The point of each is at the lowest threshold whose FPR
+        does not exceed it.
     tpr : float or sequence of float, default None
-        The points: the highest threshold whose true positive rate reaches this.
+        One or more true positive rates. The point of each is at the highest threshold whose TPR is
+        at least this rate.
     alert_rate : float or sequence of float, default None
-        The points: the lowest threshold that calls no larger a share of all rows positive.
+        One or more proportions of rows that are predicted positive. The point of each is at the
+        lowest threshold whose alert rate does not exceed it.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     ci : str or None, default "bootstrap"
         Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
         quantiles reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
-        skewness, not at given rates. `"wilson"` and `"clopper_pearson"`: for proportions of rows,
-        such as `"tpr"` or `"precision"`, at given thresholds. None: no interval.
+        skewness; not available at given rates. `"wilson"` and `"clopper_pearson"`: for proportions
+        of rows, such as `"tpr"` or `"precision"`, at given thresholds. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -158,28 +162,33 @@ def intervals(
     -------
     DataFrame or LazyFrame
         `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; a row per group, metric and point, sorted by
-        group, with metrics and points in the given order. `metric` (String) is the name of the
-        metric. `at` (String) is the argument that gives the point, `value` its value and
-        `threshold` the score of the point; all three are null for whole curves. The counts (Int64)
-        are numbers of rows. All other numbers are Float64, in the units of the metric.
+        n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by group,
+        with metrics and points in the given order. `metric` (String) is the name of the metric.
+        `at` (String) is the argument that determines the point, `value` its value, and `threshold`
+        the score of the point. All three are null for metrics of complete curves. `n_pos`, `n_neg`
+        and `n_missing` (Int64) are numbers of rows. All other numbers are Float64, in the units of
+        the metric.
 
-        `estimate` is null if there is no such point, or if the metric is 0/0. Limits are null if
-        the estimate is. `se` and limits of the bootstrap are also null if all resamples agree, if a
-        class is absent, and, except at given thresholds, if a class has one row. If an AUC is 0 or
-        1 the limits are Newcombe's; if a proportion at a given threshold is 0 or 1 they are
-        Wilson's; `ci_method` (String) names the method. `note` (String) is null, or the first that
-        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        no_solution, redrawn`. The last has a number, as in `redrawn:12`: 12 resamples lacked a
-        class and were drawn again, or had 0/0 and were left out.
+        `estimate` is null if the point does not exist, or if the metric is 0/0. Limits are null if
+        the estimate is null. `se` and the limits of the bootstrap are also null if all replicates
+        are equal, if a class is absent, or, except at given thresholds, if a class has one row. If
+        an AUC is 0 or 1, the limits are computed by Newcombe's method. If a proportion at a given
+        threshold is 0 or 1, they are computed by Wilson's method. `ci_method` (String) is the
+        method of the limits.
+
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
+        means that 12 resamples had no row of one class and were drawn again, or were omitted
+        because the metric was 0/0.
 
     Raises
     ------
     RocframeError
         If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
-        option is invalid or does not apply to the metrics. If the labels do not determine the
+        option is invalid or does not apply to the metrics. Also if the labels do not determine the
         positive class, values are missing with `missing="raise"`, or a weight is negative or not
-        finite.
+        finite. For a LazyFrame, errors that depend on its columns or values are raised by
+        `collect`.
 
     See Also
     --------
@@ -188,13 +197,14 @@ def intervals(
 
     Notes
     -----
-    For metrics that depend on TPR and FPR only, resamples have as many rows of each class as the
-    data. For all others, such as precision, and for your own expressions, rows are drawn from both
-    classes together. With `cluster`, whole clusters are drawn. The quantile p of n resamples is
-    number p·(n + 1) in rising order, interpolated linearly. The skewness for `"bootstrap_bca"` is
-    that of the influence values of single rows (infinitesimal jackknife).
+    For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
+    data. For all other metrics, such as precision, and for expressions of the caller, rows are
+    drawn from both classes together. With `cluster`, complete clusters are drawn. The p-quantile of
+    n replicates in rising order is the replicate at position p·(n + 1), counted from 1 and
+    interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
+    single rows (infinitesimal jackknife).
 
-    Expressions must compute each row from that row alone. `prevalence` is not allowed with
+    Expressions must compute each row from that row alone. `prevalence` is not available for
     `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
 
     References
