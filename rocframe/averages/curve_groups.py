@@ -143,8 +143,8 @@ def _weights(
             raise OptionValueError.compose(
                 argument,
                 weights,
-                f"there is no weight for {key!r}",
-                f"Give a weight for every value of {' and '.join(map(repr, over))}.",
+                f"the weight of {key!r} is missing",
+                f"Pass a weight for every value of {' and '.join(map(repr, over))}.",
             )
         result[i] = to_float(weights[key])
     return result

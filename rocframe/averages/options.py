@@ -142,7 +142,7 @@ class AverageOptions:
                     problem = (
                         "the metric contains the threshold, which is undefined between two rows"
                     )
-                    hint = 'Use fixed="threshold" and give the metric in metrics=.'
+                    hint = 'Use fixed="threshold" and pass the metric in metrics=.'
                     raise OptionValueError.compose(argument, metric.column, problem, hint)
         self._check_binomial(metrics)
         return AveragePlan(
@@ -265,7 +265,9 @@ def parse_average_options(
         ("seed", seed, None, limits and interval == "bootstrap"),
     ):
         if not used and not (isinstance(value, type(default)) and value == default):
-            problem = f"method={method!r} with interval={interval!r} does not use this option"
+            by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
+            cause = f"interval={interval!r}" if by_interval else f"method={method!r}"
+            problem = f"the option has no effect with {cause}"
             raise OptionValueError.compose(option, value, problem, "Leave it out.")
     if prior is not None and not isinstance(prior, Mapping):
         problem = "expected a mapping from classes to numbers"
@@ -342,7 +344,7 @@ def check_weights(argument: str, weights: object) -> None:
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
     for key, given in weights.items():
-        hint = "To leave a curve out, filter the table first."
+        hint = "To exclude a curve, filter the table first."
         parse_number(f"{argument}[{key!r}]", given, low=0, hint=hint)
 
 
@@ -351,7 +353,7 @@ def _check_pooled(method: str, **given: object) -> None:
     for option, value in given.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
             problem = f"method={method!r} returns a curve with the columns tp, fp, fn, tn"
-            hint = "Give fixed= too, or compute metrics from these columns."
+            hint = "Pass fixed= as well, or compute metrics from these columns."
             raise OptionValueError.compose(option, value, problem, hint)
 
 

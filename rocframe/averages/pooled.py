@@ -151,7 +151,7 @@ def _check_same_thresholds(
     if different.any():
         raise BrokenCurveError.compose(
             "curves: curves with different thresholds= cannot be pooled",
-            "Make them without thresholds=, or with the same thresholds. Do not filter the rows "
+            "Compute them without thresholds=, or with the same thresholds. Do not filter the rows "
             "of curves.",
         )
 

@@ -79,8 +79,8 @@ def _parse_metric(given: object, settings: Settings) -> Metric:
             curve = CURVE_STATISTICS[name]
             mixed = curve.replicate.mixed
             if mixed and settings.prevalence is not None:
-                problem = f"{name!r} can be computed at the prevalence of the data only"
-                hint = "Leave one of the two out."
+                problem = f"{name!r} supports only the prevalence of the data"
+                hint = "Leave out prevalence= or this metric."
                 raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
             return Metric(name=name, curve=curve, mixed=mixed, bounds=curve.bounds)
         rate = NAMES[name]
@@ -110,7 +110,7 @@ def check_points(metrics: Sequence[Metric], points: Mapping[str, object]) -> Non
         )
     if given and not at_points:
         name, value = given[0]
-        hint = 'Add a metric of points, say metrics=["tpr"], or leave this out.'
+        hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
         raise OptionValueError.compose(name, value, "no metric uses it", hint)
 
 
@@ -119,14 +119,16 @@ def check_method(
 ) -> None:
     """Check that all metrics have intervals by this method."""
     hint = 'Use ci="bootstrap", or pass threshold=.'
-    moves = axis not in {None, "threshold"}
-    if ci == "bootstrap_bca" and moves:
-        problem = f"at a given {axis} the threshold is estimated, so the acceleration is unknown"
+    is_estimated = axis not in {None, "threshold"}
+    if ci == "bootstrap_bca" and is_estimated:
+        problem = (
+            f"the acceleration is unknown, because the threshold of a given {axis} is estimated"
+        )
         raise OptionValueError.compose("ci", ci, problem, hint)
     if ci not in {"wilson", "clopper_pearson"}:
         return
-    if moves:
-        problem = f"it ignores that at a given {axis} the threshold is estimated"
+    if is_estimated:
+        problem = f"this method ignores that the threshold of a given {axis} is estimated"
         raise OptionValueError.compose("ci", ci, problem, hint)
     for metric in metrics:
         if metric.proportion is None:
@@ -134,9 +136,9 @@ def check_method(
             hint = f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
             if metric.count_ratio is not None:
                 problem = f"with prevalence= {metric.name!r} is not a proportion of rows"
-                hint = 'Use ci="bootstrap" for it, or leave prevalence out.'
+                hint = 'Use ci="bootstrap" for it, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         if column is not None:
-            problem = "it assumes independent rows of equal weight"
+            problem = "this method assumes independent rows of equal weight"
             raise OptionValueError.compose("ci", ci, problem, f'Use ci="bootstrap" with {name}=.')

@@ -505,12 +505,15 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
             {"weights": {1: 0}},
             (
                 "weights[1]=0: expected a finite number above 0.\n"
-                "To leave a curve out, filter the table first."
+                "To exclude a curve, filter the table first."
             ),
         ),
         (
             {"weights": {1: 1.0}},
-            "weights={1: 1.0}: there is no weight for 2.\nGive a weight for every value of 'fold'.",
+            (
+                "weights={1: 1.0}: the weight of 2 is missing.\n"
+                "Pass a weight for every value of 'fold'."
+            ),
         ),
         ({"level": 1}, "level=1: expected a number above 0 and below 1."),
         ({"over": []}, "over=[]: expected the name of one or more keys.\nUse, for example, over="),
@@ -529,7 +532,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"method": "pooled", "grid": "union"},
-            "grid='union': method='pooled' with interval='corrected' does not use this option.\n",
+            "grid='union': the option has no effect with method='pooled'.\n",
         ),
         (
             {"ranks": "within"},
@@ -547,22 +550,19 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"level": 0.9, "interval": None},
-            (
-                "level=0.9: method='vertical' with interval=None does not use this option.\n"
-                "Leave it out."
-            ),
+            ("level=0.9: the option has no effect with interval=None.\nLeave it out."),
         ),
         (
             {"n_boot": 100},
-            "n_boot=100: method='vertical' with interval='corrected' does not use this option.\n",
+            "n_boot=100: the option has no effect with interval='corrected'.\n",
         ),
         (
             {"seed": 1, "interval": "t"},
-            "seed=1: method='vertical' with interval='t' does not use this option.\nLeave it out.",
+            "seed=1: the option has no effect with interval='t'.\nLeave it out.",
         ),
         (
             {"method": "pooled", "level": 0.9},
-            "level=0.9: method='pooled' with interval='corrected' does not use this option.\n",
+            "level=0.9: the option has no effect with method='pooled'.\n",
         ),
         ({"n_boot": 1}, "n_boot=1: expected an integer from 2 to "),
         (
@@ -604,7 +604,7 @@ def test_curves_at_different_thresholds_are_not_pooled():
         rf.average(pl.concat([one, two]), method="pooled")
     assert str(caught.value) == (
         "curves: curves with different thresholds= cannot be pooled.\n"
-        "Make them without thresholds=, or with the same thresholds. Do not filter the rows "
+        "Compute them without thresholds=, or with the same thresholds. Do not filter the rows "
         "of curves."
     )
     with pytest.raises(rf.BrokenCurveError) as caught:
@@ -730,7 +730,7 @@ def test_simplified_curves_are_not_read_at_thresholds(options):
             rf.average(some, **options)
         assert str(caught.value) == (
             "curves: simplified curves lack rows, so the counts at a threshold are unknown.\n"
-            "Average the full curves, made without max_error=, or use a fixed rate."
+            'Use curves without max_error=, or method="vertical".'
         )
     kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
     assert_frame_equal(rf.average(some, grid=5), rf.average(kept, grid=5))

@@ -109,18 +109,15 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
     [
         (
             {"method": "macro", "interval": "t"},
-            (
-                "interval='t': method='macro' with interval='t' does not use this option.\n"
-                "Leave it out."
-            ),
+            ("interval='t': the option has no effect with method='macro'.\nLeave it out."),
         ),
         (
             {"method": "macro", "weights": "rows"},
-            "weights='rows': method='macro' with interval='corrected' does not use this option.\n",
+            "weights='rows': the option has no effect with method='macro'.\n",
         ),
         (
             {"method": "macro", "prior": {"a": 1}},
-            "prior={'a': 1}: method='macro' with interval='corrected' does not use this option.\n",
+            "prior={'a': 1}: the option has no effect with method='macro'.\n",
         ),
         (
             {"method": "weighted", "prior": [0.5]},
@@ -133,8 +130,8 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
         (
             {"method": "weighted", "prior": {"a": 1}},
             (
-                "prior={'a': 1}: there is no weight for 'b'.\n"
-                "Give a weight for every value of 'class'."
+                "prior={'a': 1}: the weight of 'b' is missing.\n"
+                "Pass a weight for every value of 'class'."
             ),
         ),
     ],

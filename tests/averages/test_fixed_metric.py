@@ -371,7 +371,7 @@ WRONG = [
         {"metrics": "f1", "method": "micro"},
         (
             "metrics='f1': method='micro' returns a curve with the columns tp, fp, fn, tn.\n"
-            "Give fixed= too, or compute metrics from these columns."
+            "Pass fixed= as well, or compute metrics from these columns."
         ),
     ),
     ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name is given more than once.\n"),
@@ -395,7 +395,7 @@ WRONG = [
         (
             "metrics='net_benefit': the metric contains the threshold, which is "
             "undefined between two rows.\n"
-            'Use fixed="threshold" and give the metric in metrics=.'
+            'Use fixed="threshold" and pass the metric in metrics=.'
         ),
     ),
     ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric contains the threshold, which is"),

@@ -526,13 +526,13 @@ WRONG = [
     (
         {"metrics": "average_precision", "prevalence": 0.01},
         (
-            "prevalence=0.01: 'average_precision' can be computed at the prevalence of the data "
-            "only.\nLeave one of the two out."
+            "prevalence=0.01: 'average_precision' supports only the prevalence of the data.\n"
+            "Leave out prevalence= or this metric."
         ),
     ),
     (
         {"metrics": ["auc", "pr_auc"], "prevalence": 0.01},
-        "prevalence=0.01: 'pr_auc' can be computed at the prevalence of the data only.\n",
+        "prevalence=0.01: 'pr_auc' supports only the prevalence of the data.\n",
     ),
     (
         {"metrics": ["auc", "tpr"]},
@@ -545,7 +545,7 @@ WRONG = [
         {"metrics": "auc", "fpr": 0.1},
         (
             "fpr=0.1: no metric uses it.\n"
-            'Add a metric of points, say metrics=["tpr"], or leave this out.'
+            'Use, for example, metrics=["tpr"], or leave this argument out.'
         ),
     ),
     (
@@ -559,15 +559,15 @@ WRONG = [
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
         (
-            "ci='wilson': it ignores that at a given fpr the threshold is estimated.\n"
+            "ci='wilson': this method ignores that the threshold of a given fpr is estimated.\n"
             'Use ci="bootstrap", or pass threshold=.'
         ),
     ),
     (
         {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
         (
-            "ci='bootstrap_bca': at a given alert_rate the threshold is estimated, so the "
-            'acceleration is unknown.\nUse ci="bootstrap", or pass threshold=.'
+            "ci='bootstrap_bca': the acceleration is unknown, because the threshold of a given "
+            'alert_rate is estimated.\nUse ci="bootstrap", or pass threshold=.'
         ),
     ),
     (
@@ -578,13 +578,13 @@ WRONG = [
         {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
         (
             "ci='wilson': with prevalence= 'precision' is not a proportion of rows.\n"
-            'Use ci="bootstrap" for it, or leave prevalence out.'
+            'Use ci="bootstrap" for it, or leave out prevalence=.'
         ),
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
         (
-            "ci='wilson': it assumes independent rows of equal weight.\n"
+            "ci='wilson': this method assumes independent rows of equal weight.\n"
             'Use ci="bootstrap" with weight=.'
         ),
     ),
