@@ -524,11 +524,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ({"over": "flod"}, "over='flod': the frame has no column of this name.\nIt has: 'fold', "),
         (
             {"interval": "t", "test_per_train": 0.1},
-            (
-                "test_per_train=0.1: method='vertical' with interval='t' does "
-                "not use this option.\n"
-                "Leave it out."
-            ),
+            ("test_per_train=0.1: the option has no effect with interval='t'.\nLeave it out."),
         ),
         (
             {"method": "pooled", "grid": "union"},
@@ -536,10 +532,7 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"ranks": "within"},
-            (
-                "ranks='within': method='vertical' with interval='corrected' does "
-                "not use this option.\n"
-            ),
+            "ranks='within': the option has no effect with method='vertical'.\n",
         ),
         (
             {"test_per_train": -1},
