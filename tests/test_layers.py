@@ -1,4 +1,4 @@
-"""Who may import whom: the rooms of the package stand in the order in which data flow."""
+"""Import rules: modules import only from earlier layers, in the order in which data flow."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 PACKAGE = Path(rf.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
-# Upstream first: a room imports itself and rooms above it.
-ROOMS = [
+# A layer is a folder or a module of the package. It imports itself and the layers before it.
+LAYERS = [
     "text",
     "errors",
     "options",
@@ -49,8 +49,8 @@ ROOMS = [
     "cli",
 ]
 
-# What only some rooms may import, and nothing loads before it is needed.
-GUESTS = {
+# Libraries that only some layers may import, and that are loaded on first use.
+DEPENDENCIES = {
     "altair": {"charts", "reports"},
     "pyarrow": {"io"},
     "scipy": {
@@ -92,7 +92,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def room(path: Path) -> str:
+def layer_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -101,7 +101,7 @@ def module(path: Path) -> str:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
-    """Yield what is imported: a module, and the name taken from it if there is one."""
+    """Yield each imported module, and the name that is imported from it, if any."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -111,7 +111,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
 
 
 class Untyped(ast.NodeTransformer):
-    """Leave out what is imported for type checkers alone."""
+    """Remove imports under `if TYPE_CHECKING`."""
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         typed = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
@@ -128,27 +128,27 @@ def without_types(path: Path) -> ast.Module:
     return Untyped().visit(ast.parse(path.read_text(encoding="utf-8")))
 
 
-def rooms_imported_by(path: Path) -> set[str]:
-    found = set()
+def imported_layers(path: Path) -> set[str]:
+    layers = set()
     for source, name in imports(parsed(path)):
         if source == "rocframe" and name not in {None, "__version__"}:
-            found.add(str(name))
+            layers.add(str(name))
         elif source.startswith("rocframe."):
-            found.add(source.split(".")[1])
-    return found
+            layers.add(source.split(".")[1])
+    return layers
 
 
-def test_every_file_stands_in_a_room():
-    assert {room(path) for path in FILES} <= set(ROOMS)
-    assert len(ROOMS) == len(set(ROOMS))
+def test_every_file_is_in_a_layer():
+    assert {layer_of(path) for path in FILES} <= set(LAYERS)
+    assert len(LAYERS) == len(set(LAYERS))
 
 
 def test_imports_point_upstream():
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
-                upstream = set(ROOMS[: ROOMS.index(room(path)) + 1])
-                assert rooms_imported_by(path) - upstream == set()
+                upstream = set(LAYERS[: LAYERS.index(layer_of(path)) + 1])
+                assert imported_layers(path) - upstream == set()
 
 
 def test_the_package_itself_is_imported_inside_functions_only():
@@ -160,13 +160,13 @@ def test_the_package_itself_is_imported_inside_functions_only():
                 assert "rocframe" not in {source for node in top for source, _ in imports(node)}
 
 
-def test_no_module_imports_itself_around_corners():
+def test_no_imports_are_circular():
     known = {module(path).removesuffix(".__init__"): path for path in FILES}
     edges = {
         name: {source for source, _ in imports(without_types(path)) if source in known}
         for name, path in known.items()
     }
-    # Take away what imports nothing that is left, until nothing is: what stays is a circle.
+    # Remove modules that import none of the remaining modules. A circle is never removed.
     while ready := [name for name, targets in edges.items() if not targets & set(edges)]:
         for name in ready:
             del edges[name]
@@ -181,13 +181,13 @@ def test_no_import_is_relative():
                 assert relative == []
 
 
-def test_guests_stay_in_their_rooms():
+def test_libraries_are_imported_only_in_their_layers():
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
                 for source, _ in imports(parsed(path)):
-                    guest = source.split(".")[0]
-                    assert room(path) in GUESTS.get(guest, {room(path)}), source
+                    library = source.split(".")[0]
+                    assert layer_of(path) in DEPENDENCIES.get(library, {layer_of(path)}), source
 
 
 def test_only_frames_collects():
@@ -195,12 +195,20 @@ def test_only_frames_collects():
     assert [name_of(path) for path in FILES if called(path) & collectors] == ["frames.py"]
 
 
-def test_rows_are_never_walked_in_python():
-    walks = {"map_elements", "map_rows", "map_groups", "iter_rows", "iterrows", "rows", "apply"}
+def test_rows_are_not_iterated_in_python():
+    row_methods = {
+        "map_elements",
+        "map_rows",
+        "map_groups",
+        "iter_rows",
+        "iterrows",
+        "rows",
+        "apply",
+    }
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
-                assert called(path) & walks == set()
+                assert called(path) & row_methods == set()
 
 
 def called(path: Path) -> set[str]:
@@ -212,12 +220,12 @@ def called(path: Path) -> set[str]:
     }
 
 
-def test_no_path_is_of_one_machine():
-    foreign = re.compile(r"(?:/(?:home|tmp|work|root|Users|mnt|opt)/|\b[A-Z]:\\)\S*")
+def test_no_path_is_absolute():
+    absolute = re.compile(r"(?:/(?:home|tmp|work|root|Users|mnt|opt)/|\b[A-Z]:\\)\S*")
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
-                assert foreign.findall(path.read_text(encoding="utf-8")) == []
+                assert absolute.findall(path.read_text(encoding="utf-8")) == []
 
 
 def test_files_are_short_and_named_for_what_is_in_them():
@@ -228,7 +236,7 @@ def test_files_are_short_and_named_for_what_is_in_them():
                 assert path.stem not in {"utils", "util", "helpers", "common", "misc"}
 
 
-def test_every_module_says_what_it_is():
+def test_every_module_has_a_docstring():
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
@@ -236,10 +244,10 @@ def test_every_module_says_what_it_is():
 
 
 def test_importing_the_package_loads_nothing_that_polars_does_not():
-    guests = sorted(GUESTS)
+    libraries = sorted(DEPENDENCIES)
     code = (
         "import sys, polars; before = set(sys.modules); import rocframe; "
-        f"print(*sorted({guests} & (set(sys.modules) - before)))".replace("[", "{").replace(
+        f"print(*sorted({libraries} & (set(sys.modules) - before)))".replace("[", "{").replace(
             "]", "}"
         )
     )
@@ -248,21 +256,21 @@ def test_importing_the_package_loads_nothing_that_polars_does_not():
 
 
 def test_functions_import_only_what_is_heavy_or_optional():
-    """Everything else is imported at the top of a file: public names are loaded on first use."""
+    """All other imports are at the top of a file, because public names are loaded on first use."""
     heavy = {"scipy", "pyarrow", "altair", "rich", "cyclopts", "jinja2", "markupsafe", "vl_convert"}
-    wrong = [
+    local_imports = [
         (name_of(path), source)
         for path in FILES
         for function in ast.walk(parsed(path))
-        if isinstance(function, ast.FunctionDef) and room(path) != "cli"  # starts fast
+        if isinstance(function, ast.FunctionDef) and layer_of(path) != "cli"  # starts fast
         for source, _ in imports(function)
         if source.split(".")[0] not in heavy and source != "rocframe"
     ]
-    assert wrong == []
+    assert local_imports == []
 
 
 def test_no_short_file_has_a_single_importer_in_its_folder():
-    """A file of one concept with one user belongs into the file of this user."""
+    """A short file that only one file imports belongs into that file."""
     importers = {module(path): set() for path in FILES}
     for path in FILES:
         for source, name in imports(parsed(path)):
@@ -284,9 +292,6 @@ SHARED_NAMES = {
     # Expressions of `.roc` have the name of the function or metric that they compute.
     *("auc", "gini", "ks", "average_precision", "pr_auc", "tpr", "fpr"),
     "__all__",
-    # Constants, records and formats with a meaning of their own in each module.
-    *("CURVE", "LINE", "NORMAL", "PANELS_PER_ROW", "RATES", "THRESHOLD", "TOLERANCE"),
-    *("Table", "nearly_equal", "distinct_labels"),
 }
 
 

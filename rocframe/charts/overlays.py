@@ -61,7 +61,7 @@ MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower re
 # the curves with all tied positives first or all tied negatives first. The last corner closes it.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-CURVE = "(curve)"  # unique, because group columns are renamed to k0, k1, ... before
+CURVE_INDEX = "(curve)"  # unique, because group columns are renamed to k0, k1, ... before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -309,8 +309,8 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
 
 def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     """Return the marked points of each curve that lie inside the axes."""
-    table = _marked_rows(inputs.curves, points).sort(CURVE, maintain_order=True)
-    curve = table.get_column(CURVE).to_numpy()
+    table = _marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
+    curve = table.get_column(CURVE_INDEX).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
     path = replace(inputs.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
     plane = inputs.plane
@@ -340,7 +340,7 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
             raise OptionValueError.compose("mark", points, problem, hint)
         rows = operating_points(curves, "threshold", values)
         curve = np.repeat(np.arange(len(curves.firsts)), len(values))
-        return rows.select(pl.Series(CURVE, curve, pl.Int64), THRESHOLD, *CONFUSION)
+        return rows.select(pl.Series(CURVE_INDEX, curve, pl.Int64), THRESHOLD, *CONFUSION)
     keys = curves.keys
     for name in (*keys.columns, THRESHOLD, *CONFUSION):
         if name not in points.columns:
@@ -352,23 +352,23 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     renamed = [column(name).alias(f"k{i}") for i, name in enumerate(keys.columns)]
     rows = points.select(*renamed, THRESHOLD, *CONFUSION).drop_nulls(CONFUSION)
     if keys.width:
-        numbered = keys.select(renamed).with_columns(pl.int_range(pl.len()).alias(CURVE))
+        numbered = keys.select(renamed).with_columns(pl.int_range(pl.len()).alias(CURVE_INDEX))
         names = [f"k{i}" for i in range(keys.width)]
         found = rows.join(numbered, on=names, how="inner", nulls_equal=True, maintain_order="left")
     else:
-        found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE))
+        found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE_INDEX))
     if rows.height and not found.height:
         problem = "no group of these points has a curve in the chart"
         raise OptionValueError.compose(
             "mark", points.columns, problem, "Pass points that were computed from these curves."
         )
     _check_totals(curves, found, points.columns)
-    return found.select(CURVE, THRESHOLD, *CONFUSION)
+    return found.select(CURVE_INDEX, THRESHOLD, *CONFUSION)
 
 
 def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:
     """Check that points have as many positives and negatives as their curves."""
-    curve = points.get_column(CURVE).to_numpy()
+    curve = points.get_column(CURVE_INDEX).to_numpy()
     for one, other in (("tp", "fn"), ("fp", "tn")):
         total = curves.total(one, other)[curve]
         point_total = (points.get_column(one) + points.get_column(other)).to_numpy()

@@ -45,7 +45,7 @@ TITLES = {
     "difference": "Difference of AUC",
     "power": "Power",
 }
-LINE = "line"
+PLAN_LINE = "line"
 
 
 def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> alt.LayerChart:
@@ -54,16 +54,18 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
     records = json_rows(values)
     x, y, varied_columns, line_columns = _roles(values)
     lines = [_joined(record, line_columns) for record in records]
-    groups = Groups(columns={LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))})
-    if len(groups.columns[LINE].values) > 1:
-        groups = Groups(columns=groups.columns, color=LINE)
+    groups = Groups(
+        columns={PLAN_LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))}
+    )
+    if len(groups.columns[PLAN_LINE].values) > 1:
+        groups = Groups(columns=groups.columns, color=PLAN_LINE)
     for record, line in zip(records, lines, strict=True):
-        record[LINE] = line
+        record[PLAN_LINE] = line
 
     channels: dict[str, Any] = {**_axes(records, x, y), "color": groups.color_channel()}
     plans = alt.Chart().transform_filter(f"isValid(datum.{x}) && isValid(datum.{y})")
     line = plans.mark_line(strokeWidth=2).encode(
-        **channels, detail=alt.Detail(f"{LINE}:N"), order=alt.Order(f"{x}:Q")
+        **channels, detail=alt.Detail(f"{PLAN_LINE}:N"), order=alt.Order(f"{x}:Q")
     )
     dots = plans.mark_point(filled=True, size=60, opacity=1)
     targets = sorted({record["target"] for record in records} - {None})
@@ -79,7 +81,7 @@ def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> al
             names = varied_columns or ("auc", "n_pos")
             missing.append(JOINT.join(f"{name} {_text(record[name])}" for name in names))
             continue
-        name = f"{groups.columns[LINE].title} {record[LINE]}: " if line_columns else ""
+        name = f"{groups.columns[PLAN_LINE].title} {record[PLAN_LINE]}: " if line_columns else ""
         texts.append(f"{name}{x} {_text(record[x])}, {y} {number_text(record[y])}")
     power = f"Target power {' and '.join(f'{target:.4g}' for target in targets)}" if targets else ""
     result = groups.with_titles(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Names of parameters. Vega-Lite selects the point nearest to the pointer by an invisible cell
 # around it. The datum of the cell is the mark of the point, not its row, so the angle of the mark
 # stores the threshold of the row. The angle does not change the look of circles.
-THRESHOLD, ANGLE = "rf_threshold", "angle"
+THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
 NEAREST, STEP = "rf_near", "step"
 PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
@@ -65,7 +65,7 @@ def controls(
     ]
     parameters += [
         alt.TopLevelSelectionParameter(
-            name=THRESHOLD,
+            name=THRESHOLD_PARAMETER,
             select={**POINT, "fields": [ANGLE], "on": {"merge": events}},
             bind=_slider("Threshold ", slider.low, slider.high, slider.step),
             value=[{ANGLE: start.threshold}],

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
 
 ERRORS = ("fp", "fn")
-PANELS_PER_ROW = 3
+DASHBOARD_COLUMNS = 3
 
 
 def dashboard(
@@ -148,7 +148,7 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
     ]
     views = [name for panel in names for name in panel]
     # In place: the constructors and .properties copy all panels several times.
-    grid = alt.ConcatChart(columns=PANELS_PER_ROW, spacing=26)
+    grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=26)
     grid.concat = panels
     chart = alt.VConcatChart(
         data=inline_data(data.records),

@@ -35,7 +35,7 @@ SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # of a name beside numbers
 ROWS = 2880  # of all curves together; shorter curves keep all their rows
 MAX_CORNERS = 80  # of each of two lines
-TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice
+DASHBOARD_TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice
 MAX_BETWEEN = 60  # points of a curve between rows
 # Shares of a class. Rows between two of them are skipped.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
@@ -196,7 +196,7 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     ends = np.array([0, len(rows)])
     precision = tp[rows] / called
     first, second = (
-        limit_corners(x, y, ends, TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
+        limit_corners(x, y, ends, DASHBOARD_TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
         for x, y in ((across, up), (up, precision))
     )
     kept = first | second

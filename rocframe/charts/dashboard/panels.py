@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 PANEL_WIDTH, LOW_PANEL_HEIGHT = 250, 170
 LEGEND_WIDTH, LETTER_WIDTH = 1000, 6.6
 NUMBER_WIDTH, ROW_HEIGHT = 72, 24
-RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
+PANEL_RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 GAINS = ("expected_cost", "net_benefit")
-NUMBERS = ("threshold", *CONFUSION, *RATES, *GAINS)
+NUMBERS = ("threshold", *CONFUSION, *PANEL_RATES, *GAINS)
 UNDEFINED = "–"
 # For each count: the label, the prediction, its rate, and the total of the rate.
 MATRIX_CELLS = {
@@ -99,7 +99,7 @@ def number_texts(data: DashboardData) -> dict[str, str]:
         "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
         "description": "datum.label + ': threshold ' + datum.threshold_text",
         **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
-        **{f"{name}_text": number.format(name, ".3f") for name in RATES},
+        **{f"{name}_text": number.format(name, ".3f") for name in PANEL_RATES},
         **{f"{name}_text": number.format(name, ".4~g") for name in GAINS},
     }
 
