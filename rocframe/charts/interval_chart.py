@@ -242,18 +242,18 @@ def _draw(
 
 
 def _interval_text(table: pl.DataFrame) -> str:
-    """Return the levels and methods of the intervals of a table, or its tests."""
-    if not {"ci_level", "ci_method"} <= set(table.columns):
-        if "test" not in table.columns or not table.height:
-            return ""
-        tests = table.get_column("test").unique(maintain_order=True).to_list()
-        return f"test: {', '.join(tests)}"
-    levels = table.get_column("ci_level").drop_nulls().unique().sort().to_list()
-    methods = table.get_column("ci_method").drop_nulls().unique(maintain_order=True).to_list()
-    if not levels or not methods:
-        return ""
-    percent = " and ".join(f"{100 * level:.4g} %" for level in levels)
-    return f"{percent} intervals ({', '.join(methods)})"
+    """Return the confidence levels of a table, and the methods of its intervals or its tests."""
+
+    def values(name: str) -> list[Any]:
+        if name not in table.columns:
+            return []
+        return table.get_column(name).drop_nulls().unique(maintain_order=True).to_list()
+
+    levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
+    intervals = " and ".join(f"{100 * level:.4g} %" for level in sorted(levels)) + " intervals"
+    if tests:
+        return f"{f'{intervals}, ' if levels else ''}test: {', '.join(tests)}"
+    return f"{intervals} ({', '.join(methods)})" if levels and methods else ""
 
 
 def _row_text(record: dict[str, Any], style: DotStyle) -> str:

@@ -101,12 +101,12 @@ def _slider(name: str, low: float, high: float, step: float) -> alt.BindRange:
     return alt.BindRange(input="range", min=low, max=high, step=step, name=name)
 
 
-def filter_shown(chart: Any, data: DashboardData) -> Any:
+def filter_selected(chart: Any, data: DashboardData) -> Any:
     """Keep the curves that the legend selects."""
     return chart if data.groups.color is None else chart.transform_filter({"param": SHOWN})
 
 
-def faint_unless_shown(data: DashboardData, faint: float) -> Any:
+def opacity_if_selected(data: DashboardData, faint: float) -> Any:
     """Return an opacity that is low for curves that the legend does not select."""
     if data.groups.color is None:
         return alt.OpacityValue(1)

@@ -13,8 +13,8 @@ from rocframe.charts.dashboard.controls import (
     CHOSEN,
     COSTS,
     PREVALENCE,
-    faint_unless_shown,
-    filter_shown,
+    filter_selected,
+    opacity_if_selected,
 )
 from rocframe.charts.labels import inline_data, one_row, tooltip
 from rocframe.charts.style import CHANCE_STROKE, GRID, INK, PAPER, QUIET
@@ -88,8 +88,8 @@ def row_rates(start: Start) -> dict[str, str]:
     }
 
 
-def _ratio(part: str, whole: str) -> str:
-    return f"({whole} > 0 ? {part} / {whole} : null)"
+def _ratio(numerator: str, denominator: str) -> str:
+    return f"({denominator} > 0 ? {numerator} / {denominator} : null)"
 
 
 def number_texts(data: DashboardData) -> dict[str, str]:
@@ -158,7 +158,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
             order=alt.Order("step:Q"),
             detail=alt.Detail("curve:N"),
             color=color,
-            opacity=faint_unless_shown(data, 0.1),
+            opacity=opacity_if_selected(data, 0.1),
         )
     )
     # The Voronoi cell around a point reads its tooltip from the mark instead of the data row.
@@ -167,14 +167,14 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         "description": alt.Description("description:N"),
         "tooltip": alt.Tooltip("description:N"),
     }
-    near = filter_shown(
+    row_points = filter_selected(
         alt.Chart(name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
         .transform_filter(IS_ROW)
         .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), **texts),
         data,
     )
-    here = filter_shown(
+    current_points = filter_selected(
         alt.Chart()
         .mark_point(filled=True, size=110, opacity=1, stroke=PAPER, strokeWidth=1.5)
         .transform_filter(AT_THRESHOLD)
@@ -184,7 +184,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
     # Vega-Lite uses the axes of the first layer.
     cost_lines = [_equal_cost_line(data)] if panel.name == "roc" else []
     return alt.LayerChart(
-        layer=[line, _chance(panel.name), *cost_lines, here, near],
+        layer=[line, _chance(panel.name), *cost_lines, current_points, row_points],
         width=PANEL_WIDTH,
         height=PANEL_WIDTH,
         title=_title(panel.title, panel.subtitle),
@@ -253,9 +253,9 @@ def _first_curve(chart: Any, data: DashboardData) -> Any:
     """Keep the first of the curves that the legend selects."""
     sort = [alt.SortField("curve")]
     return (
-        filter_shown(chart, data)
-        .transform_window(place="dense_rank()", sort=sort, ignorePeers=False)
-        .transform_filter("datum.place == 1")
+        filter_selected(chart, data)
+        .transform_window(position="dense_rank()", sort=sort, ignorePeers=False)
+        .transform_filter("datum.position == 1")
     )
 
 
@@ -289,13 +289,15 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
         )
     ]
     threshold = _threshold(_first_curve(alt.Chart(), data))
-    veil = threshold.mark_rect(color=PAPER, opacity=0.6)
-    veil = veil.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
+    cover = threshold.mark_rect(color=PAPER, opacity=0.6)
+    cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
     rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
     # The cover lies on top of the bars, so invisible bars above it react to the pointer.
-    hit = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
-    hit = hit.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(name="spread_bins")
-    layers = [*bars, veil, rule, hit]
+    hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
+    hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
+        name="spread_bins"
+    )
+    layers = [*bars, cover, rule, hover_bins]
     if len(data.records) > 1:
         first_bin = _first_curve(alt.Chart(), data).transform_filter("datum.bin == 0")
         layers.append(_curve_name(first_bin))
@@ -311,7 +313,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
 def event_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the share of positives in each bin, at the chosen prevalence."""
     up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
-    bins = filter_shown(alt.Chart(), data).transform_calculate(
+    bins = filter_selected(alt.Chart(), data).transform_calculate(
         pi=f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         middle="(datum.left + datum.right) / 2",
         event_rate=f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null",
@@ -326,7 +328,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     points = bins.mark_point(filled=True, size=30, opacity=1).encode(
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
-    rule = _threshold(filter_shown(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
+    rule = _threshold(filter_selected(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
     # An invisible mark extends the axis from the middle to the end of the outer bins.
     extent = bins.mark_rule(opacity=0).encode(
         x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
@@ -368,8 +370,8 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
     cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
         truth=_cell_property(0),
         called=_cell_property(1),
-        whole=f"datum[{_cell_property(3)}]",
-        share="datum.count / datum.whole",
+        class_total=f"datum[{_cell_property(3)}]",
+        share="datum.count / datum.class_total",
         count_text="datum[datum.cell + '_text']",
         share_text=f"{_cell_property(2)} + ' ' + format(datum.share, '.3f')",
         cell_text="datum.cell + ' ' + datum.count_text",
@@ -438,7 +440,7 @@ def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
     x_scale = alt.Scale(domain=list(NUMBERS), padding=0.5, range=[left, width])
     x = alt.X("number:N", sort=list(NUMBERS), scale=x_scale, title=None, axis=axis)
     y = alt.Y("curve:O", axis=None, scale=alt.Scale(domain=names, padding=0.5))
-    opacity = faint_unless_shown(data, 0.25)
+    opacity = opacity_if_selected(data, 0.25)
     fields: list[Any] = [f"{name}_text" for name in NUMBERS]
     numbers: Any = (
         rows.transform_fold(fields, as_=["field", "text"])
