@@ -36,8 +36,8 @@ def power(
     null: Numbers = 0.5,
     auc_b: Numbers | None = None,
     correlation: Numbers | None = None,
-    n_pos: WholeNumbers,
-    n_neg: WholeNumbers,
+    n_pos: Integers,
+    n_neg: Integers,
     alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
     variance: VarianceFormula = "hanley_mcneil_exponential",
@@ -102,9 +102,10 @@ def power(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. DeLong's test has no p-value if all positives score higher than
-    all negatives. With `se_at="estimate"` the result does not depend on which of the two models is
-    `auc_b`. Rows are assumed to be independent; many rows of one person contain less information.
+    fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
+    higher than all negatives. With `se_at="estimate"` the result does not depend on which of the
+    two models is `auc_b`. Rows are assumed to be independent; many rows of one person contain less
+    information.
 
     References
     ----------
@@ -146,7 +147,9 @@ def power(
         variance=variance,
         se_at=se_at,
     )
-    return _planned_tests_table(_planned_test_row({}, PlannedTest(**one)) for one in options)
+    return _planned_tests_table(
+        _planned_test_row({}, PlannedTest(**combination)) for combination in options
+    )
 
 
 def sample_size(
@@ -223,9 +226,9 @@ def sample_size(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class, so the result has at least 10 rows of each class. DeLong's test
-    has no p-value if all positives score higher than all negatives. With `se_at="estimate"` the
-    result does not depend on which of the two models is `auc_b`. Rows are assumed to be
+    fewer than 10 rows of a class, so the result has at least 10 rows of each class. The p-value of
+    DeLong's test is null if all positives score higher than all negatives. With `se_at="estimate"`
+    the result does not depend on which of the two models is `auc_b`. Rows are assumed to be
     independent; many rows of one person contain less information.
 
     References
@@ -268,7 +271,9 @@ def sample_size(
         variance=variance,
         se_at=se_at,
     )
-    return _planned_tests_table(_planned_test_row(one, _smallest_sample(**one)) for one in options)
+    return _planned_tests_table(
+        _planned_test_row(combination, _smallest_sample(**combination)) for combination in options
+    )
 
 
 MAX_CLASS_ROWS = 10**12  # beyond, there is no solution
@@ -280,26 +285,26 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     """Return the test with the smallest number of positives that reaches a power."""
 
     def with_n_pos(n_pos: int) -> PlannedTest:
-        # The tolerance is for products that rounding puts just above a whole number.
+        # The tolerance corrects products that rounding moved slightly above an integer.
         n_neg = ceil(ratio * n_pos * (1 - RATIO_ROUNDING))
         return PlannedTest(n_pos=n_pos, n_neg=n_neg, **options)
 
     if not 1 / MAX_CLASS_ROWS <= ratio <= MAX_CLASS_ROWS:
         return None
     n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
-    too_few = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
-    enough = too_few + 1
-    while (test := with_n_pos(enough)).power < power:
+    lower = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
+    upper = lower + 1
+    while (test := with_n_pos(upper)).power < power:
         if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
             return None
-        too_few, enough = enough, 2 * enough
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
+        lower, upper = upper, 2 * upper
+    while upper - lower > 1:
+        middle = (lower + upper) // 2
         if with_n_pos(middle).power < power:
-            too_few = middle
+            lower = middle
         else:
-            enough = middle
-    return with_n_pos(enough)
+            upper = middle
+    return with_n_pos(upper)
 
 
 def detectable_difference(
@@ -307,8 +312,8 @@ def detectable_difference(
     null: Numbers = 0.5,
     auc_b: Numbers | None = None,
     correlation: Numbers | None = None,
-    n_pos: WholeNumbers,
-    n_neg: WholeNumbers,
+    n_pos: Integers,
+    n_neg: Integers,
     power: Numbers = 0.8,
     alpha: Numbers = 0.05,
     alternative: Alternative = "two-sided",
@@ -376,9 +381,9 @@ def detectable_difference(
     Notes
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
-    fewer than 10 rows of a class. DeLong's test has no p-value if all positives score higher than
-    all negatives. Under the null hypothesis both models have the area `auc_b`. Rows are assumed to
-    be independent; many rows of one person contain less information.
+    fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
+    higher than all negatives. Under the null hypothesis both models have the area `auc_b`. Rows are
+    assumed to be independent; many rows of one person contain less information.
 
     References
     ----------
@@ -421,7 +426,9 @@ def detectable_difference(
         variance=variance,
         se_at=se_at,
     )
-    return _planned_tests_table(_planned_test_row(one, _nearest_area(**one)) for one in options)
+    return _planned_tests_table(
+        _planned_test_row(combination, _nearest_area(**combination)) for combination in options
+    )
 
 
 # Fractions of the distance from the null area to 0 or 1, up to the limit of the formulas.
@@ -437,7 +444,8 @@ def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
     def with_fraction(fraction: float) -> PlannedTest:
         return PlannedTest(auc=start + fraction * (end - start), **options)
 
-    # The power may decrease again, so the first step of the grid that reaches it is bisected.
+    # The power may decrease at larger differences. The first step of the grid that reaches the
+    # required power is bisected.
     near = 0.0
     for far in AREA_GRID:
         if with_fraction(far).power >= power:
@@ -522,8 +530,8 @@ class PlannedTest:
 
 def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
     """Return the variance of an estimated area for ratings of normal scores of equal variance."""
-    # The formula omits the covariance of the two parameters of the curve, so that it exceeds the
-    # variance of the area over all pairs, except for areas near 1/2 and near 1. The rounded
+    # The formula omits the covariance of the two parameters of the curve. It therefore exceeds the
+    # variance of the nonparametric area, except for areas near 1/2 and near 1. The rounded
     # constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of other programs.
     a = 1.414 * STANDARD_NORMAL.inv_cdf(area)
     spread = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
@@ -531,7 +539,7 @@ def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
 
 
 Numbers: TypeAlias = "float | Sequence[float]"
-WholeNumbers: TypeAlias = "int | Sequence[int]"
+Integers: TypeAlias = "int | Sequence[int]"
 
 # Open interval of each number, and an example.
 OPEN_RANGES: dict[str, tuple[float, float, float]] = {

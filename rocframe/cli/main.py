@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RocframeError as error:
         return _fail(with_options(str(error).split(PLAN_MARK)[0]))
     except KeyboardInterrupt:
-        print("rocframe: interrupted. Every file is unchanged or complete.", file=sys.stderr)
+        print("rocframe: interrupted. No file is incomplete.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has closed it. Without this, Python reports an error at exit.
@@ -114,8 +114,8 @@ def application() -> "App":
         Parameters
         ----------
         log
-            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. Folders
-            named key=value become columns.
+            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. If a
+            folder is named key=value, its logs have a column of this name.
         out
             Folder for the files. It is created if it does not exist.
         """
@@ -131,13 +131,13 @@ def application() -> "App":
     ) -> int:
         """Write an HTML page with AUC, curves and charts.
 
-        The page is one file that needs no network. The AUC of each group is printed.
+        The page is one file that can be opened offline. The AUC of each group is printed.
 
         Parameters
         ----------
         log
-            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. Folders
-            named key=value become columns.
+            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. If a
+            folder is named key=value, its logs have a column of this name.
         out
             HTML file to write, in an existing folder.
         """
@@ -158,15 +158,16 @@ def _run(
     from rocframe.cli.terminal import Progress, areas_table
 
     if options.no_count and options.count is not None:
-        return _fail("--count and --no-count exclude each other.")
+        return _fail("--count and --no-count cannot be combined.")
     with Progress(quiet=options.quiet) as progress:
         outcome = command(sources, options, out.expanduser(), progress)
     for file, reason in outcome.skipped.items():
-        print(f"rocframe: {file} is skipped: {reason}.", file=sys.stderr)
+        print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
     if not outcome.has_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(
-            f"rocframe: no page is written: vl-convert is not installed; {hint}.", file=sys.stderr
+            f"rocframe: the page was not written, because vl-convert is not installed; {hint}.",
+            file=sys.stderr,
         )
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

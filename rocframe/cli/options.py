@@ -19,7 +19,7 @@ KindChoice = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "li
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CommandOptions:
-    """Columns of the logs and settings of the evaluation; the texts below are the help.
+    """Columns of the logs and settings of the evaluation; these descriptions are the help texts.
 
     Attributes
     ----------
@@ -45,8 +45,9 @@ class CommandOptions:
     no_count
         Ignore the column named "count"; it does not contain numbers of identical rows.
     missing
-        Handling of rows with a missing label, score or weight. "raise": an error. "drop": leave the
-        rows out and count them. "worst": count rows without a score as errors of the model.
+        Handling of rows with a missing label, score or weight. "raise": stop with an error. "drop":
+        leave the rows out and count them. "worst": count rows without a score as errors of the
+        model at every threshold.
     kind
         Kind of curve; by default roc and precision_recall. Repeat the option for several kinds. In
         curves.parquet, the axes of the first kind come first, then those of the other kinds.

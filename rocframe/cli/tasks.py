@@ -67,7 +67,7 @@ def evaluate_logs(
 def report_logs(
     sources: Sequence[str], options: CommandOptions, path: Path, progress: Progress
 ) -> Outcome:
-    """Write the page."""
+    """Write the page to a file."""
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
     check_target(path)

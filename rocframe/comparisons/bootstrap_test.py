@@ -108,9 +108,9 @@ def _compare_pair(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _PairedSample:
-    """The rows of one group, positives first, as both models order them.
+    """The rows of one group, positives first, with their order by the scores of each model.
 
-    `count` is the number of rows that each stands for, `cluster` the number of its cluster.
+    `count` is the number of rows that each row represents, `cluster` the number of its cluster.
     """
 
     populations: list[GroupRows]

@@ -75,9 +75,9 @@ def compare(
 ) -> FrameT:
     """Compare the areas under the ROC curves of every two models in each group.
 
-    Models that scored the same rows are compared row by row. This paired test has more power than
-    a comparison of their intervals. `id` identifies the rows that belong together; score columns
-    side by side need no `id`.
+    The test is paired if the models scored the same rows. A paired test has more power than a
+    comparison of the two intervals. In a long table, `id` identifies the rows of one instance.
+    Score columns side by side need no `id`.
 
     Parameters
     ----------
@@ -167,11 +167,12 @@ def compare(
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
         both have rows there, sorted by these columns.
 
-        `difference` (in [-1, 1]) is `auc_a - auc_b`, and `lower`, `upper` and `se` are its
-        confidence limits and standard error. They are null for the two permutation tests, and where
-        the difference has no variance. There `p_value` is 1 for a difference of 0 (1/2 if the test
-        is one-sided, 0 with `margin`), and null otherwise. `statistic` is the difference from the
-        null hypothesis in standard errors; for `"permutation"` it is `difference`, and for
+        `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are its confidence limits,
+        and `se` is its standard error; all three are null for the two permutation tests, and if the
+        variance of the difference is 0. If the variance is 0, `p_value` is null, unless the
+        difference is 0 too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and
+        0 for a test with a positive `margin`. `statistic` is the difference from the null
+        hypothesis in standard errors; for `"permutation"` it is `difference`, and for
         `"venkatraman"` the absolute difference of the numbers of errors of the two models, summed
         over all ranks. `df` is null unless the statistic is a t. With a range the areas are
         `partial_auc_a` and `partial_auc_b`, with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and
@@ -443,7 +444,7 @@ def _compare_paired(
     instances = read_instances(frame, columns)
     baseline = _baseline_position(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    # DeLong's test draws nothing, and the key of each group is computed in Python.
+    # DeLong's test needs no random streams, and the computation of their keys is slow.
     keys = [] if options.method == "delong" else stream_keys(groups.keys)
     draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-COEFFICIENT_ROUNDING = 1e-9  # of a sum of coefficients such as 1/3, relative to the largest
-EIGENVALUE_ROUNDING = 1e-10  # of a covariance matrix, relative to its largest eigenvalue
+COEFFICIENT_ROUNDING = 1e-9  # rounding error of a sum of coefficients, relative to the largest
+EIGENVALUE_ROUNDING = 1e-10  # rounding error of eigenvalues, relative to the largest
 
 
 def contrast(
@@ -133,10 +133,10 @@ def contrast(
         contrasts. If all models order the rows alike, `df` is 0 and `p_value` is 1. These columns
         are Float64. `n_models` (Int64) counts the models of the group, and `n_paired` (Int64) the
         rows that all of them scored. `test` (String) is `delong`. The test is null where a class
-        has fewer than two rows, or clusters, where a model with a weight has no rows, and where a
-        contrast is not 0 but has no variance. `note` (String) is null, or the first that applies of
-        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`, or the
-        number of rows left out (`unmatched:3`).
+        has fewer than two rows, or clusters, where a model of a contrast has no rows, and where a
+        contrast is not 0 but has a variance of 0. `note` (String) is null, or the first that
+        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`,
+        or the number of rows left out (`unmatched:3`).
 
     Raises
     ------
@@ -317,7 +317,7 @@ def chi_squared(
     """Return the chi-squared statistic of each group, and its degrees of freedom.
 
     The null hypothesis is that all contrasts are 0. The result is NaN where a contrast is not 0
-    but has no variance.
+    but has a variance of 0.
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T

@@ -91,8 +91,8 @@ class Hypothesis:
     ) -> Hypothesis:
         """Check the options `margin` and `alternative`.
 
-        Non-inferiority of b is tested as a - b < margin, or as a - b > -margin for quantities of
-        which low values are good, such as the FPR.
+        Non-inferiority of b is tested as a - b < margin, or as a - b > -margin for quantities whose
+        low values are good, such as the FPR.
         """
         check_alternative(alternative)
         if margin is None:
@@ -133,7 +133,7 @@ def difference_columns(
     # Without variance the test is defined only if the difference and its null value are 0.
     statistic[(variance == 0) & (difference == 0) & (offset == 0)] = 0.0
     p_value = normal_p_value(statistic, hypothesis.alternative, df)
-    if hypothesis.non_inferiority:  # models with the same order of rows are within any margin
+    if hypothesis.non_inferiority:  # identical orders of rows have a difference within any margin
         p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
     z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
     largest = quantity.max_difference

@@ -42,8 +42,8 @@ class PairedAreas:
     """Areas of the models of a batch, and the placement values that their variances come from.
 
     `area` and `placements` have an array for each model: an area per group, a placement value per
-    row. `total` holds the sums of the placement values of each group's positives; it is None if
-    they are not whole numbers. `segment` holds the first row of each class of each group. `n_pos`
+    row. `total` contains the sums of the placement values of each group's positives; it is None if
+    they are not integers. `segment` contains the first row of each class of each group. `n_pos`
     and `n_neg` count rows; `units` count the independent units: rows or clusters.
     """
 
@@ -70,7 +70,7 @@ class PairedAreas:
         if self.total is None:
             return self._weighted_variance(values)
         total = self.total[a] if b is None else self.total[a] - self.total[b]
-        # Sums of whole numbers do not depend on the order of rows.
+        # Sums of integers do not depend on the order of rows.
         size = np.abs(values)
         squares = _segment_sums(
             size if self.count is None else exact_product(size, self.count), size, self.segment
@@ -102,7 +102,7 @@ class PairedAreas:
     def difference_variances(self) -> NDArray[np.float64]:
         """Return a matrix per group: the variances of the differences of every two areas.
 
-        The diagonal holds the variances of the areas themselves.
+        The diagonal contains the variances of the areas themselves.
         """
         size = len(self.area)
         result = np.empty((len(self.n_pos), size, size))
@@ -116,7 +116,7 @@ class PairedAreas:
 
 
 def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None) -> PairedAreas:
-    """Estimate the areas of the models of a batch, whole or over a part of the curve."""
+    """Estimate the total or partial areas of the models of a batch."""
     if part is not None and instances.weight is None:
         batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows
     rows, segment = batch.rows, batch.segment

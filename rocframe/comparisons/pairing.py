@@ -1,7 +1,7 @@
 """Pairing of the predictions of several models by instance.
 
-An instance is what is classified once by each model. Models that have a score column each share
-the instances of the rows; in a long table `id` identifies the instance of a row.
+An instance is an object that each model scores once. If each model has a score column, each row is
+one instance. In a long table, `id` identifies the instance of a row.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PairingOptions:
             raise OptionValueError.compose(
                 "count",
                 roles.count,
-                "id= needs one row per prediction, but a row with a count represents several",
+                "id= requires one row per prediction, but a row with a count represents several",
                 "Compare scores side by side, or pass count=None if each row is one prediction.",
             )
         if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
@@ -92,8 +92,8 @@ class PairingOptions:
         """The columns of `id`: none, one or several."""
         if self.id is None:
             return []
-        several = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
-        return [*self.id] if several else [self.id]  # type: ignore[misc, list-item]
+        is_list = isinstance(self.id, Iterable) and not isinstance(self.id, str | pl.Expr)
+        return [*self.id] if is_list else [self.id]  # type: ignore[misc, list-item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,7 +118,7 @@ def plan_comparison(
     anchor: str,
     independent_groups: bool,
 ) -> FrameT:
-    """Plan the table that `build` returns, in the kind of frame of the predictions.
+    """Return the table that `build` computes, as the same kind of frame as the predictions.
 
     `schema` returns its columns for models of a dtype. `anchor` names a column that is never null.
     """
@@ -170,7 +170,7 @@ def bind_pairing(
         raise OptionValueError.compose(
             "between",
             between,
-            "it is also a group column, but models are compared within groups",
+            "models are compared within groups, so their column cannot be a group column",
             f"Remove {between!r} from by=.",
         )
     id_columns = options.id_columns
@@ -363,7 +363,7 @@ def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
             raise PairingError.compose(
                 "id",
                 source,
-                f"it is null in {format_rows(values.null_count())}, which cannot be paired",
+                f"the id is null in {format_rows(values.null_count())}, which cannot be paired",
                 "Remove these rows with .filter() first.",
             )
 

@@ -16,7 +16,7 @@ from rocframe.expressions.rows import (
     TP0,
     both_classes,
     field,
-    of_rows,
+    formula_expression,
     pack_rows,
     quotient,
     record,
@@ -102,7 +102,7 @@ def auc(
     def area(rows: Rows) -> pl.Expr:
         return _area(rows) if rate_range is None else partial_auc(rows, rate_range)
 
-    return of_rows(area, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(area, score, label, positive=positive, weight=weight, count=count)
 
 
 def gini(
@@ -156,7 +156,7 @@ def gini(
     │ 0.5   │
     └───────┘
     """
-    return of_rows(_gini, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_gini, score, label, positive=positive, weight=weight, count=count)
 
 
 def _area(rows: Rows) -> pl.Expr:
@@ -217,8 +217,9 @@ def auc_se(
     Returns
     -------
     Expr
-        Float64, named like the score; null if a class has fewer than two rows, or if it would be 0
-        because all pairs of the two classes have the same order, or all scores are equal.
+        Float64, named like the score; null if a class has fewer than two rows, or if the variance
+        is 0. The variance is 0 if all scores of one class are above those of the other, or if all
+        scores are equal.
 
     References
     ----------
@@ -240,7 +241,7 @@ def auc_se(
     │ 0.176777 │
     └──────────┘
     """
-    return of_rows(_auc_se, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_auc_se, score, label, positive=positive, weight=weight, count=count)
 
 
 def _auc_se(rows: Rows) -> pl.Expr:
@@ -249,16 +250,18 @@ def _auc_se(rows: Rows) -> pl.Expr:
     v01 = (TP + TP0) / (2 * POS) - theta
     if rows.weight is None:
         m, n = POS.cast(pl.Float64), NEG.cast(pl.Float64)
-        squares, others = (TP - TP0) / m**2, (FP - FP0) / n**2
+        squares_pos, squares_neg = (TP - TP0) / m**2, (FP - FP0) / n**2
     else:
         m, n = field("m").last().cast(pl.Float64), field("n").last().cast(pl.Float64)
-        squares, others = field("pp") / POS / POS, field("nn") / NEG / NEG
-    variance = m / (m - 1) * (squares * v10**2).sum() + n / (n - 1) * (others * v01**2).sum()
+        squares_pos, squares_neg = field("pp") / POS / POS, field("nn") / NEG / NEG
+    variance = (
+        m / (m - 1) * (squares_pos * v10**2).sum() + n / (n - 1) * (squares_neg * v01**2).sum()
+    )
     # The variance is 0 only if one class has all scores above the other, or all scores are equal.
-    # Counts decide this exactly; the rounded variance would only be near 0.
+    # The counts show this exactly, while the variance has rounding errors.
     below, above = ((FP > 0) & (TP0 < POS)).sum(), ((TP > 0) & (FP0 < NEG)).sum()
-    spread = (below > 0) & (above > 0) & (TP.len() > 1)
-    error = pl.when((m > 1) & (n > 1) & spread).then(variance.sqrt())
+    has_variance = (below > 0) & (above > 0) & (TP.len() > 1)
+    error = pl.when((m > 1) & (n > 1) & has_variance).then(variance.sqrt())
     return steps(rows, squares=True).list.agg(both_classes(error))
 
 
@@ -268,18 +271,18 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
     x0, x1, y0, y1 = (field(name) for name in ("x0", "x1", "y0", "y1"))
     left, right = x0.clip(a, b), x1.clip(a, b)
     # Height of each segment at the middle of its overlap with the range.
-    along = ((left + right) / 2 - x0) / (x1 - x0)
-    height = y0 + along.clip(0, 1) * (y1 - y0)
+    fraction = ((left + right) / 2 - x0) / (x1 - x0)
+    height = y0 + fraction.clip(0, 1) * (y1 - y0)
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
     if rate_range.mcclish:
         area = (area - rate_range.chance) * rate_range.slope + 0.5
-    # Without rows of a class the axes are null, and so is the area.
-    whole = x0.is_not_null().any() & y0.is_not_null().any()
-    return _axes(rows, rate_range).list.agg(pl.when(whole).then(area))
+    # The axes are null if a class is absent.
+    has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()
+    return _axes(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))
 
 
 def _axes(rows: Rows, rate_range: RateRange) -> pl.Expr:
-    """Return the steps as rates: of the curve itself, or mirrored for a TPR range."""
+    """Return the segments of the curve as rates; mirrored for a TPR range."""
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
     if rate_range.rate == "tpr":
         x0, x1, y0, y1 = 1 - y1, 1 - y0, 1 - x1, 1 - x0

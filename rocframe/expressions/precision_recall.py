@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.expressions.rows import FP, FP0, POS, TP, TP0, of_rows, steps
+from rocframe.expressions.rows import FP, FP0, POS, TP, TP0, formula_expression, steps
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
@@ -65,7 +65,9 @@ def average_precision(
     │ 0.833333 │
     └──────────┘
     """
-    return of_rows(_average_precision, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(
+        _average_precision, score, label, positive=positive, weight=weight, count=count
+    )
 
 
 def pr_auc(
@@ -124,24 +126,24 @@ def pr_auc(
     │ 0.887327 │
     └──────────┘
     """
-    return of_rows(_pr_auc, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_pr_auc, score, label, positive=positive, weight=weight, count=count)
 
 
 def _average_precision(rows: Rows) -> pl.Expr:
-    return _over_positives(rows, (TP - TP0) * (TP / (TP + FP)))
+    return _area_of_steps(rows, (TP - TP0) * (TP / (TP + FP)))
 
 
 def _pr_auc(rows: Rows) -> pl.Expr:
-    more = TP - TP0
-    # t true positives come with b + (a - 1)·t false ones: the integrand is t / (a·t + b).
-    a = 1 + (FP - FP0) / more
+    new_tp = TP - TP0
+    # At t true positives there are b + (a - 1)·t false positives, so precision is t / (a·t + b).
+    a = 1 + (FP - FP0) / new_tp
     b = FP0 - (a - 1) * TP0
-    before = TP0 + FP0
-    growth = pl.when(before > 0).then((TP + FP - before) / before).otherwise(0)
-    area = more / a - b / a**2 * growth.log1p()
-    return _over_positives(rows, pl.when(more > 0).then(area).otherwise(0))
+    alerts_before = TP0 + FP0
+    growth = pl.when(alerts_before > 0).then((TP + FP - alerts_before) / alerts_before).otherwise(0)
+    area = new_tp / a - b / a**2 * growth.log1p()
+    return _area_of_steps(rows, pl.when(new_tp > 0).then(area).otherwise(0))
 
 
-def _over_positives(rows: Rows, step: pl.Expr) -> pl.Expr:
+def _area_of_steps(rows: Rows, step: pl.Expr) -> pl.Expr:
     area = (step.sum() / POS).clip(0, 1)
     return steps(rows).list.agg(pl.when(POS > 0).then(area))

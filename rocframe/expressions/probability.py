@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.expressions.rows import of_rows
+from rocframe.expressions.rows import formula_expression
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
@@ -66,7 +66,7 @@ def brier(
     │ 0.176667 │
     └──────────┘
     """
-    return of_rows(_brier, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_brier, score, label, positive=positive, weight=weight, count=count)
 
 
 def log_loss(
@@ -120,7 +120,9 @@ def log_loss(
     │ 0.510826 │
     └──────────┘
     """
-    return of_rows(_log_loss, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(
+        _log_loss, score, label, positive=positive, weight=weight, count=count
+    )
 
 
 def _brier(rows: Rows) -> pl.Expr:
@@ -139,9 +141,9 @@ def _probability(rows: Rows) -> pl.Expr:
 
 def _mean_loss(rows: Rows, loss: pl.Expr) -> pl.Expr:
     """Return the mean loss of the rows; null without rows, or if a score is not a probability."""
-    within = _probability(rows).is_between(0, 1).filter(rows.used).all()
+    is_probability = _probability(rows).is_between(0, 1).filter(rows.used).all()
     if rows.mass is None:
-        return pl.when(within).then(loss.filter(rows.used).mean())
+        return pl.when(is_probability).then(loss.filter(rows.used).mean())
     mass = rows.mass.filter(rows.used).cast(pl.Float64)
     total = mass.sum()
-    return pl.when(within & (total > 0)).then((mass * loss.filter(rows.used)).sum() / total)
+    return pl.when(is_probability & (total > 0)).then((mass * loss.filter(rows.used)).sum() / total)

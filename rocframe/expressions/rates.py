@@ -12,13 +12,13 @@ from rocframe.expressions.rows import (
     POS,
     TP,
     both_classes,
-    falling,
+    cumulated_by_score,
     field,
-    of_rows,
-    place,
+    formula_expression,
     quotient,
     record,
     steps,
+    tie_position,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def tpr(
     """Compute the true positive rate at the score of each row.
 
     The share of positives in the group whose score is at least the score of the row. Rows without a
-    label, or with weight or count 0, have a rate but do not count.
+    label, or with weight or count 0, get a rate but do not contribute to rates.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def tpr(
     │ 1     ┆ 0.4   ┆ 1.0 │
     └───────┴───────┴─────┘
     """
-    return of_rows(_tpr, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_tpr, score, label, positive=positive, weight=weight, count=count)
 
 
 def fpr(
@@ -93,7 +93,7 @@ def fpr(
     """Compute the false positive rate at the score of each row.
 
     The share of negatives in the group whose score is at least the score of the row. Rows without a
-    label, or with weight or count 0, have a rate but do not count.
+    label, or with weight or count 0, get a rate but do not contribute to rates.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def fpr(
     │ 1     ┆ 0.4   ┆ 1.0 │
     └───────┴───────┴─────┘
     """
-    return of_rows(_fpr, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_fpr, score, label, positive=positive, weight=weight, count=count)
 
 
 def _tpr(rows: Rows) -> pl.Expr:
@@ -147,12 +147,12 @@ def _fpr(rows: Rows) -> pl.Expr:
 
 
 def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
-    mass = falling("mass")
+    mass = cumulated_by_score("mass")
     rate = field("mass").gather(field("last")) / field("total")
     return (
         record(score=rows.score, mass=rows.mass_of(in_class))
         .implode()
-        .list.eval(record(last=place("max"), mass=mass, total=mass.last()))
+        .list.eval(record(last=tie_position("max"), mass=mass, total=mass.last()))
         .list.eval(pl.when(field("total") > 0).then(rate))
         .explode()
     )
@@ -168,8 +168,9 @@ def placement(
 ) -> pl.Expr:
     """Compute the placement value of each row among the scores of the other class.
 
-    For a positive it is the share of negatives with a lower score, for a negative the share of
-    positives with a higher score; a tie counts 1/2. The mean over either class is the AUC.
+    The placement value of a positive is the share of negatives with a lower score. That of a
+    negative is the share of positives with a higher score. A tie counts 1/2. The mean over either
+    class is the AUC.
 
     Parameters
     ----------
@@ -213,14 +214,16 @@ def placement(
     │ 1     ┆ 0.4   ┆ 0.5       │
     └───────┴───────┴───────────┘
     """
-    return of_rows(_placement, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(
+        _placement, score, label, positive=positive, weight=weight, count=count
+    )
 
 
 def _placement(rows: Rows) -> pl.Expr:
-    tp, fp = falling("tp"), falling("fp")
+    tp, fp = cumulated_by_score("tp"), cumulated_by_score("fp")
     pos, neg = field("pos"), field("neg")
-    share_below = (neg - _twice_above("fp") + neg) / (2 * neg)
-    share_above = _twice_above("tp") / (2 * pos)
+    share_below = (neg - _doubled_mass_above("fp") + neg) / (2 * neg)
+    share_above = _doubled_mass_above("tp") / (2 * pos)
     return (
         record(
             score=rows.score,
@@ -232,8 +235,8 @@ def _placement(rows: Rows) -> pl.Expr:
         .list.eval(
             record(
                 positive=field("positive"),
-                first=place("min"),
-                last=place("max"),
+                first=tie_position("min"),
+                last=tie_position("max"),
                 tp=tp,
                 fp=fp,
                 pos=tp.last(),
@@ -250,7 +253,7 @@ def _placement(rows: Rows) -> pl.Expr:
     )
 
 
-def _twice_above(name: str) -> pl.Expr:
+def _doubled_mass_above(name: str) -> pl.Expr:
     """Return twice the mass with a higher score than each row; a tie counts 1/2."""
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))
@@ -307,7 +310,7 @@ def ks(
     │ 0.5   │
     └───────┘
     """
-    return of_rows(_ks, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_ks, score, label, positive=positive, weight=weight, count=count)
 
 
 def _ks(rows: Rows) -> pl.Expr:

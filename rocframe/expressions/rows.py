@@ -1,4 +1,4 @@
-"""Read the columns of an expression, and accumulate the steps of the curve of a group."""
+"""Columns of an expression, and cumulative counts at each distinct score of a group."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from rocframe.inputs.roles import Column
 
-    Typed = tuple[pl.Expr, pl.DataType]
+    TypedExpr = tuple[pl.Expr, pl.DataType]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """The columns of the group that the expression is evaluated in.
+    """The columns of a group, as expressions.
 
     `score` and `positive` are null where missing; `count` and `weight` are None if not given.
-    `invalid` are conditions of a group; if one is true, the result of the group is null.
+    `invalid` contains conditions of a group. If one is true, the result of the group is null.
     """
 
     score: pl.Expr
@@ -48,17 +48,17 @@ class Rows:
 
     @property
     def used(self) -> pl.Expr:
-        """Whether a row counts; null means no."""
+        """Whether a row is used; null means that it is not."""
         known = self.positive.is_not_null() & self.score.is_not_null()
         return known if self.mass is None else known & (self.mass > 0)
 
     def mass_of(self, in_class: pl.Expr) -> pl.Expr:
-        """Return the mass that each row adds to one class; 0 if it does not count."""
-        one = pl.lit(1, pl.Int64) if self.mass is None else self.mass
-        return pl.when(self.used & in_class).then(one).otherwise(0)
+        """Return the mass that each row adds to a class; 0 for rows that are not used."""
+        unit = pl.lit(1, pl.Int64) if self.mass is None else self.mass
+        return pl.when(self.used & in_class).then(unit).otherwise(0)
 
 
-def of_rows(
+def formula_expression(
     formula: Callable[[Rows], pl.Expr],
     score: pl.Expr,
     label: Column,
@@ -67,24 +67,24 @@ def of_rows(
     weight: Column | None,
     count: Column | None,
 ) -> pl.Expr:
-    """Return the expression of a formula, named like the score, once types are known."""
-    given = {"score": score, "label": column_expression("label", label)}
-    given |= {} if weight is None else {"weight": column_expression("weight", weight)}
-    given |= {} if count is None else {"count": column_expression("count", count)}
+    """Return the expression of a formula, named like the score. polars resolves the dtypes later."""
+    columns = {"score": score, "label": column_expression("label", label)}
+    columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
+    columns |= {} if count is None else {"count": column_expression("count", count)}
 
     # polars calls this when it resolves the plan, once for each score column.
-    def resolve(typed: list[Typed]) -> pl.Expr:
-        roles = dict(zip(given, typed, strict=True))
+    def resolve(typed: list[TypedExpr]) -> pl.Expr:
+        roles = dict(zip(columns, typed, strict=True))
         rows = _rows(roles, positive)
         result = formula(rows)
         if rows.invalid:
             result = pl.when(~pl.any_horizontal(rows.invalid)).then(result)
         return result.alias(roles["score"][0].meta.output_name())
 
-    return pl.pipe_with_dtype(list(given.values()), resolve)
+    return pl.pipe_with_dtype(list(columns.values()), resolve)
 
 
-def _rows(roles: Mapping[str, Typed], positive: object) -> Rows:
+def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
     for role, (expr, dtype) in roles.items():
         # A column of nulls only may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:
@@ -138,7 +138,7 @@ def field(name: str) -> pl.Expr:
 
 
 def record(**columns: pl.Expr) -> pl.Expr:
-    """Return a struct of expressions, which turns single values into columns.
+    """Return a struct of expressions, in which single values are repeated for each row.
 
     polars divides a column by a single value through its reciprocal, which may differ in the last
     digit from the correctly rounded quotient of two columns.
@@ -146,23 +146,23 @@ def record(**columns: pl.Expr) -> pl.Expr:
     return pl.struct([expr.alias(name) for name, expr in columns.items()])
 
 
-# The fields of `steps`, and the totals of a list of them.
+# The fields of `steps`, and the total positives and negatives.
 TP, FP, TP0, FP0 = (field(name) for name in ("tp", "fp", "tp0", "fp0"))
 POS, NEG = TP.last(), FP.last()
 
 
 def both_classes(value: pl.Expr) -> pl.Expr:
-    """Return a value of steps, null where one class is absent."""
+    """Return a value computed from `steps`; null if a class is absent."""
     return pl.when((POS > 0) & (NEG > 0)).then(value)
 
 
-def quotient(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+def quotient(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
     """Divide integers as floats, correctly rounded below 2^53."""
-    return part.cast(pl.Float64) / whole.cast(pl.Float64)
+    return numerator.cast(pl.Float64) / denominator.cast(pl.Float64)
 
 
 def pack_rows(rows: Rows) -> pl.Expr:
-    """Put the rows that count into one list per group."""
+    """Collect the rows of each group that are used into one list."""
     columns = {"score": rows.score, "positive": rows.positive}
     if rows.mass is not None:
         columns["mass"] = rows.mass
@@ -191,7 +191,7 @@ def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
     for name in ("pp", "nn"):
         if name in sums:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
-    last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0 here, and sorts beside it
+    last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0, and both are adjacent when sorted
     return (
         pack_rows(rows)
         .list.eval(pl.element().sort_by(score, descending=True))
@@ -201,12 +201,12 @@ def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
     )
 
 
-def place(of_ties: Literal["min", "max"]) -> pl.Expr:
+def tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
     """Return the position, by falling score, of the first (min) or last (max) tied row."""
     return field("score").rank(of_ties, descending=True) - 1
 
 
-def falling(name: str) -> pl.Expr:
+def cumulated_by_score(name: str) -> pl.Expr:
     """Accumulate a field from the highest score; rows without score come last."""
     return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 

@@ -27,7 +27,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
     ".ipc": "Arrow IPC",
 }
 
-# Both formats begin and end with the same bytes. A truncated file lacks those at the end.
+# Files of each format begin and end with these bytes. A truncated file lacks them at the end.
 MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
 
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
@@ -68,7 +68,7 @@ def error_reason(error: BaseException) -> str:
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Check that a file can be written, and return its real path.
+    """Check that a file can be written, and return its path without symbolic links.
 
     A symbolic link is resolved: the file it points to is replaced, and the link stays.
     """
@@ -102,8 +102,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` at the end of the block.
 
-    If the block fails or the process is killed, the old file is unchanged. `path` never contains
-    only a part of the new content.
+    If the block fails or the process is killed, the old file is unchanged. Other programs see
+    either the old content or the complete new content.
     """
     target = check_target(path)
     new = _temporary_path(target)
@@ -132,7 +132,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def _temporary_path(target: Path) -> Path:
     """Return the path of a new file in the folder of `target`."""
-    # It is hidden and has its own suffix, so readers of the folder do not mistake it for a table.
+    # The name is hidden and has another suffix, so that programs do not read it as a table.
     return target.with_name(f".rocframe-{token_hex(8)}.tmp")
 
 

@@ -37,7 +37,8 @@ HIDDEN_PREFIXES = (".", "_")
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
     """Return the files that are given by names, globs and folders, without repetition.
 
-    `exclude` has files that are not logs, such as the tables of an earlier run in the same folder.
+    `exclude` contains files that are not logs, such as the tables of an earlier run in the same
+    folder.
     """
     excluded = {path.resolve() for path in exclude}
     files: dict[Path, str] = {}
@@ -212,8 +213,8 @@ class Logs:
     ) -> tuple[pl.DataFrame, Logs]:
         """Read the columns; return them and the logs that they come from.
 
-        Some damage is detected only when a whole file is read. Then each file is read alone to
-        find the damaged ones.
+        Some damage is detected only when a complete file is read. In this case, each file is read
+        separately to find the damaged ones.
         """
         try:
             return collect_frame(self.scan(columns)), self
@@ -238,7 +239,7 @@ class Logs:
         return logs.read(columns, skip_unreadable=skip_unreadable)
 
     def _damaged_files(self, columns: Mapping[str, str]) -> dict[str, str]:
-        """Read each file alone, and return those that fail with the reasons."""
+        """Read each file separately, and return the files that fail, with the reasons."""
         damaged = {}
         for part in self.parts:
             for file in part.files:
@@ -275,7 +276,10 @@ INTEGER_DTYPES = tuple(
 
 
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
-    """Return the dtype that represents a column of all files without loss; `dtypes` by file."""
+    """Return the dtype that represents a column of all files without loss.
+
+    `dtypes` contains each file with the dtype of its column.
+    """
     (first, common), *others = dtypes
     for file, dtype in others:
         wider = _wider_dtype(common, dtype, small_integers=option == "--label")
@@ -291,7 +295,10 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
-    """Return a dtype for the values of both; with `small_integers`, all are below 2**53."""
+    """Return a dtype that represents the values of both, or None.
+
+    With `small_integers`, all integers are below 2**53.
+    """
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:
         return min(pair, default=a, key=str)

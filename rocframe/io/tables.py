@@ -37,8 +37,8 @@ def write(
 ) -> None:
     """Write a table to a Parquet or Arrow file in one step.
 
-    If writing fails, for example because the disk is full, the old file is unchanged. The
-    metadata of the file describe the table; see `about`.
+    The file is replaced only after the new table is complete: if writing fails, the old file is
+    unchanged. The metadata of the file describe the table; see `about`.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def write(
     StorageError
         If the suffix is unknown, the folder does not exist, or the file cannot be written.
     RepeatedNameError
-        If `about` has a name that rocframe itself writes.
+        If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
-        If `about` is not a mapping or has a value that JSON cannot represent, or if `table` is not
-        a polars frame.
+        If `about` is not a mapping, if JSON does not support one of its values, or if `table` is
+        not a DataFrame or LazyFrame.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The table as written, with the same dtypes, null and infinite values.
+        The table that was written, with the same dtypes and values.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        The table as written. Collecting it reads only the columns and groups that are needed.
+        The table that was written. `collect` reads only the columns and rows that the query needs.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     StorageError
-        If the file cannot be read, or if rocframe did not write it.
+        If the file cannot be read, or was not written by `write`.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
-    """Return the metadata that follow from the columns of a table."""
+    """Return the metadata that describe a table, derived from its columns."""
     import rocframe as rf
 
     result = table_of(table.columns)
@@ -247,7 +247,7 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
 
 
 def _check_metadata(about: object) -> dict[str, object]:
-    """Check that `about` repeats no name of rocframe and that JSON can represent its values."""
+    """Check that `about` contains no name that rocframe uses, and that JSON supports its values."""
     if not isinstance(about, Mapping):
         hint = 'Use, for example, about={"what": "fraud"}.'
         raise OptionValueError.compose(
@@ -307,7 +307,7 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
 
 
 def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file that looks complete."""
+    """Return the local path and the format of a file, after a check of its first and last bytes."""
     file_format = _file_format(path)
     local = Path(path).expanduser()
     try:
