@@ -41,7 +41,7 @@ def _without_page(monkeypatch):
 
 
 # What is said of the page that is left out here, and, on a slow machine, of the steps.
-ELSEWHERE = re.compile(r"^rocframe: (no page is written: .*| +[\d.]+ s  .*)\n", re.MULTILINE)
+ELSEWHERE = re.compile(r"^rocframe: (the page was not written.*| +[\d.]+ s  .*)\n", re.MULTILINE)
 
 
 def run(capsys, *arguments):
@@ -165,7 +165,7 @@ def test_a_column_named_count_requires_an_option(capsys):
         "Pass --count count if it does, or --no-count if it does not."
     )
     assert refused(capsys, *BASIC, "--count", "count", "--no-count") == (
-        "--count and --no-count exclude each other."
+        "--count and --no-count cannot be combined."
     )
 
 
@@ -182,7 +182,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         capsys, "evaluate", *BASIC, "empty.parquet", "--skip-unreadable", "-o", "out"
     )
     why = "the file is empty (0 bytes)"
-    assert (code, err) == (0, f"rocframe: empty.parquet is skipped: {why}.\n")
+    assert (code, err) == (0, f"rocframe: skipped empty.parquet: {why}.\n")
     assert rf.about("out/auc.parquet")["files_skipped"] == {"empty.parquet": why}
 
 
@@ -298,7 +298,7 @@ def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
     monkeypatch.setattr(tasks, "evaluate_logs", interrupted)
     code, out, err = run(capsys, "evaluate", *BASIC, "--out", "out")
     assert (code, out) == (130, "")
-    assert err == "rocframe: interrupted. Every file is unchanged or complete.\n"
+    assert err == "rocframe: interrupted. All files are complete or unchanged.\n"
 
 
 def test_a_bug_keeps_its_traceback(capsys, monkeypatch):
@@ -338,7 +338,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
     child.send_signal(signal.SIGINT)
     _, err = child.communicate()
     assert (child.returncode, err[-60:]) in [
-        (130, "rocframe: interrupted. Every file is unchanged or complete.\n"[-60:]),
+        (130, "rocframe: interrupted. All files are complete or unchanged.\n"[-60:]),
         (0, ""),
     ]
     assert [path for path in Path("out").iterdir() if path.suffix == ".tmp"] == []
@@ -371,7 +371,7 @@ def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys)
     code = cli.main(["evaluate", *BASIC, "--out", "out"])
     assert code == 0
     assert capsys.readouterr().err == (
-        "rocframe: no page is written: vl-convert is not installed; install it with "
+        "rocframe: the page was not written, because vl-convert is not installed; install it with "
         'pip install "rocframe[report]".\n'
     )
     assert sorted(path.name for path in Path("out").iterdir()) == ["auc.parquet", "curves.parquet"]

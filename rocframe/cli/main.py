@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RocframeError as error:
         return _fail(with_options(str(error).split(PLAN_MARK)[0]))
     except KeyboardInterrupt:
-        print("rocframe: interrupted. No file is incomplete.", file=sys.stderr)
+        print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has closed it. Without this, Python reports an error at exit.

@@ -67,7 +67,7 @@ def formula_expression(
     weight: Column | None,
     count: Column | None,
 ) -> pl.Expr:
-    """Return the expression of a formula, named like the score. polars resolves the dtypes later."""
+    """Return the expression of a formula, named like the score; dtypes are resolved later."""
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}

@@ -93,7 +93,7 @@ def test_a_missing_column_is_named_with_its_file_and_a_suggestion():
     save("1.parquet")
     save("2.parquet", LOG.rename({"score": "scores"}))
     assert message(".") == (
-        "2.parquet: there is no column 'score' for --score.\n"
+        "2.parquet: the file has no column 'score' for --score.\n"
         "Columns: 'label', 'scores', 'note'.\n"
         "Did you mean --score scores?"
     )
@@ -187,7 +187,7 @@ def test_a_column_that_is_missing_is_no_reason_to_leave_a_file_out():
     save("2.parquet", LOG.drop("score"))
     with pytest.raises(rf.LogError) as caught:
         read(".", skip_unreadable=True)
-    assert str(caught.value).startswith("2.parquet: there is no column 'score'")
+    assert str(caught.value).startswith("2.parquet: the file has no column 'score'")
 
 
 def test_at_least_one_file_must_be_readable():
