@@ -4,7 +4,8 @@ The parts are `--uncertainty`, `--drawing` and `--pages`; without one of them al
 
 Each line has the run time of the fastest of N runs, in seconds and as a multiple of one
 single-threaded `np.sort` of the float64 scores in the same run. The multiple depends less on the
-machine than the seconds do. Peak memory is measured in a new process, without that of its table.
+machine than the seconds do. Peak memory is measured in a new process,
+without the memory of the table.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import polars as pl
 def predictions(
     rows: int, *, groups: int = 1, dtype: str = "f8", decimals: int | None = None
 ) -> pl.DataFrame:
-    """Return random predictions with 30 % positives, whose scores separate the classes weakly."""
+    """Return random predictions with 30 % positives; the distributions of the classes overlap."""
     rng = np.random.default_rng(rows + groups)
     label = rng.random(rows) < 0.3
     score = 1 / (1 + np.exp(-rng.normal(np.where(label, 0.5, -0.5))))

@@ -78,7 +78,7 @@ def open_page(path: Path) -> tuple[int, float, float]:
 
 
 def missing_program() -> str:
-    """Return which program for opening pages is missing, or an empty string."""
+    """Return a sentence about a program that is needed to open pages and missing; else empty."""
     if find_spec("playwright") is None:
         return "playwright is not installed"
     return "" if CHROMIUM.exists() else "chromium is not installed"
