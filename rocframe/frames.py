@@ -18,7 +18,7 @@ EXPRESSION_MARK = "\n\nThis error occurred in the following expression"
 
 
 def column(name: str) -> pl.Expr:
-    """Return the column of exactly this name; `pl.col` reads `^…$` and `*` as patterns."""
+    """Return the column with exactly this name; `pl.col` treats `^…$` and `*` as patterns."""
     return cs.by_name(name).as_expr()
 
 
@@ -66,8 +66,8 @@ def build_table(
 ) -> pl.DataFrame:
     """Return a table of the key columns, then the columns of `schema` in its order.
 
-    A value of `columns` is an array or list with one entry per row, or a single value that is
-    repeated in every row. NaN becomes null. Columns of `schema` that `columns` lacks are null.
+    Each value of `columns` is an array or list with one entry per row, or a single value for all
+    rows. NaN becomes null. Columns of `schema` that are not in `columns` are null.
     `rows` gives the position in `keys` of each row; by default there is one row for each key.
     """
     table = keys if rows is None else take_rows(keys, rows)
@@ -108,9 +108,9 @@ def through_node(
 ) -> pl.LazyFrame:
     """Return a plan that applies `function` to the collected rows of `plan`.
 
-    Filters on the result are pushed down to the rows of `plan` if there are group columns, and not
-    otherwise. `anchor` is a column that is never null. Filtering by it keeps all rows, and prevents
-    polars from pushing `head` and `slice` down, which it does with predicate pushdown even for
+    Filters on the result are pushed down to the rows of `plan` only if there are group columns.
+    `anchor` is a column that is never null. A filter on it keeps all rows. It prevents polars from
+    pushing `head` and `slice` down, which polars does with predicate pushdown even for
     `slice_pushdown=False`.
     """
     result = plan.map_batches(

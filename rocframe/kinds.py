@@ -27,8 +27,8 @@ KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "l
 class Kind:
     """A kind of curve: its name, title and axes.
 
-    Between neighbouring points, curves are linear in (tp, fp). `joined` says whether this is a
-    straight line or a hyperbola on the axes of this kind.
+    Between neighbouring points, curves are linear in (tp, fp). `joined` is the shape of this line
+    on the axes of this kind: a straight line or a hyperbola.
     """
 
     name: str
@@ -137,7 +137,7 @@ def precision_recall_integral(
     """
     gain = tp - tp0
     rises = gain > 0
-    # At t true positives there are b + (a - 1)·t false positives: the integrand is t / (a·t + b).
+    # At t true positives, there are b + (a - 1)·t false positives. The integrand is t / (a·t + b).
     a = 1 + np.divide(fp - fp0, gain, out=np.zeros_like(tp), where=rises)
     b = fp0 - (a - 1) * tp0
     start = tp0 + fp0

@@ -1,4 +1,4 @@
-"""Metrics of a confusion matrix: one record each, as expressions over `tp, fp, fn, tn`."""
+"""Metrics of a confusion matrix, each as a record with an expression over `tp, fp, fn, tn`."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Rate:
     mixes : bool
         Whether the value depends on the prevalence.
     occurrence : {"first", "last"}
-        Which row of a curve counts if several have the same value: the one with the highest
-        threshold, for metrics of the rows below the threshold, or the one with the lowest.
+        Which row of a curve is used if several rows have the same value: the row with the highest
+        threshold (`"first"`) or with the lowest threshold (`"last"`).
     extends : bool
-        Whether a complete curve also has values of this metric beyond its first and last row.
+        Whether the metric is also defined beyond the first and last row of a complete curve.
     needs_alerts : bool
-        Whether the metric is undefined while no row is called positive.
+        Whether the metric is undefined where nothing is predicted positive.
     column : str
         Name of the column, if it is not `name`.
     settings : Settings
@@ -69,23 +69,23 @@ class Rate:
 
     @property
     def count_ratio(self) -> CountRatio | None:
-        """The counts that it is a ratio of; None for other formulas and at a given prevalence."""
+        """The metric as a ratio of counts; None for other formulas and at a given prevalence."""
         scaled = self.mixes and self.settings is not None and self.settings.prevalence is not None
         return self.formula if isinstance(self.formula, CountRatio) and not scaled else None
 
     @property
     def rising(self) -> bool | None:
-        """Whether it rises along the whole curve, or falls; None if it may do both."""
+        """Whether the metric rises (True) or falls along every curve; None if it may do both."""
         return None if self.count_ratio is None else self.count_ratio.rising
 
     @property
     def monotone(self) -> bool:
-        """Whether it rises or falls along the whole curve."""
+        """Whether the metric rises or falls along every curve."""
         return self.rising is not None
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts of the rows that it is a proportion of, if all points have the same rows."""
+        """The counts in the denominator, if their total is the same at all points; else empty."""
         return (
             self.count_ratio.whole
             if self.count_ratio is not None and self.count_ratio.whole in TOTALS
@@ -156,11 +156,11 @@ class CountRatio:
 
     @property
     def rising(self) -> bool | None:
-        """Whether it rises while the threshold falls; None if it may do both."""
+        """Whether the ratio rises (True) or falls along every curve; None if it may do both."""
         if self.whole and self.whole not in TOTALS:
             return None
-        called = {name in {"tp", "fp"} for name in self.part}
-        return called.pop() if len(called) == 1 else None
+        are_alerts = {name in {"tp", "fp"} for name in self.part}
+        return are_alerts.pop() if len(are_alerts) == 1 else None
 
 
 tpr = CountRatio(("tp",), ("tp", "fn"))
@@ -183,13 +183,13 @@ class Counts(NamedTuple):
 
     @property
     def n(self) -> pl.Expr:
-        """All cases."""
+        """The sum of the four counts."""
         return self.tp + self.fp + self.fn + self.tn
 
 
 CONFUSION = Counts._fields
 
-# Columns that an expression of the caller may contain.
+# Columns that a user-defined expression may contain.
 VARIABLES = ("threshold", *CONFUSION)
 accuracy = CountRatio(("tp", "tn"), Counts._fields)
 error_rate = CountRatio(("fp", "fn"), Counts._fields)
@@ -266,7 +266,7 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return the net benefit per row: tp less fp weighted by the odds of the threshold."""
+    """Return the net benefit per row: tp minus fp multiplied by the odds of the threshold."""
     threshold = pl.col("threshold")
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (
@@ -501,9 +501,9 @@ COUNT_METRICS = {
 def parse_metric(
     argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
 ) -> Rate:
-    """Return the metric that is given by name, or as a named expression over the four counts.
+    """Return the metric with this name, or given as a named expression over the four counts.
 
-    `others` are further names that the argument accepts.
+    `others` are other names that the argument accepts.
     """
     if isinstance(value, pl.Expr):
         return own_metric(argument, value)
@@ -531,14 +531,12 @@ def own_metric(argument: str, expr: pl.Expr) -> Rate:
 
 
 def expression_name(argument: str, expr: pl.Expr) -> str:
-    """Return the name of the one column that an expression makes."""
+    """Return the name of the column that an expression returns."""
     name = expr.meta.output_name(raise_if_undetermined=False)
     if name is None:
-        wrong, todo = (
-            "the expression returns several columns",
-            "Pass one named expression for each.",
-        )
-        raise OptionValueError.compose(argument, expr, wrong, todo)
+        problem = "the expression returns several columns"
+        hint = "Pass one named expression for each column."
+        raise OptionValueError.compose(argument, expr, problem, hint)
     return name
 
 
@@ -552,7 +550,7 @@ def list_metrics(metrics: object) -> list[object]:
 def parse_metric_expressions(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, pl.Expr]:
-    """Return the metrics as named expressions; they are given by name or as expressions."""
+    """Return metrics, given by name or as expressions, as named expressions."""
     named: dict[str, pl.Expr] = {}
     for metric in list_metrics(metrics):
         if isinstance(metric, pl.Expr):
@@ -573,13 +571,13 @@ def check_metric_settings(
     names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
 ) -> None:
     """Check that `costs` and `beta` are used by one of the metrics."""
-    every = set(names)
-    for option, value, default, reader in (
+    metrics = set(names)
+    for option, value, default, metric in (
         ("costs", costs, None, "expected_cost"),
         ("beta", beta, 1, "f_beta"),
     ):
-        if value != default and reader not in every:
-            todo = f'Use, for example, metrics=["{reader}"].'
+        if value != default and metric not in metrics:
+            todo = f'Use, for example, metrics=["{metric}"].'
             raise OptionValueError.compose(option, value, "no metric uses it", todo)
 
 
@@ -609,7 +607,7 @@ class Settings:
 
     @property
     def counts(self) -> Counts:
-        """The counts, rescaled to the given prevalence."""
+        """The counts, rescaled to the given prevalence if there is one."""
         if self.prevalence is None:
             return COUNT_COLUMNS
         tp, fp, fn, tn = COUNT_COLUMNS
@@ -623,8 +621,8 @@ class Settings:
         )
 
 
-# Unsorted rows of different sizes, with a duplicate and a null row: an expression that uses several
-# rows returns other values for them than for each row alone.
+# Unsorted rows with a duplicate and a null row. An expression that combines rows returns different
+# values for all rows together than for each row alone.
 TRIAL_ROWS: tuple[tuple[float | None, ...], ...] = (
     (0.3, 3.0, 7.0, 2.0, 11.0),
     (0.7, 1.0, 0.0, 4.0, 18.0),
@@ -643,12 +641,14 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
         together = _column_of(frame, expr)
         alone = [_column_of(frame[i], expr) for i in range(len(TRIAL_ROWS))]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        why = (str(error).splitlines() or ["no further message"])[0]
-        raise _rowwise_error(argument, name, f"it cannot be computed row by row: {why}") from error
-    for made in (together, *alone):
-        if not (made.dtype.is_numeric() or made.dtype == pl.Boolean):
-            wrong, todo = f"it returns {made.dtype}", "It must return numbers or Booleans."
-            raise OptionValueError.compose(argument, name, wrong, todo)
+        reason = (str(error).splitlines() or ["no further message"])[0]
+        problem = f"it cannot be computed row by row: {reason}"
+        raise _rowwise_error(argument, name, problem) from error
+    for values in (together, *alone):
+        if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            problem = f"it returns {values.dtype}"
+            hint = "It must return numbers or Booleans."
+            raise OptionValueError.compose(argument, name, problem, hint)
     if not _all_close(_as_numbers(together), [_as_numbers(one)[0] for one in alone]):
         raise _rowwise_error(argument, name, "its value in a row depends on other rows")
 
@@ -668,12 +668,12 @@ def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> b
     )
 
 
-def _rowwise_error(argument: str, name: str, wrong: str) -> OptionValueError:
-    todo = (
+def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:
+    hint = (
         "The counts of all groups and resamples are in one column: "
         'use pl.col("tp") / (pl.col("tp") + pl.col("fp")), without sums, filters or windows.'
     )
-    return OptionValueError.compose(argument, name, wrong, todo)
+    return OptionValueError.compose(argument, name, problem, hint)
 
 
 # Products of two counts may exceed Int64, so they are computed as Float64.

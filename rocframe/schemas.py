@@ -1,6 +1,6 @@
-"""The tables that functions return: columns, dtypes, recognition and chart of each.
+"""The types of tables that functions return: columns, dtypes, recognition and chart.
 
-A table has its group columns first, then the columns of its record. Records are in `TABLES`.
+A table has its group columns first, then the columns of its type. `TABLES` lists the types.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CHANNELS = ("color", "facet", "detail")
 class TableType:
     """A type of table: its columns, how it is recognised, and how it is drawn.
 
-    `columns` returns the columns right of the group columns, with dtypes; some take options. A
-    table is recognised by the columns of `signature`, in this order; with `exact`, no other column
-    may follow them. `ties` says how the table counts tied scores. `drawing` is the function that
-    draws it, as "module:name"; None if there is no chart. `chart_options` are the options of
-    `chart` that the drawing reads.
+    `columns` is a function that returns the columns right of the group columns, with dtypes. A
+    table is recognised by the columns of `signature`, in this order. With `exact`, no other column
+    may follow them. `ties` describes how tied scores are counted. `drawing` is the function that
+    draws the table, as "module:name", or None if there is no chart. `chart_options` are the options
+    of `chart` that the drawing uses.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Table:
 
 
 def table_of(columns: Sequence[str]) -> Table:
-    """Recognise a table by its columns; its type is `OTHER` if no type fits."""
+    """Return the type of a table, recognised by its columns; `OTHER` if no type matches."""
     average = curve_average_of(columns)
     if average is not None:
         return Table(type=CURVE_AVERAGE, by=average.by, kind=average.kind.name)
@@ -87,18 +87,18 @@ def _start_of(table: TableType, columns: Sequence[str]) -> int | None:
     if table.exact and tuple(columns[start:]) != table.signature:
         return None
     if table is OPERATING_POINTS and columns[start + len(POINT_NAMES)] != THRESHOLD:
-        return None  # a curve with group columns `at` and `value`, and others
+        return None  # a curve with the group columns `at` and `value`
     return start
 
 
 def _kind_name(columns: Sequence[str]) -> str | None:
-    """Return the kind of curve whose axes are right of `tn`; None if there is none."""
+    """Return the kind of curve whose axes are right of `tn`; None for other tables."""
     if "tn" not in columns:
         return None
     try:
         return kind_of(columns).name
     except BrokenCurveError:
-        return None  # a curve without its axes
+        return None  # a curve without the columns of its axes
 
 
 THRESHOLD = "threshold"
@@ -144,7 +144,7 @@ def curve_columns(count: pl.DataType) -> Schema:
 
 
 def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
-    """Return the columns of a table of areas, whole or partial."""
+    """Return the columns of a table of areas or partial areas."""
     area, *envelope = names
     return floats(area) | INTERVAL | floats(*envelope) | ROW_COUNTS | INTERVAL_INFO
 
@@ -155,7 +155,7 @@ def partial_auc_columns() -> Schema:
 
 
 def comparison_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a comparison; `model` is the dtype of models, `area` the statistic."""
+    """Return the columns of a comparison: `model` is the dtype of models, `area` the statistic."""
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
@@ -167,7 +167,7 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
 
 
 def covariance_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a covariance matrix with a row for each of its cells."""
+    """Return the columns of a covariance matrix in long format, with one row per cell."""
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("covariance", "correlation", f"{area}_a", f"{area}_b")
@@ -300,7 +300,7 @@ POOLING_GAP = TableType(
 
 
 def plan_columns() -> Schema:
-    """Return the columns of a table of plans; functions solve for one of the first four."""
+    """Return the columns of a table of plans."""
     return (
         floats("difference")
         | integers("n_pos", "n_neg")
@@ -349,7 +349,7 @@ CONTRAST = TableType(
 
 
 def band_columns() -> Schema:
-    """Return the columns of a band: points of a curve and the limits at each."""
+    """Return the columns of a band: the points of a curve and their limits."""
     return floats(
         *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")
     ) | strings("scope", "band", "note")
@@ -382,7 +382,7 @@ AVERAGE_AREA = _area("area_of_mean", ties=ROW_TIES)
 PRECISION_RECALL_AREA = _area("average_precision", "pr_auc", ties=ROW_TIES)
 OTHER = TableType(name="table", columns=dict, signature=(), ties=None)
 
-# In the order of recognition: a table of operating points has the columns of a curve, too.
+# In the order of recognition: tables of operating points also have the columns of a curve.
 TABLES = (
     *(OPERATING_POINTS, METRIC_INTERVALS, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
@@ -469,7 +469,7 @@ class MetricAverage:
 
 
 def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
-    """Recognise averaged curves by their columns; None if the table is another."""
+    """Return the averaged curves that these columns describe; None for other tables."""
     names = list(columns)
     for kind in KINDS.values():
         for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
@@ -485,7 +485,7 @@ def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
 
 
 def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
-    """Recognise averaged metrics by their columns; None if the table is another."""
+    """Return the averaged metrics that these columns describe; None for other tables."""
     names, info = list(columns), list(AVERAGE_INFO)
     if curve_average_of(names) is not None:
         return None
@@ -506,10 +506,10 @@ def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
 
 
 def check_area_exists(columns: Sequence[str]) -> None:
-    """Raise an error for a table of averaged metrics, which has no area under a curve."""
+    """Raise an error for a table of averaged metrics, for which no area is defined."""
     average = metric_average_of(columns)
     if average is not None:
         raise BrokenCurveError.compose(
-            f"curves: these are means at a fixed {average.fixed}, which have no area under them",
-            "Make the averaged curve without metrics=, along the axes of its kind.",
+            f"curves: no area is defined for averages at fixed values of {average.fixed}",
+            "Average the curves along an axis instead, without metrics=.",
         )

@@ -35,11 +35,11 @@ class RowState(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
-    """The predictions of one model: one element per row, in the order of the frame.
+    """The predictions of one model: arrays with one element per row, in the order of the frame.
 
-    `state` is None if all rows are used; `count` and `weight` are None without these columns.
-    `model` is the name of the model if several scores are given. `cluster` numbers the clusters in
-    sorted order.
+    `state` is None if all rows are used. `count` and `weight` are None without these columns.
+    `model` is the name of the model if several scores are given. `cluster` has the rank of the
+    cluster of each row among the sorted clusters.
     """
 
     model: str | None
@@ -65,19 +65,19 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
         )
     worst = bound.roles.missing == "worst"
 
-    lost = positive.is_null()
+    incomplete = positive.is_null()
     cluster = _clusters(columns)
-    needed = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
-    for role, values in needed.items():
+    required = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
+    for role, values in required.items():
         if values is None or not values.null_count():
             continue
         if bound.roles.missing != "drop":
             raise _missing(role, role, values.is_null(), frame, bound)
-        lost |= values.is_null()
+        incomplete |= values.is_null()
     absent = pl.Series([False]).new_from_index(0, frame.height)
-    for mass in (weight, count):
-        if mass is not None:
-            absent |= (mass == 0).fill_null(False)
+    for weights in (weight, count):
+        if weights is not None:
+            absent |= (weights == 0).fill_null(False)
     negative = ~positive.fill_null(False).to_numpy()
 
     scores = [role for role in columns if role.startswith("score")]
@@ -86,12 +86,12 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
         state = None
         if score.null_count() and bound.roles.missing == "raise":
             raise _missing("score", role, score.is_null(), frame, bound)
-        if score.null_count() or lost.any() or absent.any():
+        if score.null_count() or incomplete.any() or absent.any():
             state = (
                 pl.select(
                     pl.when(absent)
                     .then(RowState.ABSENT.value)
-                    .when(lost)
+                    .when(incomplete)
                     .then(RowState.LEFT_OUT.value)
                     .when(score.is_null())
                     .then(RowState.UNSCORED.value if worst else RowState.LEFT_OUT.value)
@@ -146,20 +146,20 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
             )
         return label == 1
     try:
-        # A Series of a Categorical with named categories has no ==; an expression has.
-        found = label.to_frame().select(pl.nth(0) == pl.lit(positive)).to_series()
+        # Comparison of a Series is not supported for named categories; that of an expression is.
+        result = label.to_frame().select(pl.nth(0) == pl.lit(positive)).to_series()
     except (
         OverflowError,
         pl.exceptions.InvalidOperationError,
     ):  # `positive` is outside the range of the dtype of the labels
-        found = pl.select(pl.when(label.is_not_null()).then(False)).to_series()
-    if not found.any() and label.null_count() < len(label):
+        result = pl.select(pl.when(label.is_not_null()).then(False)).to_series()
+    if not result.any() and label.null_count() < len(label):
         declared = (binary and positive in {0, 1}) or (
             isinstance(label.dtype, pl.Enum | pl.Categorical) and positive in label.dtype.categories
         )
         if not declared:
             raise LabelError.no_positive(positive, name, _distinct_labels(label))
-    return found
+    return result
 
 
 def _distinct_labels(label: pl.Series) -> list[object]:
@@ -207,24 +207,24 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
     if role not in columns:
         return None
     name = bound.names[role]
-    given = columns[role]
-    mass = given.cast(pl.Float64 if role == "weight" else pl.Int64, strict=False)
-    if mass.dtype == pl.Float64:
-        mass = mass.fill_nan(None)
-        unbounded = int(mass.is_infinite().sum())
-        if unbounded:
-            raise MassError.compose(role, name, "infinite", unbounded)
-    if mass.null_count() > given.null_count() and role == "count":
+    column = columns[role]
+    values = column.cast(pl.Float64 if role == "weight" else pl.Int64, strict=False)
+    if values.dtype == pl.Float64:
+        values = values.fill_nan(None)
+        n_infinite = int(values.is_infinite().sum())
+        if n_infinite:
+            raise MassError.compose(role, name, "infinite", n_infinite)
+    if values.null_count() > column.null_count() and role == "count":
         raise MassError.overflow(role, name, "the maximum of Int64")
-    below = int((mass < 0).sum())
-    if below:
-        raise MassError.compose(role, name, "negative", below)
-    total = mass.cast(pl.Float64).sum()
+    n_negative = int((values < 0).sum())
+    if n_negative:
+        raise MassError.compose(role, name, "negative", n_negative)
+    total = values.cast(pl.Float64).sum()
     if role == "weight" and not total <= MAX_TOTAL_WEIGHT:
         raise MassError.overflow(role, name, f"{MAX_TOTAL_WEIGHT:g}")
     if role == "count" and not total < MAX_TOTAL_COUNT:
         raise MassError.overflow(role, name, "half of the maximum of Int64")
-    return mass
+    return values
 
 
 def _missing(

@@ -339,8 +339,8 @@ def test_what_it_makes_is_stored_and_drawn_and_has_no_area(tmp_path):
     with pytest.raises(rf.BrokenCurveError) as caught:
         made.roc.area()
     assert str(caught.value) == (
-        "curves: these are means at a fixed accuracy, which have no area under them.\n"
-        "Make the averaged curve without metrics=, along the axes of its kind."
+        "curves: no area is defined for averages at fixed values of accuracy.\n"
+        "Average the curves along an axis instead, without metrics=."
     )
     # The mean of a y at its x is an averaged curve, however it was asked for.
     axes = many.roc.average(fixed="fpr", metrics="tpr")

@@ -157,7 +157,7 @@ def test_points_lie_on_the_curves_of_their_groups(table):
     points = table.filter(model="b").roc.at(tpr=0.5, interpolate=True)
     (record,) = parts(rf.chart(table, mark={"half": points}), "mark")
     assert (record["f0"], record["mark"], record["y"]) == ("b", "half", [0.5])
-    assert record["threshold"] == ["between two"]
+    assert record["threshold"] == ["between two rows"]
     assert "threshold: between two" in svg(rf.chart(table, mark={"half": points}))
     assert parts(rf.chart(table, mark=table.roc.at(fpr=[])), "mark") == []
 
