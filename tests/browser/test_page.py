@@ -307,3 +307,14 @@ def test_the_tables_need_no_javascript(browser, vote):
     assert page.locator("noscript p").inner_text().startswith("The charts need JavaScript")
     assert page.locator("tbody tr").count() == 6
     context.close()
+
+
+def test_a_chart_that_altair_saves_is_drawn_without_a_network(browser, tmp_path):
+    chart = rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.chart()
+    chart.save(tmp_path / "chart.html", inline=True)
+    context = browser.new_context()
+    context.set_offline(True)
+    page = context.new_page()
+    page.goto((tmp_path / "chart.html").as_uri())
+    page.wait_for_selector(".vega-embed canvas, .vega-embed svg")
+    context.close()

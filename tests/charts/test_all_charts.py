@@ -140,7 +140,7 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
 def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
     odd = table.rename({"g": "a\\.b"}, strict=False).roc.chart()
     assert odd.data.values == chart.data.values
-    assert fields(spec(odd)) == fields(spec(chart))
+    assert fields(odd.to_dict(validate=False)) == fields(spec(chart))
     if "g" not in table.columns:
         return
     odd, plain = (
@@ -148,7 +148,7 @@ def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
         for names in (NAMES, [f"g{i}" for i in range(len(NAMES))])
     )
     assert odd.data.values == plain.data.values
-    assert fields(spec(odd)) == fields(spec(plain))
+    assert fields(odd.to_dict(validate=False)) == fields(plain.to_dict(validate=False))
 
 
 @every_maker

@@ -58,9 +58,8 @@ def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     (record,) = (one for one in records(chart) if "part" not in one)
     x, y = np.array(record["x"], float), np.array(record["y"], float)
     rows = {name: table[name].to_numpy().astype(float) for name in ("tp", "fp")}
-    at = np.arange(
-        0, table.height - 1 + 1e-9, 1 / (1 if log == "rare" else 5 if log == "smooth" else 40)
-    )
+    steps = {"rare": 1, "smooth": 5, "sure": 10}.get(log, 40)  # between two rows
+    at = np.arange(0, table.height - 1 + 1e-9, 1 / steps)
     # Near the first row a curve may be steep: look at it closely.
     at = np.unique(np.concatenate([at, np.geomspace(1e-6, 1, 200)]))
     tp, fp = (np.interp(at, np.arange(table.height), rows[name]) for name in ("tp", "fp"))
