@@ -26,7 +26,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
-    WHOLE_AREA_METHODS,
+    FULL_AREA_METHODS,
     Confidence,
     logit,
     newcombe,
@@ -211,19 +211,19 @@ def auc(
     """
     confidence = Confidence.of(ci, level, n_boot, seed)
     rate_range = RateRange.parse(fpr, tpr, standardize)
-    if ci in WHOLE_AREA_METHODS and rate_range is not None:
+    if ci in FULL_AREA_METHODS and rate_range is not None:
         raise OptionValueError.compose(
             "ci",
             ci,
-            f"{WHOLE_AREA_METHODS[ci]}'s interval does not support partial areas",
+            f"{FULL_AREA_METHODS[ci]}'s interval does not support partial areas",
             'Use ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
         )
     for option, value in (("weight", weight), ("cluster", cluster)):
-        if ci in WHOLE_AREA_METHODS and value is not None:
+        if ci in FULL_AREA_METHODS and value is not None:
             raise OptionValueError.compose(
                 "ci",
                 ci,
-                f"{WHOLE_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",
+                f"{FULL_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",
                 f'Use ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
             )
     roles = Roles(
@@ -282,7 +282,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
                 scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
         interval.replace_degenerate(
-            areas[0], class_sizes, confidence.level, whole=rate_range is None
+            areas[0], class_sizes, confidence.level, full_area=rate_range is None
         )
         variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
@@ -307,14 +307,14 @@ class AreaInterval(NamedTuple):
     n_redrawn: NDArray[np.int64] | None = None
 
     def replace_degenerate(
-        self, area: NDArray[np.float64], class_sizes: ClassSizes, level: float, *, whole: bool
+        self, area: NDArray[np.float64], class_sizes: ClassSizes, level: float, *, full_area: bool
     ) -> None:
-        """Remove limits where the variance is 0, and use Newcombe's if the whole AUC is 0 or 1."""
+        """Remove limits where the variance is 0, and use Newcombe's limits if an AUC is 0 or 1."""
         n_pos, n_neg = class_sizes
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan
         self.method[np.isnan(self.lower)] = None
-        edge = whole & ~(self.variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
+        edge = full_area & ~(self.variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
         if edge.any():
             limits = newcombe(
                 np.round(area[edge]), n_pos[edge], n_neg[edge], normal_quantile(level)

@@ -38,7 +38,7 @@ class RateRange:
     def parse(
         cls, fpr: Range | None, tpr: Range | None, standardize: str | None
     ) -> RateRange | None:
-        """Parse `fpr`, `tpr` and `standardize`; None for the whole area."""
+        """Parse `fpr`, `tpr` and `standardize`; None if neither range is given."""
         check_choice("standardize", standardize, ("mcclish", None))
         if fpr is not None and tpr is not None:
             raise OptionValueError.compose(
@@ -199,12 +199,12 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
     def at_ends(block: Block) -> list[tuple[Any, Any]]:
         segment = Segments.of(scan, block, rate_range)
         group = np.repeat(block.groups, np.diff(block.starts))
-        found = []
+        heights_at_ends = []
         for end in rate_range.ends:
             contains = np.flatnonzero((segment.x0 <= end) & (end <= segment.x1))
             height = segment.height(np.full(len(group), end))
-            found.append((group[contains], height[contains]))
-        return found
+            heights_at_ends.append((group[contains], height[contains]))
+        return heights_at_ends
 
     for ends in scan.map(at_ends):
         for height, (group, values) in zip(heights, ends, strict=True):

@@ -341,7 +341,7 @@ def _check_key(name: str, table: CurveLayout) -> None:
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
-    """Check that curves have all their rows if they are read at thresholds."""
+    """Raise an error for simplified curves if the method requires counts at all thresholds."""
     at_thresholds = plan is None or plan.fixed is None or method == "pooled"
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
@@ -400,7 +400,7 @@ def _mean_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAverager:
-    """The curves of all groups and the metric along which they are averaged.
+    """Computes the means of all groups along one metric or the threshold.
 
     `lacks_rows` is True for curves without a row for each of their scores. It is None if a metric
     is fixed instead of the threshold.
@@ -414,7 +414,7 @@ class CurveAverager:
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
-        """Return the columns of some groups (down) at some values (across)."""
+        """Return the columns of the table for a block: groups as rows, values as columns."""
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
         rows = ranges(curve_groups.starts[block.groups], sizes)
@@ -427,8 +427,8 @@ class CurveAverager:
         shape = len(block.groups), fixed.shape[1]
 
         def curve_values(values: NDArray[np.float64]) -> CurveValues:
-            known = np.where(exists, values, np.nan)
-            return CurveValues(values=known, weight=curve_groups.weight[rows], starts=starts)
+            values = np.where(exists, values, np.nan)
+            return CurveValues(values=values, weight=curve_groups.weight[rows], starts=starts)
 
         thresholds = curve_values(places.threshold)
         mean, sd = thresholds.mean_and_sd()
@@ -459,8 +459,8 @@ class CurveAverager:
                 streams=[self.streams[group] for group in block.groups],
                 bounds=metric.bounds,
             )
-            known = np.isfinite(mean)
-            parts = (mean, sd, *(np.where(known, part, np.nan) for part in spread))
+            is_finite = np.isfinite(mean)
+            parts = (mean, sd, *(np.where(is_finite, limit, np.nan) for limit in spread))
             columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
             counts[metric.column] = metric_values.count
         if plan.curve:
@@ -472,7 +472,7 @@ class CurveAverager:
         return columns
 
     def places(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> Places:
-        """Return the point of each curve at each value, on both sides of jumps if planned."""
+        """Return the point of each curve at each value, or both points at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             assert self.lacks_rows is not None
@@ -491,7 +491,7 @@ class CurveAverager:
         n_curves: NDArray[np.int64],
         counts: Mapping[str, NDArray[np.int64]],
     ) -> NDArray[np.object_]:
-        """Return the note of each group, with the metrics that fewer curves have at a value."""
+        """Return the note of each group and value, with the metrics that some curves lack there."""
         notes = np.empty(n_curves.shape, object)
         notes[:] = np.array([self.curve_groups.notes[group] for group in block.groups], object)[
             :, None

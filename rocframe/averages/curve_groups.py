@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-MAX_NAMES_IN_NOTE = 10  # curves that a note names
+MAX_NAMES_IN_NOTE = 10  # more curves are only counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +81,10 @@ def group_curves(
 def group_keys(
     keys: pl.DataFrame, over: Sequence[str]
 ) -> tuple[pl.DataFrame, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the sorted keys without `over`, and the rows of each: their positions and starts."""
+    """Return the sorted keys without `over`, and the rows of `keys` that have each of them.
+
+    Group i has the rows `rows[starts[i]]` to `rows[starts[i + 1] - 1]`.
+    """
     rest = [name for name in keys.columns if name not in over]
     if not rest:
         size = keys.height
@@ -90,23 +93,25 @@ def group_keys(
             np.arange(size),
             np.array([0, size] if groups else [0], np.int64),
         )
-    hidden = keys.select(column(name).alias(str(i)) for i, name in enumerate(rest))
-    found = (
-        hidden.with_columns(pl.int_range(keys.height).alias("row"))
-        .group_by(hidden.columns)
+    numbered = keys.select(column(name).alias(str(i)) for i, name in enumerate(rest))
+    groups_of_rows = (
+        numbered.with_columns(pl.int_range(keys.height).alias("row"))
+        .group_by(numbered.columns)
         .agg(pl.col("row").sort())
-        .sort(hidden.columns)
+        .sort(numbered.columns)
     )
-    starts = np.append(0, np.cumsum(found["row"].list.len().to_numpy(), dtype=np.int64))
-    rows = found["row"].explode(empty_as_null=False).to_numpy().astype(np.int64)
-    named = found.select(hidden.columns).rename(dict(zip(hidden.columns, rest, strict=True)))
-    return named, (rows, starts.astype(np.int64))
+    starts = np.append(0, np.cumsum(groups_of_rows["row"].list.len().to_numpy(), dtype=np.int64))
+    rows = groups_of_rows["row"].explode(empty_as_null=False).to_numpy().astype(np.int64)
+    renamed = groups_of_rows.select(numbered.columns).rename(
+        dict(zip(numbered.columns, rest, strict=True))
+    )
+    return renamed, (rows, starts.astype(np.int64))
 
 
 def exclusion_notes(
     names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
 ) -> list[str | None]:
-    """Return a note for each group with curves that lack a class: their number and names."""
+    """Return a note with the number and names of excluded curves for each group, or None."""
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
     group = np.searchsorted(starts, excluded, "right") - 1
@@ -131,10 +136,10 @@ def _weights(
     over: Sequence[str],
     weights: str | Mapping[Any, float],
     argument: str,
-    **known: NDArray[np.float64],
+    **totals: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     if isinstance(weights, str):
-        return known.get(weights, np.ones(keys.height))
+        return totals.get(weights, np.ones(keys.height))
     columns = [keys.get_column(name).to_list() for name in over]
     values = columns[0] if len(over) == 1 else list(zip(*columns, strict=True))
     result = np.ones(keys.height)
@@ -151,7 +156,7 @@ def _weights(
 
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the size of a class from the last row, so that weighted rates end at exactly 1."""
+    """Return the size of a class from the last row, where weighted rates must be exactly 1."""
     first_counts, second_counts = (
         curves.columns.at(name, curves.lasts) for name in (first, second)
     )
@@ -160,15 +165,15 @@ def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
 
 
 MAX_CELLS = 1 << 18  # values of all curves in a block
-MAX_ROWS = 1 << 20  # of the curves whose values are sorted together
+MAX_ROWS = 1 << 20  # rows of the curves whose values are sorted together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridBlock:
-    """Some groups (down) and the values (across) that their curves are averaged at.
+    """Some groups (rows) and the values (columns) at which their curves are averaged.
 
-    There is one row of values for all groups, or one for each. Only the first `lengths` values of
-    a row are used.
+    `values` has one row for all groups, or one row per group. Only the first `lengths` values of a
+    row are used.
     """
 
     groups: NDArray[np.int64]
@@ -204,7 +209,7 @@ def grid_blocks(
 
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
-    """Split groups into runs of at most this size together, or of one group each."""
+    """Split groups into slices whose total size is at most `max_size`, or of one group each."""
     first = 0
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
@@ -213,7 +218,7 @@ def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
 
 
 def _split_values(curve_groups: CurveGroups, block: GridBlock) -> Iterator[GridBlock]:
-    """Split the values of a group whose curves and values exceed a block."""
+    """Split the values of a single group into blocks of limited size."""
     step = width = block.values.shape[1]
     if len(block.groups) == 1:
         step = max(1, MAX_CELLS // int(curve_groups.sizes[block.groups[0]]))
@@ -229,7 +234,7 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Put groups with similar numbers of values together, so that few cells are unused."""
+    """Combine groups with similar numbers of values, so that few cells of a block are unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
@@ -253,33 +258,36 @@ def _similar_blocks(
 def _observed_values(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sorted values that the curves of each group have, or evenly chosen ones."""
+    """Return the sorted distinct values of the curves of each group, or a part of them.
+
+    If the grid is a number, this number of evenly ranked values is returned.
+    """
     curves = curve_groups.curves
-    place = ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
-    place, owner = (
-        part[curve_groups.usable[place]]
-        for part in (place, np.repeat(np.arange(len(groups)), curve_groups.sizes[groups]))
+    member = ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
+    member, owner = (
+        part[curve_groups.usable[member]]
+        for part in (member, np.repeat(np.arange(len(groups)), curve_groups.sizes[groups]))
     )
-    curve = curve_groups.curve[place]
+    curve = curve_groups.curve[member]
     lengths = curves.starts[curve + 1] - curves.starts[curve]
     rows = ranges(curves.starts[curve], lengths)
     values, group = axis.values(rows, np.repeat(curve, lengths)) + 0.0, np.repeat(owner, lengths)
     values, group = values[~np.isnan(values)], group[~np.isnan(values)]
-    sign = -1 if plan.fixed is None else 1  # thresholds fall
+    sign = -1 if plan.fixed is None else 1  # thresholds are sorted in falling order
     ends: list[float] = [0.0, 1.0] if plan.curve else []
     if plan.fixed is None:
         ends = [np.inf]
     else:
-        # A group without values keeps one row, for its note.
+        # A group without values has one row, for its note.
         empty = np.setdiff1d(np.arange(len(groups)), group) if not ends else np.zeros(0, np.int64)
         values, group = np.append(values, np.full(len(empty), np.nan)), np.append(group, empty)
     values = np.concatenate([values, np.tile(ends, len(groups))])
     group = np.concatenate([group, np.repeat(np.arange(len(groups)), len(ends))])
     order = np.lexsort((sign * values, group))
     values, group = values[order], group[order]
-    fresh = np.ones(len(values), bool)
-    fresh[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
-    values, group = values[fresh], group[fresh]
+    is_new = np.ones(len(values), bool)
+    is_new[1:] = (values[1:] != values[:-1]) | (group[1:] != group[:-1])
+    values, group = values[is_new], group[is_new]
     starts = np.searchsorted(group, np.arange(len(groups) + 1))
     if not isinstance(plan.grid, int):
         return values, starts
@@ -292,7 +300,7 @@ def collect_blocks(
     schema: dict[str, pl.DataType],
     blocks: Iterable[tuple[GridBlock, Mapping[str, Any]]],
 ) -> pl.DataFrame:
-    """Put the columns of all blocks together, in the order of the groups."""
+    """Combine the columns of all blocks into one table, in the order of the groups."""
     owners, parts = [np.zeros(0, np.int64)], []
     for block, columns in blocks:
         shape = columns["n_curves"].shape

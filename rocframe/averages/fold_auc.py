@@ -210,7 +210,7 @@ class Folds:
     """
 
     keys: pl.DataFrame
-    walk: Scan
+    scan: Scan
     fold: NDArray[np.int64]
     starts: NDArray[np.int64]
     area: NDArray[np.float64]
@@ -220,18 +220,18 @@ class Folds:
     @classmethod
     def of(cls, cases: Cases, over: int) -> Folds:
         """Compute the area of each fold; folds are identified by the last `over` keys."""
-        walk = Scan.from_rows(sort_rows(cases))
+        scan = Scan.from_rows(sort_rows(cases))
         fold_keys = cases.keys.columns[cases.keys.width - over :]
-        keys, (fold, starts) = group_keys(walk.rows.keys, fold_keys)
-        area = count_pairs(walk).areas[0][fold]
+        keys, (fold, starts) = group_keys(scan.rows.keys, fold_keys)
+        area = count_pairs(scan).areas[0][fold]
         return cls(
             keys=keys,
-            walk=walk,
+            scan=scan,
             fold=fold,
             starts=starts,
             area=area,
             usable=~np.isnan(area),
-            names=format_keys(walk.rows.keys, fold_keys)[fold],
+            names=format_keys(scan.rows.keys, fold_keys)[fold],
         )
 
     @property
@@ -250,24 +250,27 @@ class Folds:
         return total
 
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
-        """Return why results of a group are null, and which folds are left out.
+        """Return the note of each group: why results are null, and which folds are excluded.
 
-        A fold with only one row of a class has no variance; then the mean has none either.
+        The variance of a fold with one row of a class is undefined. The variance of the mean is
+        then undefined as well.
         """
-        totals = self.walk.totals
+        totals = self.scan.totals
         first = notes(self.total(totals.pos_rows), self.total(totals.neg_rows), None)
         if variance is not None:
-            flat, unknown = variance == 0, np.isnan(variance)
+            is_zero, undefined = variance == 0, np.isnan(variance)
             for name, rows in (
                 ("one_negative", totals.neg_rows),
                 ("one_positive", totals.pos_rows),
             ):
-                alone = (rows[self.fold] == 1) & self.usable
-                single = np.add.reduceat(alone, self.starts[:-1]) > 0
-                first = np.where(single & unknown & (first == None), name, first)  # noqa: E711
-            first = np.where(flat & (first == None), "zero_variance", first)  # noqa: E711
-        second = exclusion_notes(self.names, self.usable, self.starts)
-        return ["; ".join(filter(None, both)) or None for both in zip(first, second, strict=True)]
+                single_row = (rows[self.fold] == 1) & self.usable
+                has_single_row = np.add.reduceat(single_row, self.starts[:-1]) > 0
+                first = np.where(has_single_row & undefined & (first == None), name, first)  # noqa: E711
+            first = np.where(is_zero & (first == None), "zero_variance", first)  # noqa: E711
+        exclusions = exclusion_notes(self.names, self.usable, self.starts)
+        return [
+            "; ".join(filter(None, both)) or None for both in zip(first, exclusions, strict=True)
+        ]
 
 
 def scale_weights(cases: Cases) -> Cases:
@@ -296,12 +299,12 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
     folds = Folds.of(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
-    totals = folds.walk.totals
+    totals = folds.scan.totals
     mean = folds.areas.mean
     columns: dict[str, Any] = {
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
+        "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
         "n_curves": folds.areas.count[:, 0],
         "mean_auc": mean[:, 0],
         "sd": folds.areas.sd(mean)[:, 0],
@@ -327,19 +330,19 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """Return the variance of each mean by DeLong's method; folds are independent."""
-    walk = folds.walk
-    variance = delong_variance(walk, count_pairs(walk))[folds.fold]
+    scan = folds.scan
+    variance = delong_variance(scan, count_pairs(scan))[folds.fold]
     values = folds.usable_values(variance)
-    # A fold with one row of a class has an area, but no variance.
-    known = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
+    # The area of a fold with one row of a class is defined, but its variance is not.
+    has_variance = np.add.reduceat(folds.usable & np.isnan(variance), folds.starts[:-1]) == 0
     count = values.count[:, 0]
-    return np.where(known & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
+    return np.where(has_variance & (count > 0), values.mean[:, 0] / np.maximum(count, 1), np.nan)
 
 
 def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     """Return the variance of each mean by the influence curve of LeDell et al. (2015)."""
-    walk = folds.walk
-    totals = walk.totals
+    scan = folds.scan
+    totals = scan.totals
     pos, neg = totals.pos_rows[folds.fold], totals.neg_rows[folds.fold]
     size = (pos + neg).astype(np.float64)
 
@@ -353,7 +356,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     all_pos, all_neg = usable_sums(pos), usable_sums(neg)
     total = all_pos + all_neg
     squares = np.zeros(len(size))
-    class_variances = delong_class_variances(walk, count_pairs(walk))
+    class_variances = delong_class_variances(scan, count_pairs(scan))
     with np.errstate(divide="ignore", invalid="ignore"):
         for n, variance, class_rows in (
             (pos, class_variances[0], all_pos),

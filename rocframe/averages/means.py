@@ -1,6 +1,6 @@
 """Weighted means over curves, with standard deviation and confidence limits.
 
-The corrected t interval is the one of Nadeau and Bengio (2003).
+The corrected t interval is from Nadeau and Bengio (2003).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ RESAMPLES_PER_BATCH = 500
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: they exclude cached properties
 class CurveValues:
-    """Values of curves (down) at grid points (across); the curves of group i start at `starts[i]`.
+    """Values of curves (rows) at grid points (columns).
 
-    NaN means that a curve has no value there. `weight` is the weight of each curve in the mean.
+    The curves of group i start at `starts[i]`. NaN means that a curve has no value at a point.
+    `weight` is the weight of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -35,7 +36,7 @@ class CurveValues:
 
     @cached_property
     def defined(self) -> NDArray[np.bool_]:
-        """Whether each value is defined."""
+        """True where a curve has a value."""
         return ~np.isnan(self.values)
 
     def group_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,7 +68,7 @@ class CurveValues:
 
     @cached_property
     def minimum(self) -> NDArray[np.float64]:
-        """Smallest value of each group, the origin of sums: means of equal values are exact."""
+        """Smallest value of each group; means of differences from it are exact for equal values."""
         result: NDArray[np.float64] = np.fmin.reduceat(self.values, self.starts, axis=0)
         return result
 
@@ -107,9 +108,11 @@ class CurveValues:
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
 
 
-def _divide(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    result: NDArray[np.float64] = np.full(whole.shape, np.nan)
-    np.divide(part, whole, out=result, where=whole > 0)
+def _divide(
+    numerator: NDArray[np.float64], denominator: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    result: NDArray[np.float64] = np.full(denominator.shape, np.nan)
+    np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
 
 

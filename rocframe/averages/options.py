@@ -53,9 +53,9 @@ DEFAULT_N_BOOT = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AverageOptions:
-    """The options of `average`, before the kind of curve is known.
+    """The parsed options of `average`, which do not depend on the kind of curve.
 
-    `fixed` and `metrics` are None for the axes of the curve, and `fixed` also for the threshold.
+    `fixed` is None for an axis of the curve or the threshold, `metrics` is None for the axes.
     `weights_argument` is the argument that gives the weights.
     """
 
@@ -78,7 +78,7 @@ class AverageOptions:
 
     @property
     def pools_curves(self) -> bool:
-        """Whether the result is a pooled curve, not values of it."""
+        """Whether the result is a pooled curve instead of its metrics at given values."""
         chosen = self.fixed is not None or self.fixed_threshold
         return self.method == "pooled" and not chosen
 
@@ -171,7 +171,7 @@ class AverageOptions:
 class AveragePlan:
     """What is averaged: `metrics` at values of `fixed`, which is None for the threshold.
 
-    `curve` says whether the result is an averaged curve, with the columns of its kind.
+    `curve` is True if the result is an averaged curve, with the columns of its kind.
     """
 
     options: AverageOptions
@@ -339,7 +339,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
 
 
 def check_weights(argument: str, weights: object) -> None:
-    """Check the weights; missing curves are found when the curves are read."""
+    """Check the weights; `group_curves` checks that none is missing."""
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return one curve per group, of the rows of all its curves."""
+    """Return one curve per group, computed from the rows of all its curves."""
     curve_groups = group_curves(curves, over, "equal")
     merged = _merge_curves(
         replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
@@ -91,26 +91,30 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
             ),
         ]
     )
-    place, above = np.repeat(group, lengths)[order], first[rows][order]
+    group_of_row, above = np.repeat(group, lengths)[order], first[rows][order]
     threshold = walk[THRESHOLD][order]
-    fresh = np.ones(len(order), bool)
-    fresh[1:] = (
-        (place[1:] != place[:-1]) | (above[1:] != above[:-1]) | (threshold[1:] != threshold[:-1])
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = (
+        (group_of_row[1:] != group_of_row[:-1])
+        | (above[1:] != above[:-1])
+        | (threshold[1:] != threshold[:-1])
     )
-    at = np.flatnonzero(fresh)
-    starts = np.searchsorted(place[at], np.arange(len(curve_groups.notes) + 1))
+    at = np.flatnonzero(is_new)
+    starts = np.searchsorted(group_of_row[at], np.arange(len(curve_groups.notes) + 1))
     _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
-    for part, rest in (("tp", "fn"), ("fp", "tn")):
-        steps = np.diff(walk[part], prepend=walk[part][:1] * 0)
-        steps[first[rows]] = walk[part][first[rows]]
+    for called, remaining in (("tp", "fn"), ("fp", "tn")):
+        steps = np.diff(walk[called], prepend=walk[called][:1] * 0)
+        steps[first[rows]] = walk[called][first[rows]]
         running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
-        counts[part] = _sums_within_groups(running, starts)
+        counts[called] = _sums_within_groups(running, starts)
         ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
-        whole = np.add.reduceat(walk[part][ends] + walk[rest][ends], curve_groups.starts[:-1])
-        counts[rest] = np.repeat(whole, np.diff(starts)) - counts[part]
-        if counts[rest].dtype.kind == "f":
-            counts[rest] = np.maximum(counts[rest], 0)
+        total = np.add.reduceat(
+            walk[called][ends] + walk[remaining][ends], curve_groups.starts[:-1]
+        )
+        counts[remaining] = np.repeat(total, np.diff(starts)) - counts[called]
+        if counts[remaining].dtype.kind == "f":
+            counts[remaining] = np.maximum(counts[remaining], 0)
     named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
     return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
 
@@ -118,7 +122,7 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
 def _merge_order(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the row order by falling threshold; rows above all scores precede infinite scores."""
     scored = np.flatnonzero(~above)
-    # Each curve is sorted already, which a stable sort merges fast.
+    # A stable sort merges curves fast, because each of them is already sorted.
     order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]
     return np.concatenate([np.flatnonzero(above), order])
 
@@ -136,7 +140,7 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
         before = np.append(0, running)[starts[:-1]]
         total: NDArray[Any] = running - np.repeat(before, np.diff(starts))
         return total
-    # Rounding of a sum of weights must not depend on preceding groups.
+    # The rounding error of a sum of weights must not depend on the preceding groups.
     for start, end in pairwise(starts):
         running[start:end] = np.cumsum(steps[start:end])
     return running
@@ -145,7 +149,7 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Check that curves made with `thresholds=` have the same thresholds."""
+    """Check that curves with `thresholds=` have the same thresholds in each group."""
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged[group])
     if different.any():
@@ -157,16 +161,14 @@ def _check_same_thresholds(
 
 
 def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
-    """Replace each score by the proportion of lower scores in its curve, ties as half."""
-    check_ends(
-        curves, "the ranks of its scores are unknown", "Make the curves without thresholds=."
-    )
+    """Replace each score by the proportion of lower scores in its curve; ties count one half."""
+    check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     called = tp + fp
     before = np.append(called[:1] * 0, called[:-1])
     sizes = np.diff(curves.starts)
-    whole = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
-    twice = 2 * whole - called - before
-    rank = np.divide(twice, 2 * whole, out=np.zeros(len(tp)), where=whole > 0)
+    total = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
+    doubled = 2 * total - called - before
+    rank = np.divide(doubled, 2 * total, out=np.zeros(len(tp)), where=total > 0)
     rank[curves.firsts] = np.inf
     return {**curves.columns, THRESHOLD: rank}

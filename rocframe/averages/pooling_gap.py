@@ -173,12 +173,13 @@ def pooling_gap(
 
 
 class FoldPairs(NamedTuple):
-    """Pairs of the positives of each fold (down) and the negatives of each fold (across).
+    """Pairs of the positives of each fold (rows) and the negatives of each fold (columns).
 
-    `won` is the number of correctly ranked pairs, ties as half, and `pairs` that of all pairs.
+    `wins` is the number of pairs in which the positive has the higher score; ties count one half.
+    `pairs` is the number of all pairs.
     """
 
-    won: NDArray[np.float64]
+    wins: NDArray[np.float64]
     pairs: NDArray[np.float64]
 
 
@@ -201,10 +202,12 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         folds.starts[:-1], np.diff(folds.starts)
     )
     assert rows.row is not None
-    member = place[fold_of[rows.row]]
+    fold_position = place[fold_of[rows.row]]
     groups = range(len(folds.starts) - 1)
     tables = run_parallel(
-        lambda group: _count_fold_pairs(rows, member, group, int(np.diff(folds.starts)[group])),
+        lambda group: _count_fold_pairs(
+            rows, fold_position, group, int(np.diff(folds.starts)[group])
+        ),
         groups,
     )
     pooled = count_pairs(Scan.from_rows(rows)).areas[0]
@@ -213,11 +216,11 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         _decompose_gap(table, folds.names[folds.starts[group] : folds.starts[group + 1]])
         for group, table in enumerate(tables)
     ]
-    totals = folds.walk.totals
+    totals = folds.scan.totals
     columns: dict[str, Any] = {
         "n_pos": folds.total(totals.pos_rows),
         "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.walk.rows.unscored.n_missing),
+        "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
         "n_curves": folds.areas.count[:, 0],
         "pooled_auc": pooled,
         "mean_auc": mean,
@@ -232,89 +235,94 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
 
 
 def _count_fold_pairs(
-    rows: SortedRows, member: NDArray[np.int64], group: int, size: int
+    rows: SortedRows, fold_position: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Count the pairs of each two folds of a group, and the correctly ranked ones."""
+    """Count the pairs between the folds of a group, and the correctly ranked ones."""
     start, end = rows.starts[group], rows.ends[group]
-    whole = slice(start, rows.starts[group + 1])
-    mass = np.ones(whole.stop - start) if rows.weights is None else rows.weights.total_weight[whole]
-    negative = (rows.codes[whole] & 1).astype(bool)
-    kind = rows.codes[whole] >> 1
-    counted = np.arange(len(kind)) < end - start
-    counted |= kind == rows.codec.reserved(ReservedCode.UNSCORED)
+    group_rows = slice(start, rows.starts[group + 1])
+    mass = (
+        np.ones(group_rows.stop - start)
+        if rows.weights is None
+        else rows.weights.total_weight[group_rows]
+    )
+    negative = (rows.codes[group_rows] & 1).astype(bool)
+    code = rows.codes[group_rows] >> 1
+    counted = np.arange(len(code)) < end - start
+    counted |= code == rows.codec.reserved(ReservedCode.UNSCORED)
 
     def by_fold(selected: NDArray[np.bool_]) -> NDArray[np.float64]:
-        sums = np.bincount(member[whole][selected], mass[selected], minlength=size)
+        sums = np.bincount(fold_position[group_rows][selected], mass[selected], minlength=size)
         return sums.astype(np.float64)
 
     scored = int(end - start)
-    step = np.cumsum(np.diff(kind[:scored], prepend=kind[:1]) != 0)
-    below = by_fold(negative & (np.arange(len(kind)) < scored))
-    won = np.zeros((size, size))
+    step = np.cumsum(np.diff(code[:scored], prepend=code[:1]) != 0)
+    below = by_fold(negative & (np.arange(len(code)) < scored))
+    wins = np.zeros((size, size))
     first, last = 0, int(step[-1]) + 1 if scored else 0
     block = max(1, 2 * BLOCK_ROWS // size)
     while first < last:
-        edge = min(first + block, last)
-        a, b = np.searchsorted(step, [first, edge])
-        here = slice(start + a, start + b)
-        index = (step[a:b] - first) * size + member[here]
+        stop = min(first + block, last)
+        a, b = np.searchsorted(step, [first, stop])
+        block_rows = slice(start + a, start + b)
+        index = (step[a:b] - first) * size + fold_position[block_rows]
         pos, neg = (
             np.bincount(
-                index, np.where(side, mass[a:b], 0), minlength=(edge - first) * size
+                index, np.where(side, mass[a:b], 0), minlength=(stop - first) * size
             ).reshape(-1, size)
             for side in (~negative[a:b], negative[a:b])
         )
-        passed = np.cumsum(neg, axis=0)
-        _add_pairs(won, pos, below - passed + neg / 2)
-        below = below - passed[-1]
-        first = edge
-    return FoldPairs(won, np.outer(by_fold(~negative & counted), by_fold(negative & counted)))
+        cumulative = np.cumsum(neg, axis=0)
+        _add_pairs(wins, pos, below - cumulative + neg / 2)
+        below = below - cumulative[-1]
+        first = stop
+    return FoldPairs(wins, np.outer(by_fold(~negative & counted), by_fold(negative & counted)))
 
 
-def _add_pairs(won: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
-    """Add the correctly ranked pairs of each distinct score to `won`.
+def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
+    """Add the correctly ranked pairs of each distinct score to `wins`.
 
-    Without ties, only one fold has positives at a score, so that a full product is mostly zeros.
+    Without ties, each score has positives of one fold only. The matrix product would mostly add
+    zeros, so these pairs are added fold by fold.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
-        won += pos.T @ lower
+        wins += pos.T @ lower
         return
     fold, step = np.nonzero(pos.T)
-    block = max(1, 2 * BLOCK_ROWS // len(won))
+    block = max(1, 2 * BLOCK_ROWS // len(wins))
     for start in range(0, len(fold), block):
-        down, along = fold[start : start + block], step[start : start + block]
-        starts = np.flatnonzero(np.diff(down, prepend=-1))
-        pairs = pos[along, down][:, None] * lower[along]
-        won[down[starts]] += np.add.reduceat(pairs, starts, axis=0)
+        folds, steps = fold[start : start + block], step[start : start + block]
+        starts = np.flatnonzero(np.diff(folds, prepend=-1))
+        pairs = pos[steps, folds][:, None] * lower[steps]
+        wins[folds[starts]] += np.add.reduceat(pairs, starts, axis=0)
 
 
 def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, Any]:
-    """Return the effects of the pairs within and between folds on the area of one group."""
+    """Return the columns of one group that describe its pairs within and between folds."""
     total = table.pairs.sum()
     result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan
     )
     result |= dict.fromkeys(("worst_positives", "worst_negatives"))
-    won, pairs = (_without_diagonal(part) for part in table)
+    wins, pairs = (_without_diagonal(matrix) for matrix in table)
     between, within = pairs.sum(), np.trace(table.pairs)
     if total > 0:
         result["between_share"] = between / total
     if between > 0:
-        result["between_auc"] = won.sum() / between
+        result["between_auc"] = wins.sum() / between
     if within > 0:
-        result["within_auc"] = np.trace(table.won) / within
+        result["within_auc"] = np.trace(table.wins) / within
     if between > 0 and within > 0:
-        effect = (won - result["within_auc"] * pairs) / total
+        effect = (wins - result["within_auc"] * pairs) / total
         i, j = np.unravel_index(np.argmax(np.abs(effect)), effect.shape)
         if effect[i, j]:
             result |= {"worst_positives": names[i], "worst_negatives": names[j]}
-            result["worst_auc"] = table.won[i, j] / table.pairs[i, j]
+            result["worst_auc"] = table.wins[i, j] / table.pairs[i, j]
             result["worst_gap"] = effect[i, j]
     return result
 
 
-def _without_diagonal(part: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_diagonal(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the pairs of different folds, with 0 for pairs within a fold."""
-    result = part.copy()
+    result = matrix.copy()
     np.fill_diagonal(result, 0.0)
     return result

@@ -294,9 +294,9 @@ def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> Ban
 class BandMethod:
     """A method of computing a band.
 
-    Limits of a pointwise band are valid at one point, those of a simultaneous band for the whole
-    curve. `limits` computes them from curves, grid points and level; if `is_resampled`, also from
-    the scan and the draws. Only resampled bands support weights.
+    Limits of a pointwise band are valid at one point, limits of a simultaneous band for the
+    complete curve. `limits` computes them from curves, grid points and level; if `is_resampled`,
+    also from the scan and the draws. Only resampled bands support weights.
     """
 
     name: BandMethodName

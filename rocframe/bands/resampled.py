@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 
-MAX_HEIGHTS = 1 << 24  # heights of replicates of one group that are kept at a time
+MAX_HEIGHTS = 1 << 24  # heights of replicates of one group in memory at a time
 ENVELOPE_POINTS = 257  # along a curve at which the spread of replicates is computed
 MIN_SPREAD = 0.5  # of the largest spread: the true curve may vary where the replicates do not
 

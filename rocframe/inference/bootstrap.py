@@ -1,8 +1,8 @@
 """Bootstrap replicates of a statistic: standard error, percentile, basic and BCa limits.
 
-Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The quantile p
-of n replicates is number p·(n + 1) in rising order, interpolated linearly between neighbours, and
-the first or the last replicate beyond them.
+Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The p-quantile
+of n replicates in rising order is the replicate at position p·(n + 1), interpolated linearly. It is
+the first replicate for positions below 1, and the last replicate for positions above n.
 
 References
 ----------
@@ -62,7 +62,7 @@ class Statistic:
 class BootstrapInterval(NamedTuple):
     """Standard error and limits of one statistic; NaN where undefined.
 
-    `constant` says whether all replicates are equal, `n_undefined` how many are NaN.
+    `constant` is True if all replicates are equal. `n_undefined` is the number of NaN replicates.
     """
 
     se: float
@@ -75,8 +75,8 @@ class BootstrapInterval(NamedTuple):
 class BootstrapIntervals(NamedTuple):
     """Standard error and limits of each group; NaN where undefined.
 
-    `constant` says whether all replicates of a group are equal, `n_redrawn` how many resamples were
-    drawn again, or left out because the statistic was undefined.
+    `constant` is True if all replicates of a group are equal. `n_redrawn` is the number of
+    resamples that were drawn again, or omitted because the statistic was undefined.
     """
 
     se: NDArray[np.float64]
@@ -171,7 +171,7 @@ def bootstrap_interval(
 
 
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
-    """Return the magnitude that rounding errors of replicates are relative to.
+    """Return the magnitude of the replicates, to which their rounding errors are proportional.
 
     For a difference of two rates it is 1, as the difference itself may be nearly 0.
     """
@@ -216,7 +216,7 @@ def bootstrap_limits(
 
 
 def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
-    """Return number p·(n + 1) of n sorted values, interpolated linearly."""
+    """Return the p-quantile of n sorted values, at position p·(n + 1), interpolated linearly."""
     position = min(max(p * (len(values) + 1), 1.0), float(len(values))) - 1
     # Rounding may leave an integer position slightly too small.
     nearest = round(position)
@@ -271,7 +271,7 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of a row of each kind: that of a unit of mass, times its weight."""
+    """Return the influence of each row: its weight times the influence of a unit of mass."""
     steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

@@ -30,8 +30,8 @@ AUCIntervalMethod = Literal[
     "bootstrap_bca",
 ]
 
-# Methods for whole areas only, and their authors.
-WHOLE_AREA_METHODS = {
+# Methods that do not support partial areas, and their authors.
+FULL_AREA_METHODS = {
     "newcombe": "Newcombe",
     "hanley_mcneil": "Hanley and McNeil",
     "hanley_mcneil_exponential": "Hanley and McNeil",
@@ -165,31 +165,31 @@ def notes(
     return result
 
 
-def wilson(part: NDArray[np.float64], whole: NDArray[Any], level: float) -> Limits:
-    """Return Wilson's limits of the proportion part / whole; NaN where whole is 0."""
+def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Limits:
+    """Return Wilson's limits of the proportion count / total; NaN where total is 0."""
     z2 = normal_quantile(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        share, shrunk = part / whole, z2 / whole
+        share, shrunk = count / total, z2 / total
         middle = share + shrunk / 2
         half = np.sqrt(shrunk * (share * (1 - share) + shrunk / 4))
         lower, upper = (middle - half) / (1 + shrunk), (middle + half) / (1 + shrunk)
     # Rounding must not move limits inside 0 or 1, nor across the estimate.
-    lower = np.where(part == 0, 0.0, np.minimum(lower, share))
-    upper = np.where(part == whole, 1.0, np.maximum(upper, share))
-    return _defined(lower, upper, whole)
+    lower = np.where(count == 0, 0.0, np.minimum(lower, share))
+    upper = np.where(count == total, 1.0, np.maximum(upper, share))
+    return _defined(lower, upper, total)
 
 
-def clopper_pearson(part: NDArray[np.float64], whole: NDArray[np.float64], level: float) -> Limits:
-    """Return Clopper and Pearson's exact limits of a proportion; NaN where whole is 0."""
+def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], level: float) -> Limits:
+    """Return Clopper and Pearson's exact limits of a proportion; NaN where total is 0."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2
     with np.errstate(invalid="ignore"):
-        lower = betaincinv(part, whole - part + 1, tail)
-        upper = betaincinv(part + 1, whole - part, 1 - tail)
-    lower[part == 0], upper[part == whole] = 0, 1
-    return _defined(lower, upper, whole)
+        lower = betaincinv(count, total - count + 1, tail)
+        upper = betaincinv(count + 1, total - count, 1 - tail)
+    lower[count == 0], upper[count == total] = 0, 1
+    return _defined(lower, upper, total)
 
 
-def _defined(lower: NDArray[np.float64], upper: NDArray[np.float64], whole: NDArray[Any]) -> Limits:
-    return np.where(whole > 0, lower, np.nan), np.where(whole > 0, upper, np.nan)
+def _defined(lower: NDArray[np.float64], upper: NDArray[np.float64], total: NDArray[Any]) -> Limits:
+    return np.where(total > 0, lower, np.nan), np.where(total > 0, upper, np.nan)

@@ -482,18 +482,18 @@ def _limits_of_proportions(
     for i, (metric, index) in enumerate(options.lines):
         if metric.proportion is None:
             continue
-        part, whole = (
+        count, total = (
             np.sum([getattr(points, name)[:, index] for name in names], axis=0).astype(float)
             for names in (metric.proportion.part, metric.proportion.whole)
         )
-        selected = whole > 0
+        selected = total > 0
         if degenerate_only:
-            selected &= results.constant[i] & ((part == 0) | (part == whole))
-        part, whole = part[selected], whole[selected]
-        lower, upper = limits(part, whole, options.confidence.level)
+            selected &= results.constant[i] & ((count == 0) | (count == total))
+        count, total = count[selected], total[selected]
+        lower, upper = limits(count, total, options.confidence.level)
         results.lower[i, selected], results.upper[i, selected] = lower, upper
         results.method[i, selected] = ci
-        variance = part / whole * (1 - part / whole) / whole
+        variance = count / total * (1 - count / total) / total
         results.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
 
 

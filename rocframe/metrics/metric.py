@@ -26,10 +26,10 @@ PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not N
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Metric:
-    """A metric of whole curves (`curve`) or of single points (`expr`).
+    """A metric of complete curves (`curve`) or of single points (`expr`).
 
-    `mixed` says whether it depends on the prevalence of the data, `fixed` whether the caller set
-    the prevalence. `count_ratio` has its counts if it is a proportion of rows.
+    `mixed` is True if it depends on the prevalence of the data, `fixed` if the caller has set the
+    prevalence. `count_ratio` is the ratio of its counts if it is a proportion of rows.
     """
 
     name: str

@@ -66,9 +66,9 @@ class PointSearch:
                 codes = (block.codes[scores >= value] for value in values)
                 return [code.max() if len(code) else None for code in codes]
 
-            found = zip(*scan.map(lowest_codes), strict=True)
-            known = ([code for code in codes if code is not None] for codes in found)
-            limits = [max(codes, default=None) for codes in known] or limits
+            exists = zip(*scan.map(lowest_codes), strict=True)
+            found_codes = ([code for code in codes if code is not None] for codes in exists)
+            limits = [max(codes, default=None) for codes in found_codes] or limits
         return cls(axis=axis, values=values, codec=codec, limits=limits, unit=unit)
 
     def single(self, index: int) -> PointSearch:
@@ -87,19 +87,19 @@ class PointSearch:
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
-        code, found = np.zeros(shape, self.codec.codes), np.zeros(shape, bool)
+        code, exists = np.zeros(shape, self.codec.codes), np.zeros(shape, bool)
         parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
         for piece, block_points in zip(scan.ranges, parts, strict=True):
             for i, part in enumerate(block_points):
                 # A TPR has the first step that reaches it, other axes the last within the value.
-                better = part.found
+                better = part.exists
                 if self.axis == "tpr":
-                    better = better & ~found[i][piece.groups]
+                    better = better & ~exists[i][piece.groups]
                 groups = piece.groups[better]
                 for values, new in ((tp, part.tp), (fp, part.fp), (code, part.code)):
                     values[i][groups] = new[better]
-                found[i][groups] = True
-        return self._curve_points(scan, tp, fp, code, found)
+                exists[i][groups] = True
+        return self._curve_points(scan, tp, fp, code, exists)
 
     def _block_points(self, scan: Scannable, block: Block, *, scores: bool) -> list[_BlockPoints]:
         """Return the steps of a block that are the points of its groups, for each value."""
@@ -108,7 +108,7 @@ class PointSearch:
         for index in range(len(self.values)):
             # All steps before `split` lie on one side of the value, all others on the other.
             split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
-            found = split < ends if self.axis == "tpr" else split > starts
+            exists = split < ends if self.axis == "tpr" else split > starts
             step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
@@ -117,7 +117,7 @@ class PointSearch:
                 score = grouped_bisect(partial(_calls_fewer, block, n_called), starts, step - 1)
             result.append(
                 _BlockPoints(
-                    found=found, tp=block.tp[step], fp=block.fp[step], code=block.codes[score]
+                    exists=exists, tp=block.tp[step], fp=block.fp[step], code=block.codes[score]
                 )
             )
         return result
@@ -152,11 +152,11 @@ class PointSearch:
         tp: NDArray[Any],
         fp: NDArray[Any],
         code: NDArray[Any],
-        found: NDArray[np.bool_],
+        exists: NDArray[np.bool_],
     ) -> CurvePoints:
         """Return the points, including the row above all scores, which calls only unscored rows."""
         totals = scan.totals
-        called = found & ((tp > 0) | (fp > 0))
+        called = exists & ((tp > 0) | (fp > 0))
         threshold = np.where(called, self.codec.decode(np.where(called, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
@@ -167,7 +167,7 @@ class PointSearch:
                 if self.axis == "tpr":
                     start = above >= value
                     tp[i][start], fp[i][start], threshold[i][start] = 0, 0, np.inf
-                    missing[i] = ~(found[i] | start) | np.isnan(above)
+                    missing[i] = ~(exists[i] | start) | np.isnan(above)
                 else:
                     missing[i] = ~(above <= value)
         fp = fp + unscored
@@ -187,7 +187,7 @@ def _calls_fewer(
 class _BlockPoints(NamedTuple):
     """The step of each group of a block, and whether there is one."""
 
-    found: NDArray[np.bool_]
+    exists: NDArray[np.bool_]
     tp: NDArray[Any]
     fp: NDArray[Any]
     code: NDArray[Any]

@@ -1,4 +1,4 @@
-"""Statistics of whole curves (Gini, KS, EER, precision-recall) and their influence values."""
+"""Statistics of complete curves (Gini, KS, EER, precision-recall) and their influence values."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
     def block_maximum(block: Block) -> NDArray[np.float64]:
         x, y = _rates(scan, block, block.tp, block.fp)
-        found: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
-        return found
+        maximum: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
+        return maximum
 
-    for piece, found in zip(scan.ranges, scan.map(block_maximum), strict=True):
-        largest[piece.groups] = np.maximum(largest[piece.groups], found)
+    for piece, maximum in zip(scan.ranges, scan.map(block_maximum), strict=True):
+        largest[piece.groups] = np.maximum(largest[piece.groups], maximum)
     return _nan_without_class(scan, largest)
 
 
@@ -59,8 +59,8 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
         owner = np.searchsorted(block.starts, crosses, "right") - 1
         return block.groups[owner], x0 + mix * (x1 - x0)
 
-    for groups, found in scan.map(crossings):
-        rate[groups] = found
+    for groups, fpr in scan.map(crossings):
+        rate[groups] = fpr
     return _nan_without_class(scan, rate)
 
 
@@ -151,7 +151,10 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
     more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
     precision = np.divide(steps.tp, called, out=np.zeros_like(called), where=called > 0)
     area = step_sum(steps.tp, steps.fp, steps.tp0).sum() / steps.pos
-    rise, fall = _from_below(more * (1 - precision)), _from_below(more * precision)
+    rise, fall = (
+        _reverse_cumulative_sum(more * (1 - precision)),
+        _reverse_cumulative_sum(more * precision),
+    )
     pos = np.append(precision + rise, 0)
     return (pos - area) / steps.pos, -np.append(fall, fall[:1]) / steps.pos
 
@@ -175,7 +178,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     within = more * (tp0 * square_u + more * square_uu)
     by_pos = tp0 * over + 2 * more * over_u - within
     area = precision_recall_integral(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
-    rise, fall = _from_below(by_start_tp), _from_below(by_start_fp)
+    rise, fall = _reverse_cumulative_sum(by_start_tp), _reverse_cumulative_sum(by_start_fp)
     pos = np.append(by_pos + np.append(rise[1:], 0), 0)
     negs = np.append(-within + np.append(fall[1:], 0), fall[:1])
     return (pos - area) / steps.pos, negs / steps.pos
@@ -224,7 +227,7 @@ class _Steps(NamedTuple):
         )
 
 
-def _from_below(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reverse_cumulative_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum over each step and all later steps."""
     sums: NDArray[np.float64] = np.cumsum(values[::-1])[::-1]
     return sums
