@@ -53,7 +53,7 @@ POINT_FIELDS = (*ENDS, THRESHOLD, "bar")
 
 
 def mean_chart(
-    table: pl.DataFrame, _found: Table, options: ChartOptions
+    table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars of their limits."""
     metrics: tuple[str, ...] = ()
@@ -310,7 +310,7 @@ def _metric_channels(options: ChartOptions, mean: CurveAverage, n_metrics: int) 
 def _metric_plane(
     kind: Kind, metrics: tuple[str, ...], points: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
-    """Choose the axes: rates have the range 0 to 1, other metrics that of their values."""
+    """Choose the axes: rates have the range 0 to 1, other metrics the range of their values."""
     ends = np.concatenate([points["y"], points["y_low"], points["y_high"]])
     x, y = _metric_axis(kind.x, (kind.x,), points["x"]), _metric_axis(kind.y, metrics, ends)
     return Plane(kind=kind, x=x, y=y)

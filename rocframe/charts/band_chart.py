@@ -32,7 +32,7 @@ POINT_COLUMNS = {
 
 
 def band_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw each curve with its band; bands along both axes are bars."""
     kind = KINDS["roc"]
@@ -40,9 +40,9 @@ def band_chart(
     plane = Plane(kind=kind, x=x, y=y)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
-    ordered = table.sort(*map(column, found.by), "fpr", "tpr")
+    ordered = table.sort(*map(column, layout.by), "fpr", "tpr")
     picture = picture_with_limits(
-        ordered, found.by, POINT_COLUMNS, options, plane_of=lambda _: plane, averaged=averaged
+        ordered, layout.by, POINT_COLUMNS, options, plane_of=lambda _: plane, averaged=averaged
     )
     fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
     rows = [tooltip(name, POINT_COLUMNS[name], RATE_FORMAT) for name in fields]

@@ -41,10 +41,10 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
-    Curve tables become one line per group. A group whose area is undefined has no line; legend,
-    subtitle or panel name it. Lines are simplified: they differ from the full curve by less than
-    1/500 of an axis, and their end points are exact. A dashed line shows chance: the diagonal or,
-    for precision-recall, each prevalence; prevalences closer than 1/200 share a line.
+    Curve tables become one line per group. A group whose area is undefined has no line. It is named
+    in the legend, the subtitle or its panel. Lines are simplified: they differ from the full curve
+    by less than 1/500 of an axis, and their end points are exact. Dashed lines show chance. For
+    precision-recall, there is one at each prevalence; prevalences closer than 1/200 share a line.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. Such a chart can be layered over the
@@ -59,14 +59,14 @@ def chart(
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A faint bar shows the tie envelope, if
       there is one, and a dashed line shows chance.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
-    - `fold_auc`: the mean of the areas with its interval; the two other areas are hollow marks.
+    - `fold_auc`: the mean of the areas with its interval; hollow marks are the two other areas.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Plans become
     lines: the power, or the detectable difference if a target power was given, against the number
-    of positives. Undefined results are named in their line or below the title. Tables of
+    of positives. The reason for an undefined result is in its line or below the title. Tables of
     `contrast` have no chart.
 
     Parameters
@@ -91,25 +91,25 @@ def chart(
         that no option names are treated the same way.
     scale : str, default None
         Scale of the rates: `"linear"`; `"log"`, which magnifies low false positive or alert rates
-        (both errors of det); or `"normal_deviate"`, on which normally distributed scores make
-        straight lines, for roc and det. By default, normal deviates for det, else linear. On the
-        two other scales 0, and with normal deviates also 1, lie at infinity: lines leave the chart
-        there, and points at 0 are not drawn.
+        (both errors of det); or `"normal_deviate"`, for roc and det, on which the curves of
+        normally distributed scores are straight lines. By default, `"normal_deviate"` for det, else
+        `"linear"`. A rate of 0, and with normal deviates also a rate of 1, has no position on the
+        two other scales: lines end at the border of the chart, and such points are not drawn.
     hull : bool, default False
         Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
         lift_chart. Thresholds below the hull are not optimal for any costs.
     costs : mapping of str to float, default None
-        Costs of a `tp`, `fp`, `fn`, `tn`; 0 for those not named. With costs or `prevalence`, a
-        thin line of equal expected cost touches each roc curve at the row of lowest cost (of
-        several, that with the highest threshold), which is marked by a ring. By default, each error
-        costs 1.
+        Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. With `costs` or
+        `prevalence`, a thin line of equal expected cost touches each roc curve at the row of lowest
+        cost, which a ring marks. If several rows have the lowest cost, it is the row with the
+        highest threshold. Without `costs`, each error costs 1.
     prevalence : float, default None
-        Share of positives, between 0 and 1, to which the costs apply. By default, with `costs`,
-        that of each curve.
+        Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
+        share of positives of each curve.
     mark : float, DataFrame or mapping, default None
-        Operating points to mark: thresholds, whose rows are those that `at` finds; a table from
-        `at`, whose group columns determine the curves; or a mapping from up to six names to either,
-        with a shape for each name.
+        Operating points to mark: thresholds, for which the same rows are used as in `at`; a table
+        from `at`, whose group columns determine the curves; or a mapping from up to six names to
+        thresholds or tables, with a shape for each name.
     ties : bool, default False
         Fill the area between the best and the worst order of tied rows, for roc, gain and
         lift_chart, if it is large enough to be visible. The description states both areas.
@@ -120,10 +120,10 @@ def chart(
         A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it share its axes, and its colors for equal values; charts side by side
-        share colors and legend unless `.resolve_scale(color="independent")` follows. HTML
-        that Altair itself saves does not escape group values that contain markup: use only
-        trusted values, or let `rocframe evaluate` write the page.
+        Layers added to it have the same axes, and the same colors for equal values. Concatenated
+        charts share colors and legend, unless you call `.resolve_scale(color="independent")`.
+        Altair does not escape markup in group values when it saves HTML. For untrusted values, use
+        `save_chart` instead.
 
     Raises
     ------
@@ -132,10 +132,11 @@ def chart(
     MissingColumnError
         If a column that an argument names is missing.
     OptionValueError
-        If charts of this kind or table do not have an option, or marked points are of other cases.
+        If charts of this kind or table do not have an option, or if marked points do not belong to
+        the curves.
     RocframeError
-        If rocframe did not return the table, a group of a curve table is not complete, as after a
-        filter of rows, or charts of this table do not have an option.
+        If there is no chart for the table, or if a group of a curve table is not complete, for
+        example after a filter of rows.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def chart(
     >>> rf.chart(curves).title.subtitle
     'AUC 0.750'
 
-    Where missing a positive costs five times as much as a false alarm:
+    If a false negative costs five times as much as a false positive:
 
     >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
@@ -156,7 +157,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     """
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.compose("chart")
-    found = table_of(table.columns)
+    layout = table_of(table.columns)
     options = ChartOptions(
         by=by,
         kind=kind,
@@ -170,7 +171,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         mark=mark,
         ties=ties,
     )
-    table_type = found.type
+    table_type = layout.type
     if table_type is CONTRAST:
         raise BrokenCurveError.compose(
             "chart: tables of contrast have no chart",
@@ -182,7 +183,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     if table_type is CURVE:
         _check_curve(table.columns)
     options.check(table_type.chart_options, table_type.name)
-    return _drawing(table_type)(table, found, options)
+    return _drawing(table_type)(table, layout, options)
 
 
 def _drawing(

@@ -32,18 +32,18 @@ MAX_PAIRS = 6  # in a description
 
 
 def covariance_chart(
-    table: pl.DataFrame, found: Table, _options: ChartOptions
+    table: pl.DataFrame, layout: Table, _options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
     models = model_texts(table)
-    groups, _ = read_rows(table, found.by, color=None, facet=None)
-    columns = documented_columns(table, found.by)[2:]
+    groups, _ = read_rows(table, layout.by, color=None, facet=None)
+    columns = documented_columns(table, layout.by)[2:]
     records = row_records(table, groups, columns)
     texts = models.texts
     for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
         value = record["correlation"]
         record |= {"a": a, "b": b, "text": UNDEFINED_TEXT if value is None else f"{value:.2f}"}
-    if found.by and records:
+    if layout.by and records:
         groups = replace(groups, panel=LINE)
     n_models = len(models.values)
     cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))

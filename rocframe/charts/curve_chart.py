@@ -55,7 +55,7 @@ OUTSIDE = "all curves lie outside the axes"
 
 
 def curve_chart(
-    table: pl.DataFrame, _found: Table, options: ChartOptions
+    table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the curves of a table: lines, chance, invisible points with tooltips, overlays."""
     by = curve_layout(table.schema, options.by, ()).by

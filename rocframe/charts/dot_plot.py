@@ -146,7 +146,7 @@ class DotPlot:
         return {"y": y, "yOffset": alt.YOffset(f"{color}:N", scale=alt.Scale(domain=domain))}
 
     def color_channel(self) -> Any:
-        """Return the color, with a legend if neither lines nor panels name the colors."""
+        """Return the color, with a legend unless the names of lines or panels contain the value."""
         beside = TEXT_WIDTH + 20 if self.right_title and self.groups.panel is None else None
         return self.groups.color_channel(
             has_legend=self.dodged, symbolType="circle", offset=beside or alt.Undefined

@@ -102,7 +102,7 @@ class Groups:
 
     @property
     def _captioned_field(self) -> str | None:
-        """The field whose values have captions, that of the models if they have a channel.
+        """The field whose values have captions: the models, if they have colors or panels.
 
         A mean over models is not meaningful. A mean over the folds of a model is.
         """
@@ -236,7 +236,7 @@ def read_groups(
 ) -> Groups:
     """Read the group columns of all rows of `keys`, and choose which have colors and panels.
 
-    A table without rows has neither. `columns` are all columns of the table that is drawn.
+    A table without rows has neither. `columns` are all columns of the drawn table.
     """
     color, panel = choose_channels(
         by, columns, color=options.color, facet=options.facet, detail=options.detail
@@ -273,9 +273,7 @@ def choose_channels(
         if name not in columns:
             raise MissingColumnError.compose(argument, name, by or columns)
         hint = f"Its group columns are: {format_list(by)}." if by else "It has no group columns."
-        raise OptionValueError.compose(
-            argument, name, "it is not a group column of the table", hint
-        )
+        raise OptionValueError.compose(argument, name, "expected a group column of the table", hint)
     names = [name for _, name in column_options]
     for name in details:
         if names.count(name) > 1:

@@ -118,28 +118,28 @@ AREA_STYLES = {
 
 
 def interval_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each row of a table of areas or tests."""
-    style = TABLE_STYLES.get(found.type.name) or AREA_STYLES[table.columns[-1]]
+    style = TABLE_STYLES.get(layout.type.name) or AREA_STYLES[table.columns[-1]]
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
-    rows = read_rows(table, found.by, color=options.color, facet=options.facet, parts=parts)
-    shown = [name for name in documented_columns(table, found.by) if name != style.part]
+    rows = read_rows(table, layout.by, color=options.color, facet=options.facet, parts=parts)
+    shown = [name for name in documented_columns(table, layout.by) if name != style.part]
     return _draw(table, rows, style, shown)
 
 
 def comparison_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its interval and its p-value."""
-    columns = documented_columns(table, found.by)
+    columns = documented_columns(table, layout.by)
     statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
     name = SHORT_NAMES.get(statistic.removesuffix("_a"), statistic.removesuffix("_a"))
     models = model_texts(table).texts
     pairs = zip(models[: table.height], models[table.height :], strict=True)
     rows = read_rows(
         table,
-        found.by,
+        layout.by,
         color=None if options.color is NOT_GIVEN else options.color,
         facet=options.facet,
         parts={"models": [f"{a} − {b}" for a, b in pairs]},
@@ -161,7 +161,7 @@ def model_texts(table: pl.DataFrame) -> GroupColumn:
 
 
 def metric_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric; metrics of several ranges have panels."""
     parts = (table.get_column(name).to_list() for name in ("metric", "at", "value"))
@@ -174,7 +174,7 @@ def metric_chart(
     in_panels = len(set(names)) > 1 and outside
     rows = read_rows(
         table,
-        found.by,
+        layout.by,
         color=options.color,
         facet=options.facet,
         parts={"metric": names},
@@ -182,7 +182,7 @@ def metric_chart(
     )
     axis = names[0] if len(set(names)) == 1 else "Estimate"
     style = DotStyle(title="Metrics", axis=axis, marks=("estimate",))
-    shown = [name for name in documented_columns(table, found.by) if name != "metric"]
+    shown = [name for name in documented_columns(table, layout.by) if name != "metric"]
     return _draw(table, rows, style, shown, free_axes=in_panels)
 
 

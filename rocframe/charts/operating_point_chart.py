@@ -44,10 +44,10 @@ AT = "place"  # the field of the condition that a point satisfies, such as "fpr 
 
 
 def points_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a mark for each operating point, with a shape for each condition."""
-    by = found.by if options.by is None else parse_names(options.by)
+    by = layout.by if options.by is None else parse_names(options.by)
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)

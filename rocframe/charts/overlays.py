@@ -354,16 +354,18 @@ def _marked_rows(curves: Curves, points: MarkedPoints) -> pl.DataFrame:
     if keys.width:
         numbered = keys.select(renamed).with_columns(pl.int_range(pl.len()).alias(CURVE_INDEX))
         names = [f"k{i}" for i in range(keys.width)]
-        found = rows.join(numbered, on=names, how="inner", nulls_equal=True, maintain_order="left")
+        matched = rows.join(
+            numbered, on=names, how="inner", nulls_equal=True, maintain_order="left"
+        )
     else:
-        found = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE_INDEX))
-    if rows.height and not found.height:
+        matched = rows.with_columns(pl.lit(0, pl.Int64).alias(CURVE_INDEX))
+    if rows.height and not matched.height:
         problem = "no group of these points has a curve in the chart"
         raise OptionValueError.compose(
             "mark", points.columns, problem, "Pass points that were computed from these curves."
         )
-    _check_totals(curves, found, points.columns)
-    return found.select(CURVE_INDEX, THRESHOLD, *CONFUSION)
+    _check_totals(curves, matched, points.columns)
+    return matched.select(CURVE_INDEX, THRESHOLD, *CONFUSION)
 
 
 def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) -> None:

@@ -48,7 +48,7 @@ TITLES = {
 PLAN_LINE = "line"
 
 
-def plan_chart(table: pl.DataFrame, _found: Table, _options: ChartOptions) -> alt.LayerChart:
+def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> alt.LayerChart:
     """Draw plans as lines of dots; a dashed line shows each target power."""
     values = {name: json_values(table.get_column(name)) for name in PLAN.signature}
     records = json_rows(values)

@@ -29,11 +29,11 @@ END_SYMBOLS = {"mean_auc": "circle", "pooled_auc": "diamond"}
 
 
 def pooling_chart(
-    table: pl.DataFrame, found: Table, options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the gap of each row as two lines between the mean and the pooled AUC."""
-    groups, dodged = read_rows(table, found.by, color=None, facet=options.facet)
-    shown = documented_columns(table, found.by)
+    groups, dodged = read_rows(table, layout.by, color=None, facet=options.facet)
+    shown = documented_columns(table, layout.by)
     records = row_records(table, groups, shown)
     for record in records:
         record[REASON] = note_text(record["note"]) if record["mean_auc"] is None else None

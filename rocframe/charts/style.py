@@ -94,7 +94,7 @@ SYMBOLS = (
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
-    """Return a color for each value: those of the palette, or of a scheme for more values.
+    """Return a color for each value: from the palette, or from a scheme for more values.
 
     Many ordered values, such as days, have a sequential scale.
     """

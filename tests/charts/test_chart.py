@@ -552,7 +552,7 @@ def test_a_channel_that_is_no_group_is_named(by_model):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(by_model, color="tpr")
     assert str(caught.value) == (
-        "color='tpr': it is not a group column of the table.\nIts group columns are: 'model'."
+        "color='tpr': expected a group column of the table.\nIts group columns are: 'model'."
     )
 
 

@@ -258,7 +258,7 @@ def test_the_threshold_starts_in_the_middle_of_the_slider(board):
         ({"costs": {"fn": 5}}, "costs['fp']=0: expected a finite number above 0."),
         ({"costs": {"tp": 1}}, "costs='tp': "),
         ({"color": "fold"}, "color='fold': the frame has no column of this name."),
-        ({"color": "tp"}, "color='tp': it is not a group column of the table."),
+        ({"color": "tp"}, "color='tp': expected a group column of the table."),
         ({"by": "fold"}, "by='fold': the frame has no column of this name."),
     ],
     ids=[

@@ -49,14 +49,14 @@ def dashboard(
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider moves the threshold, and so does the pointer on a curve or on a bin of scores. Each
-    curve shows the row with the smallest threshold that is at least the chosen one, as `at` finds
-    it. Above the highest score nothing is called positive.
+    slider sets the threshold, or the pointer on a curve or on a bin of scores. For each curve, the
+    row with the smallest threshold that is not below it is shown, as in `at`. Above the highest
+    score, no row is predicted positive.
 
     Two more sliders set the prevalence and the cost of a false positive. Precision, accuracy, alert
-    rate, expected cost, net benefit, event rate and the line of equal expected cost follow; counts
-    remain those of the data. A click in the legend selects curves. The distribution of scores, the
-    matrix and the line of equal cost show the first selected curve.
+    rate, expected cost, net benefit, event rate and the line of equal expected cost depend on them;
+    counts do not. A click in the legend selects curves. The distribution of scores, the matrix and
+    the line of equal cost are those of the first selected curve.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def dashboard(
     Returns
     -------
     altair.VConcatChart
-        A plain Altair chart, about 1,050 pixels wide. The browser computes everything from the
-        rows of the curves: all rows or, of long curves, about 240 or more of each, as the title
-        states. What is shown is exact for those rows; between two of them it is that of the upper
-        one. Bins of scores count all rows. Net benefit is that at the threshold of the row, and
-        undefined where the threshold is outside [0, 1). Curves without positives or negatives are
-        only named.
+        A plain Altair chart, about 1,050 pixels wide. The browser computes all numbers from rows of
+        the curves. Of long curves, the chart contains only about 240 rows or more; the subtitle
+        states how many are omitted. At a threshold between two of these rows, the numbers are those
+        of the row with the higher threshold. Bins of scores count all rows. Net benefit uses the
+        threshold of the row, and is undefined if it is outside [0, 1). Curves without positives or
+        without negatives are not drawn; the subtitle lists them.
 
     Raises
     ------
@@ -95,8 +95,8 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is no curve table, a group is not complete, as after a filter of rows, or the
-        curves were made at given thresholds and end above the lowest score.
+        If the table is not a curve table, if a group is not complete, for example after a filter of
+        rows, or if curves at given thresholds end above the lowest score.
 
     Examples
     --------
