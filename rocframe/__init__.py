@@ -34,7 +34,7 @@ from rocframe.errors import (
     StorageError,
     UnknownOptionError,
 )
-from rocframe.namespace import Method, RocExpr, RocFrame  # noqa: F401 - RocExpr for tests and docs
+from rocframe.namespace import LazyMethod, RocExpr, RocFrame  # noqa: F401 - RocExpr for tests and docs
 
 if TYPE_CHECKING:
     from rocframe.areas.area import area
@@ -122,7 +122,11 @@ __all__ = [
 
 # The module of every public function: the methods of `.roc`, and those that take no frame.
 MODULES = {
-    **{name: value.module for name, value in vars(RocFrame).items() if isinstance(value, Method)},
+    **{
+        name: value.module
+        for name, value in vars(RocFrame).items()
+        if isinstance(value, LazyMethod)
+    },
     **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
     "chart_bundle": "rocframe.reports.offline_script",
     **dict.fromkeys(("chart_fragment", "save_chart"), "rocframe.reports.export"),

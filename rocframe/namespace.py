@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 
-class Method:
+class LazyMethod:
     """A function of a module as a method, imported when it is first accessed."""
 
     def __init__(self, module: str) -> None:
@@ -36,7 +36,7 @@ class Namespace:
     _subject: Any
 
     def __getattr__(self, name: str) -> NoReturn:
-        methods = [key for key, value in vars(type(self)).items() if isinstance(value, Method)]
+        methods = [key for key, value in vars(type(self)).items() if isinstance(value, LazyMethod)]
         guess = get_close_matches(name, methods, n=1, cutoff=0.4)
         raise AttributeError(
             f".roc.{name}: unknown method.\nMethods: {', '.join(sorted(methods))}."
@@ -61,27 +61,27 @@ class RocFrame(Namespace):
         vars(self._frame).pop("roc", None)
         return self._frame
 
-    curve = Method("rocframe.curves.curve")
-    auc = Method("rocframe.areas.auc")
-    band = Method("rocframe.bands.band")
-    compare = Method("rocframe.comparisons.compare")
-    contrast = Method("rocframe.comparisons.contrast")
-    auc_covariance = Method("rocframe.comparisons.auc_covariance")
-    auc_test = Method("rocframe.significance.auc_test")
-    intervals = Method("rocframe.metrics.intervals")
-    multiclass_auc = Method("rocframe.classes.multiclass_auc")
-    one_vs_rest = Method("rocframe.classes.one_vs_rest")
-    one_vs_one = Method("rocframe.classes.one_vs_one")
-    volume = Method("rocframe.classes.volume")
-    at = Method("rocframe.curves.at")
-    simplify = Method("rocframe.curves.simplify")
-    area = Method("rocframe.areas.area")
-    average = Method("rocframe.averages.average")
-    fold_auc = Method("rocframe.averages.fold_auc")
-    pooling_gap = Method("rocframe.averages.pooling_gap")
-    chart = Method("rocframe.charts.chart")
-    dashboard = Method("rocframe.charts.dashboard.dashboard")
-    report = Method("rocframe.reports.report")
+    curve = LazyMethod("rocframe.curves.curve")
+    auc = LazyMethod("rocframe.areas.auc")
+    band = LazyMethod("rocframe.bands.band")
+    compare = LazyMethod("rocframe.comparisons.compare")
+    contrast = LazyMethod("rocframe.comparisons.contrast")
+    auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
+    auc_test = LazyMethod("rocframe.significance.auc_test")
+    intervals = LazyMethod("rocframe.metrics.intervals")
+    multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
+    one_vs_rest = LazyMethod("rocframe.classes.one_vs_rest")
+    one_vs_one = LazyMethod("rocframe.classes.one_vs_one")
+    volume = LazyMethod("rocframe.classes.volume")
+    at = LazyMethod("rocframe.curves.at")
+    simplify = LazyMethod("rocframe.curves.simplify")
+    area = LazyMethod("rocframe.areas.area")
+    average = LazyMethod("rocframe.averages.average")
+    fold_auc = LazyMethod("rocframe.averages.fold_auc")
+    pooling_gap = LazyMethod("rocframe.averages.pooling_gap")
+    chart = LazyMethod("rocframe.charts.chart")
+    dashboard = LazyMethod("rocframe.charts.dashboard.dashboard")
+    report = LazyMethod("rocframe.reports.report")
 
 
 @pl.api.register_expr_namespace("roc")
@@ -102,14 +102,14 @@ class RocExpr(Namespace):
     def __init__(self, expr: pl.Expr) -> None:
         self._subject = expr
 
-    auc = Method("rocframe.expressions.auc")
-    auc_se = Method("rocframe.expressions.auc")
-    gini = Method("rocframe.expressions.auc")
-    ks = Method("rocframe.expressions.rates")
-    average_precision = Method("rocframe.expressions.precision_recall")
-    pr_auc = Method("rocframe.expressions.precision_recall")
-    brier = Method("rocframe.expressions.probability")
-    log_loss = Method("rocframe.expressions.probability")
-    tpr = Method("rocframe.expressions.rates")
-    fpr = Method("rocframe.expressions.rates")
-    placement = Method("rocframe.expressions.rates")
+    auc = LazyMethod("rocframe.expressions.auc")
+    auc_se = LazyMethod("rocframe.expressions.auc")
+    gini = LazyMethod("rocframe.expressions.auc")
+    ks = LazyMethod("rocframe.expressions.rates")
+    average_precision = LazyMethod("rocframe.expressions.precision_recall")
+    pr_auc = LazyMethod("rocframe.expressions.precision_recall")
+    brier = LazyMethod("rocframe.expressions.probability")
+    log_loss = LazyMethod("rocframe.expressions.probability")
+    tpr = LazyMethod("rocframe.expressions.rates")
+    fpr = LazyMethod("rocframe.expressions.rates")
+    placement = LazyMethod("rocframe.expressions.rates")

@@ -175,9 +175,9 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the group columns that `by` names: none, one, or several."""
     if by is None:
         return ()
-    given: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
+    values: list[object] = [by] if isinstance(by, str) or not hasattr(by, "__iter__") else [*by]
     names = []
-    for name in given:
+    for name in values:
         if not isinstance(name, str):
             raise OptionValueError.compose(
                 "by",

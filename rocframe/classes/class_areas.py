@@ -74,13 +74,13 @@ def class_starts(code: NDArray[np.int32]) -> NDArray[np.int64]:
 
 def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the score of each row for its own class, and which rows have it."""
-    own, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
+    own_score, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
     for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
         positive = rows.code == i
-        own[positive] = score[positive]
+        own_score[positive] = score[positive]
         if scored is not None:
             present[positive] = scored[positive]
-    return own, present
+    return own_score, present
 
 
 def class_placements(
@@ -92,10 +92,10 @@ def class_placements(
     places = {int(code): i for i, code in enumerate(rows.code[starts])}
     own_order, negated = np.zeros(0, np.int64), np.zeros(0)
     if "micro" in averages:
-        own, present = own_scores(rows)
+        own_score, present = own_scores(rows)
         own_order = np.flatnonzero(present)
-        own_order = own_order[np.argsort(-own[own_order], kind="stable")]
-        negated = -own[own_order]
+        own_order = own_order[np.argsort(-own_score[own_order], kind="stable")]
+        negated = -own_score[own_order]
     for code, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
         of_class, order, place = None, np.zeros(0, np.int64), places.get(code)
         if place is not None and set(averages) != {"micro"}:
@@ -128,23 +128,23 @@ def replicate_averages(
     all_wins = np.zeros(len(mass), mass.dtype)
     all_cumulated = None
     with np.errstate(divide="ignore", invalid="ignore"):
-        for one in classes:
-            if one.of_class is not None and one.place is not None:
-                wins = mass * one.of_class.doubled_wins(_cumulated(mass, one.order))
+        for placements in classes:
+            if placements.of_class is not None and placements.place is not None:
+                wins = mass * placements.of_class.doubled_wins(_cumulated(mass, placements.order))
                 won = np.add.reduceat(wins, starts, axis=1)
-                won[:, one.place] = 0
-                own = class_mass[:, one.place]
-                pair_areas = won / (2 * own[:, None] * class_mass)
+                won[:, placements.place] = 0
+                class_total = class_mass[:, placements.place]
+                pair_areas = won / (2 * class_total[:, None] * class_mass)
                 # Added in the order of `grouped_averages`, so that both round alike.
                 pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
-                area = np.nan_to_num(won.sum(axis=1) / (2 * own * (total - own)))
+                area = np.nan_to_num(won.sum(axis=1) / (2 * class_total * (total - class_total)))
                 macro += area
-                weighted += area * (own / total)
-            if one.of_all is not None:
+                weighted += area * (class_total / total)
+            if placements.of_all is not None:
                 if all_cumulated is None:
-                    all_cumulated = _cumulated(mass, one.own_order)
-                wins = mass * one.of_all.doubled_wins(all_cumulated)
-                wins[:, rows.code == one.code] = 0
+                    all_cumulated = _cumulated(mass, placements.own_order)
+                wins = mass * placements.of_all.doubled_wins(all_cumulated)
+                wins[:, rows.code == placements.code] = 0
                 all_wins = all_wins + wins.sum(axis=1)
     used = (class_mass > 0).sum(axis=1)
     sums: dict[Average, NDArray[Any]] = {
@@ -181,19 +181,19 @@ def grouped_averages(
         for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
             is_cell, positive = cell_code == i, rows.code == i
             if is_cell.any() and set(averages) != {"micro"}:
-                own = np.zeros(n_groups, np.int64)
-                own[cell_group[is_cell]] = class_mass[is_cell]
+                class_total = np.zeros(n_groups, np.int64)
+                class_total[cell_group[is_cell]] = class_mass[is_cell]
                 positive_mass = mass * (positive if scored is None else positive & scored)
                 wins = mass * _grouped_doubled_wins(group, score, score, positive_mass, scored)
                 won = np.add.reduceat(wins, starts)
                 won[is_cell] = 0
-                pair_areas = won / (2 * own[cell_group] * class_mass)
+                pair_areas = won / (2 * class_total[cell_group] * class_mass)
                 pairs += np.bincount(cell_group, np.nan_to_num(pair_areas, posinf=0.0), n_groups)
                 group_won = np.zeros(n_groups, np.int64)
                 np.add.at(group_won, cell_group, won)
-                area = np.nan_to_num(group_won / (2 * own * (total - own)))
+                area = np.nan_to_num(group_won / (2 * class_total * (total - class_total)))
                 macro += area
-                weighted += area * (own / total)
+                weighted += area * (class_total / total)
             if own_score is not None:
                 own_mass = mass * own_score[1]
                 wins = mass * _grouped_doubled_wins(group, own_score[0], score, own_mass, scored)
@@ -265,27 +265,29 @@ def influences(
     """Return the derivative of each average by the mass of each row; rows are sorted by class."""
     mass = rows.mass.astype(np.float64)
     class_mass = np.bincount(rows.code, mass, len(rows.scores))
-    own, total = class_mass[rows.code], mass.sum()
+    own_class_mass, total = class_mass[rows.code], mass.sum()
     pairs, macro, weighted, won = (np.zeros(len(mass)) for _ in range(4))
     own_score, has_own = own_scores(rows)
-    for one in class_placements(rows, averages):
-        score, scored = rows.scores[one.code], rows.scored[one.code]
-        positive = rows.code == one.code
+    for placements in class_placements(rows, averages):
+        score, scored = rows.scores[placements.code], rows.scored[placements.code]
+        positive = rows.code == placements.code
         negative = ~positive if scored is None else ~positive & scored
-        if one.of_class is not None:
-            size, rest = class_mass[one.code], total - class_mass[one.code]
+        if placements.of_class is not None:
+            size, rest = class_mass[placements.code], total - class_mass[placements.code]
             ranked = positive if scored is None else positive & scored
-            cumulated = _cumulated(mass[None, :], one.order)
-            lost = np.where(positive, 0, one.of_class.doubled_wins(cumulated)[0] / 2)
+            cumulated = _cumulated(mass[None, :], placements.order)
+            lost = np.where(positive, 0, placements.of_class.doubled_wins(cumulated)[0] / 2)
             gained, shares = np.zeros(len(mass)), np.zeros(len(mass))
             gained[ranked] = _mass_below(score[negative], mass[negative], score[ranked])
-            shares[ranked] = _mass_below(score[negative], (mass / own)[negative], score[ranked])
+            shares[ranked] = _mass_below(
+                score[negative], (mass / own_class_mass)[negative], score[ranked]
+            )
             pair_areas = np.bincount(rows.code, mass * lost, len(class_mass)) / size
             pair_areas = pair_areas / np.where(class_mass > 0, class_mass, 1)
             pairs += np.where(
                 positive,
                 (shares - pair_areas.sum()) / size,
-                (lost / size - pair_areas[rows.code]) / own,
+                (lost / size - pair_areas[rows.code]) / own_class_mass,
             )
             area = (mass * lost).sum() / (size * rest)
             change = np.where(positive, gained, lost)
@@ -293,8 +295,11 @@ def influences(
             weighted += change / (total * rest) - area * size / total * np.where(
                 positive, 1 / total, 1 / total + 1 / rest
             )
-        if one.of_all is not None:
-            wins = one.of_all.doubled_wins(_cumulated(mass[None, :], one.own_order))[0] / 2
+        if placements.of_all is not None:
+            wins = (
+                placements.of_all.doubled_wins(_cumulated(mass[None, :], placements.own_order))[0]
+                / 2
+            )
             won += np.where(positive, 0, wins)
             won[has_own] += _mass_below(score[negative], mass[negative], own_score[has_own])
     used = np.count_nonzero(class_mass)

@@ -56,7 +56,7 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score as the caller passed it, in the option `argument`. `names`
+    `classes` contains the class of each score, as it was passed in the option `argument`. `names`
     are the columns of the scores, for error messages; `roots` are all input columns of the scores.
     If the scores are in one column of lists, `lists` has its name, expression and dtype, and
     `exprs` is empty. If each row is one instance and one class, there is one score, `classes` is
@@ -146,10 +146,10 @@ def _read_score_columns(
     else:
         entries: list[Any] = [scores]
         if not isinstance(scores, str | pl.Expr):
-            several = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
-            entries = list(scores) if several else []
-        for one in entries:
-            names, expanded = _expand_selector(plan, schema, one)
+            is_list = hasattr(scores, "__iter__") and not isinstance(scores, pl.Series)
+            entries = list(scores) if is_list else []
+        for entry in entries:
+            names, expanded = _expand_selector(plan, schema, entry)
             values += names
             columns += expanded
         for name in values:
@@ -159,7 +159,7 @@ def _read_score_columns(
         raise OptionValueError.compose(
             "scores", scores, "expected at least one column", SCORES_HINT
         )
-    sources = [resolve_column(plan, schema, "scores", one) for one in columns]
+    sources = [resolve_column(plan, schema, "scores", entry) for entry in columns]
     for name, _, dtype in sources:
         _check_numeric(name, dtype)
     return ScoreColumns(
@@ -171,17 +171,17 @@ def _read_score_columns(
 
 
 def _expand_selector(
-    plan: pl.LazyFrame, schema: pl.Schema, one: Any
+    plan: pl.LazyFrame, schema: pl.Schema, entry: Any
 ) -> tuple[list[str], list[Column]]:
     """Return names and columns of one entry of `scores`, which may be a selector."""
-    if not isinstance(one, pl.Expr) or not returns_several_columns(one):
-        return [resolve_column(plan, schema, "scores", one)[0]], [one]
-    if not cs.is_selector(one):
+    if not isinstance(entry, pl.Expr) or not returns_several_columns(entry):
+        return [resolve_column(plan, schema, "scores", entry)[0]], [entry]
+    if not cs.is_selector(entry):
         problem = "the expression returns several columns"
         raise OptionValueError.compose(
-            "scores", one, problem, "Pass a selector, or a list with one expression per class."
+            "scores", entry, problem, "Pass a selector, or a list with one expression per class."
         )
-    names = output_columns(plan, schema, "scores", one).names()
+    names = output_columns(plan, schema, "scores", entry).names()
     return names, list(names)
 
 
@@ -228,13 +228,13 @@ def _with_length_check(
         if has_other_length.any():
             # polars may check batches in parallel, so the number of such rows is not known here.
             row = rows.filter(has_other_length)[0]
-            _, value = row.popitem()
-            place = ", ".join(f"{key}={one!r}" for key, one in row.items())
+            _, scores = row.popitem()
+            place = ", ".join(f"{key}={value!r}" for key, value in row.items())
             raise OptionValueError.compose(
                 "scores",
                 name,
                 f"expected {size} scores in each row, one for each class",
-                f"{f'The row where {place}' if place else 'One row'} has {format_value(value)}.\n"
+                f"{f'The row where {place}' if place else 'One row'} has {format_value(scores)}.\n"
                 "Correct such rows, or remove them with .filter().",
             )
         return values
@@ -246,8 +246,8 @@ def _with_length_check(
 def root_columns(columns: Iterable[Column]) -> set[str]:
     """Return the names of the input columns of columns and expressions."""
     names: set[str] = set()
-    for one in columns:
-        names |= {one} if isinstance(one, str) else set(one.meta.root_names())
+    for source in columns:
+        names |= {source} if isinstance(source, str) else set(source.meta.root_names())
     return names
 
 
@@ -287,9 +287,9 @@ def typed_classes(
     )
 
 
-def is_comparable(one: pl.DataType, other: pl.DataType) -> bool:
+def is_comparable(first: pl.DataType, second: pl.DataType) -> bool:
     """Return whether values of the two types can be equal."""
-    return _type_family(one) == _type_family(other)
+    return _type_family(first) == _type_family(second)
 
 
 def _type_family(dtype: pl.DataType) -> str:
@@ -322,8 +322,8 @@ def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
-    """Return the distinct values that are not known, sorted; null is not counted."""
-    return sorted(one for one in values.drop_nulls().unique().to_list() if one not in known)
+    """Return the distinct values that are not in `known`, sorted, without null."""
+    return sorted(value for value in values.drop_nulls().unique().to_list() if value not in known)
 
 
 def with_check(
@@ -333,7 +333,7 @@ def with_check(
     *,
     is_elementwise: bool = True,
 ) -> pl.Expr:
-    """Return the expression; `check` sees its values and may raise."""
+    """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
         check(values)
@@ -346,8 +346,9 @@ def with_check(
 class MulticlassRows:
     """Rows with a known class and their scores of all classes.
 
-    `code` is the number of the class of each row. `scored` has, for each score, which rows have it,
-    or None if all do. `weight` and `cluster` are None if rows have none.
+    `code` is the number of the class of each row. `scored` has an array for each score, which is
+    true for rows that have the score; None if all rows have it. `weight` and `cluster` are None if
+    they are not given.
     """
 
     code: NDArray[np.int32]
@@ -402,9 +403,9 @@ def measure_classes(
 ) -> FrameT:
     """Return the table of the columns that `measure` computes from the rows of all groups.
 
-    `roles` has all options but the scores, which `read_columns` resolves. `columns` are the names
-    and dtypes of the result, `anchor` one of them that is never null. `unknown_label` is the error
-    for labels that are not one of the classes.
+    `roles` has all options except for the scores, which `read_columns` resolves. `columns` are the
+    names and dtypes of the result, `anchor` one of them that is never null. `unknown_label` is the
+    error for labels that are not one of the classes.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -484,12 +485,12 @@ def _read_groups(
     """Read the rows of a collected frame that are used for all classes."""
     cases = list(read_cases(frame, bound))
     first, n = cases[0], frame.height
-    states = [one.state for one in cases if one.state is not None]
+    states = [case.state for case in cases if case.state is not None]
 
     def any_state(state: RowState) -> NDArray[np.bool_]:
         mask = np.zeros(n, bool)
-        for one in states:
-            mask |= one == state
+        for values in states:
+            mask |= values == state
         return mask
 
     absent, left_out, unscored = map(
@@ -505,8 +506,8 @@ def _read_groups(
     np.add.at(n_missing, group[missing], count[missing])
     rows = MulticlassRows(
         code=frame.get_column(code).to_numpy(),
-        scores=[one.score for one in cases],
-        scored=[None if one.state is None else one.state != RowState.UNSCORED for one in cases],
+        scores=[case.score for case in cases],
+        scored=[None if case.state is None else case.state != RowState.UNSCORED for case in cases],
         count=count,
         weight=None if first.weight is None else scale_to_unit(first.weight)[0],
         cluster=first.cluster,

@@ -48,15 +48,15 @@ ID = "id"
 class Layout:
     """A plan with the kept columns, and with labels and scores under private names.
 
-    `kept` are the columns that the result repeats, ending with those that identify instances.
-    `scores` has an expression for each of `classes`; `names` are the columns they come from.
+    `kept_columns` are the input columns of the result; the last ones identify instances.
+    `scores` has an expression for each of `classes`; `names` are their columns in the table.
     `labels` has one expression, the true class; or, if `is_multilabel`, one for each class, which
     is true if the row belongs to it. If each row is one instance and one class, there is one
     score, `classes` is empty and `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
-    kept: tuple[pl.Expr, ...]
+    kept_columns: tuple[pl.Expr, ...]
     id_names: list[str]
     labels: tuple[pl.Expr, ...]
     scores: tuple[pl.Expr, ...]
@@ -128,7 +128,7 @@ def read_layout(
                 "with one row per instance and class, a column must identify the instance",
                 'Pass the columns that identify an instance, such as id="id".',
             )
-    kept, ids = _read_kept(
+    kept_columns, ids = _read_kept_columns(
         plan, schema, keep=keep, id=id, used=roots | score_columns.roots, table=table
     )
     label_roles = [f"label {i}" for i in range(len(labels))]
@@ -154,23 +154,23 @@ def read_layout(
             name,
         )
     checked = (
-        [_binary_label(*one) for one in labels]
+        [_binary_label(*label_column) for label_column in labels]
         if is_multilabel
         else [_checked_label(labels[0], score_columns, class_series, *row_class)]
     )
     plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
     floats = _of_one_type(plan, exprs, score_columns.names)
     selected = plan.select(
-        *(column(name) for name in kept),
+        *(column(name) for name in kept_columns),
         *id_exprs,
         *(expr.alias(names["class"]) for expr in row_class),
         *(expr.alias(names[role]) for role, expr in zip(label_roles, checked, strict=True)),
         *(expr.alias(names[role]) for role, expr in zip(score_roles, floats, strict=True)),
     )
     return Layout(
-        # All classes read their columns from this node, so that a file is read once.
+        # The plan is cached, because each class reads its columns from it.
         plan=selected.cache(),
-        kept=tuple(column(name) for name in (*kept, *(ids or [ID]))),
+        kept_columns=tuple(column(name) for name in (*kept_columns, *(ids or [ID]))),
         id_names=ids or [ID],
         labels=tuple(column(names[role]) for role in label_roles),
         scores=tuple(column(names[role]) for role in score_roles),
@@ -201,8 +201,8 @@ def _exact_floats(
 ) -> list[pl.Expr]:
     """Return scores as floats; raise if a score would change."""
 
-    def exact(score: pl.Expr, own: pl.DataType, name: str) -> pl.Expr:
-        if own.is_float() or own == pl.Boolean:
+    def exact(score: pl.Expr, own_dtype: pl.DataType, name: str) -> pl.Expr:
+        if own_dtype.is_float() or own_dtype == pl.Boolean:
             return score.cast(dtype)
         return score.map_batches(
             lambda values: scores_as_floats(values, name).cast(dtype),
@@ -210,7 +210,7 @@ def _exact_floats(
             is_elementwise=True,
         )
 
-    return [exact(*one) for one in zip(exprs, dtypes, names, strict=True)]
+    return [exact(*arguments) for arguments in zip(exprs, dtypes, names, strict=True)]
 
 
 def _read_labels(
@@ -307,7 +307,7 @@ def _checked_label(
     return checked.cast(pl.String).cast(classes.dtype, strict=False)
 
 
-def _read_kept(
+def _read_kept_columns(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     *,
@@ -323,12 +323,12 @@ def _read_kept(
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if keep is None:
         taken = {*used, *(ids or ())}
-        kept = [name for name in schema if name not in taken]
+        kept_columns = [name for name in schema if name not in taken]
     else:
-        kept = [
+        kept_columns = [
             name for name in _column_names(plan, schema, "keep", keep) if name not in (ids or ())
         ]
-    if ids is None and ID in kept:
+    if ids is None and ID in kept_columns:
         raise OptionValueError.compose(
             "id",
             None,
@@ -336,13 +336,13 @@ def _read_kept(
             "this name",
             'Pass id="id" if that column identifies instances, or keep=[…] without it if not.',
         )
-    for argument, names in (("id", ids or []), ("keep", kept)):
+    for argument, names in (("id", ids or []), ("keep", kept_columns)):
         for name in names:
             if name in table:
                 rename = f"Rename the column first, for example with .rename({{{name!r}: 'other'}})"
                 other = ", or list the other columns in keep=[…]." if argument == "keep" else "."
                 raise RepeatedNameError.in_result(argument, name, table, rename + other)
-    return kept, ids
+    return kept_columns, ids
 
 
 def _column_names(
@@ -370,6 +370,6 @@ def _column_names(
     return names
 
 
-def score_difference(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+def score_difference(first: pl.Expr, second: pl.Expr) -> pl.Expr:
     """Subtract scores; the difference of equal scores is 0, also if both are infinite."""
-    return pl.when(one == other).then(pl.lit(0).cast(pl.Float32)).otherwise(one - other)
+    return pl.when(first == second).then(pl.lit(0).cast(pl.Float32)).otherwise(first - second)

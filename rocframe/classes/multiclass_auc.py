@@ -123,8 +123,9 @@ def multiclass_auc(
         of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
         classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
         `"bootstrap_bca"` are also null if all resamples lie on one side of the estimate.
-        `n_classes` (Int64) counts the classes with a score, `n_classes_used` those that have rows
-        in the group. Averages are over the latter, but `"micro"` uses the negatives of all classes.
+        `n_classes` (Int64) counts the classes with a score, and `n_classes_used` the classes that
+        have rows in the group. Averages are over the used classes, but `"micro"` uses the negatives
+        of all classes.
         `n` (Int64) counts the rows used, `n_missing` those without a label or a score; `"drop"`
         leaves these out for all classes. `note` (String) is null, or the first that applies of
         `no_rows, one_class, zero_variance, redrawn`. The last has a number: `redrawn:12` means that
@@ -145,10 +146,10 @@ def multiclass_auc(
 
     Notes
     -----
-    A resample draws as many rows as the group has, regardless of class, or as many clusters as it
-    has. Its averages are over the classes of the resample. `"bootstrap_bca"` estimates the skewness
-    from the derivative of an average by the weight of each row. The areas need memory for the table
-    and one class at a time; intervals need memory for all classes of a group.
+    A resample has as many rows, or clusters, as the group. They are drawn regardless of class. Its
+    averages are over the classes of the resample. `"bootstrap_bca"` estimates the skewness from the
+    derivative of an average by the weight of each row. The areas need memory for the table and one
+    class at a time; intervals need memory for all classes of a group.
 
     References
     ----------
@@ -316,8 +317,8 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
         keys.append(np.unique(score, return_inverse=True)[1].astype(np.int32))
         if scored is not None:
             keys[-1][~scored] = -1
-    more = [values for values in (rows.weight, rows.cluster) if values is not None]
-    keys += [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in more]
+    optional = [values for values in (rows.weight, rows.cluster) if values is not None]
+    keys += [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in optional]
     _, first, place = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
     )

@@ -37,9 +37,9 @@ def one_vs_one(
 ) -> FrameT:
     """Reshape a table with many classes into binary predictions of each ordered pair of classes.
 
-    Each ordered pair has the rows of its two classes and no others: rows of `class_a` are positive,
-    rows of `class_b` are negative, and the score is that of `class_a`. Pass the result to any
-    function on predictions with `by=[…, "class_a", "class_b"]`.
+    The rows of an ordered pair are those of its two classes: rows of `class_a` are positive, rows
+    of `class_b` are negative, and the score is that of `class_a`. Pass the result to any function
+    on predictions with `by=[…, "class_a", "class_b"]`.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def one_vs_one(
         are neither labels nor scores.
     relative : {"difference", "ratio"}, default None
         `"difference"` subtracts the score of `class_b` from that of `class_a`; `"ratio"` divides by
-        it, which requires scores >= 0. Both orders of a pair then rank the rows alike. None: the
-        score of `class_a`.
+        it, which requires scores >= 0. The rows are then in the same order for both orders of a
+        pair. None: the score of `class_a`.
     max_pairs : int or None, default 10000
         Largest number of ordered pairs, which is c·(c - 1) for c classes; None for no limit. A row
-        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed; if
-        each row is an instance and a class, when the rows are read.
+        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed,
+        or, if each row is an instance and a class, when the rows are read.
 
     Returns
     -------
@@ -76,8 +76,8 @@ def one_vs_one(
         The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
         row and pair that contains its class. Both classes have the type of the label. `label`
         (Boolean) is true if the row is of `class_a` and false if it is of `class_b`. `score` is
-        null or NaN where it is so in the input, and null for the ratio 0/0. A row without a label
-        is in every pair, with a null label.
+        null or NaN where the score in the table is, and null for the ratio 0/0. A row without a
+        label is in every pair, with a null label.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def _labeled(
     rows = plan.filter(truth != other)
     return [
         rows.select(
-            *layout.kept,
+            *layout.kept_columns,
             class_a.alias("class_a"),
             class_b.alias("class_b"),
             pl.lit(label).alias("label"),
@@ -237,7 +237,7 @@ def _unlabeled(
 ) -> pl.LazyFrame:
     """Return rows without a known class in a pair of classes; their label is null."""
     return plan.select(
-        *layout.kept,
+        *layout.kept_columns,
         pair[0].alias("class_a"),
         pair[1].alias("class_b"),
         pl.lit(None, pl.Boolean).alias("label"),

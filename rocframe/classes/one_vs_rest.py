@@ -70,8 +70,8 @@ def one_vs_rest(
         The kept columns, the columns of `id`, then `class, label, score`; one row per row and
         class, class by class in the order of `scores`. `class` has the type of the label. `label`
         (Boolean) is true if the row is of the class, and null if the class of the row is missing.
-        `score` is null or NaN where it is so in the input; a margin is null if any score of the row
-        is missing.
+        `score` is null or NaN where the score in the table is; a margin is null if any score of the
+        row is missing.
 
     Raises
     ------
@@ -88,9 +88,9 @@ def one_vs_rest(
 
     Notes
     -----
-    A class without any label becomes a group without positives. A LazyFrame needs memory for the
-    table itself, and streams class by class. To limit the memory of the functions that follow,
-    filter the result by `class`.
+    A class without rows becomes a group without positives. The memory needed for a LazyFrame is
+    that of the table, because classes are streamed one by one. To use less memory in the functions
+    that follow, filter the result by `class`.
 
     References
     ----------
@@ -168,7 +168,7 @@ def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
         scores = tuple(_margin(score, at_rank, following) for score in scores)
     parts = [
         plan.select(
-            *layout.kept,
+            *layout.kept_columns,
             layout.class_literal(i).alias("class"),
             layout.is_of_class(i).alias("label"),
             score.alias("score"),
@@ -195,7 +195,7 @@ def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
         )
         score = _margin(score, at_rank, following)
     return plan.select(
-        *layout.kept,
+        *layout.kept_columns,
         layout.row_class.alias("class"),
         (layout.labels[0] == layout.row_class).alias("label"),
         score.alias("score"),

@@ -122,9 +122,10 @@ def volume(
 
     Notes
     -----
-    Triples are counted in whole numbers. The rule of order sorts the rows once, which is fast for
-    millions of rows. The rule of sums compares all pairs of distinct rows, which limits it to some
-    thousand rows per class. Sums that differ by at most 1e-12 of the largest score are equal.
+    Triples are counted exactly, in integers. The rule of order sorts the rows once, which is fast
+    for millions of rows. The rule of sums compares all pairs of distinct rows, which is feasible
+    for some thousand rows per class. Sums that differ by at most 1e-12 of the largest score are
+    treated as equal.
 
     The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃, where sᵢ² is the sample variance, over the rows of
     class i, of the share of correct triples that contain a row. It is DeLong's variance for three
@@ -269,7 +270,7 @@ class Triples(NamedTuple):
 
     Distinct row i of class k represents `mass[k][i]` rows of group `group[k][i]`. Each of these is
     in `value[k][i] / unit` correct triples, and group g has `total[g] / unit` of them. The factor
-    `unit` makes the shares of tied triples whole numbers.
+    `unit` makes the shares of tied triples integers.
     """
 
     group: Sequence[NDArray[np.int64]]
@@ -298,9 +299,9 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
     steps = np.flatnonzero(is_first)
     group = group[steps]
     mass = [np.add.reduceat(np.where(code == k, count, 0), steps) for k in range(3)]
-    _, second, largest = sorted(int(one.sum()) for one in mass)
+    _, second, largest = sorted(int(values.sum()) for values in mass)
     if ORDER_UNIT * second * largest > MAX_EXACT_TRIPLES:
-        mass = [one.astype(object) for one in mass]
+        mass = [values.astype(object) for values in mass]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     lengths = np.diff(np.append(starts, len(group)))
 
@@ -368,9 +369,9 @@ def _sum_triples(
     total = np.zeros(n_groups, object)
     for i in range(n_groups):
         classes = [
-            DistinctRows.merge(score[own], rows.count[own]) for own in cells[3 * i : 3 * i + 3]
+            DistinctRows.merge(score[cell], rows.count[cell]) for cell in cells[3 * i : 3 * i + 3]
         ]
-        small, middle, large = sorted(len(one.mass) for one in classes)
+        small, middle, large = sorted(len(class_rows.mass) for class_rows in classes)
         pairs = large * (middle + small)
         if pairs > MAX_SUM_PAIRS:
             raise OptionValueError.compose(
@@ -386,9 +387,9 @@ def _sum_triples(
         total[i] = sum(
             a * b for a, b in zip(counted[0].tolist(), classes[0].mass.tolist(), strict=True)
         )
-        for k, one in enumerate(classes):
-            groups[k].append(np.full(len(one.mass), i))
-            masses[k].append(one.mass)
+        for k, class_rows in enumerate(classes):
+            groups[k].append(np.full(len(class_rows.mass), i))
+            masses[k].append(class_rows.mass)
             class_values[k].append(counted[k])
     return Triples(
         group=[np.concatenate(parts) for parts in groups],
@@ -401,9 +402,9 @@ def _sum_triples(
 
 def _group_sum_triples(classes: Sequence[DistinctRows]) -> list[NDArray[Any]]:
     """Return, for each class of one group, the `value` of each distinct row (see `Triples`)."""
-    if not all(len(one.mass) for one in classes):
-        return [np.zeros(len(one.mass), np.int64) for one in classes]
-    tolerance = max(float(abs(one.score).max()) for one in classes) * SUM_TOLERANCE
+    if not all(len(class_rows.mass) for class_rows in classes):
+        return [np.zeros(len(class_rows.mass), np.int64) for class_rows in classes]
+    tolerance = max(float(abs(class_rows.score).max()) for class_rows in classes) * SUM_TOLERANCE
     small, middle, large = sorted(range(3), key=lambda k: len(classes[k].mass))
     counts: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3
     counts[large], counts[middle] = _triples_of_two(classes, (large, middle, small), tolerance)
@@ -498,13 +499,11 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
-def _cuts(
-    rising: NDArray[np.float64], one: BoundRanks, other: BoundRanks
-) -> list[NDArray[np.int64]]:
+def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
     """Return the first rank that ties with both bounds, with one, with none, and the end."""
-    first = np.maximum(one.below, other.below)
-    both = np.maximum(first, np.minimum(one.at_most, other.at_most))
-    either = np.maximum(one.at_most, other.at_most)
+    first = np.maximum(a.below, b.below)
+    both = np.maximum(first, np.minimum(a.at_most, b.at_most))
+    either = np.maximum(a.at_most, b.at_most)
     return [first, both, either, np.full(first.shape, len(rising))]
 
 
@@ -526,13 +525,13 @@ class BoundRanks(NamedTuple):
     def search_sums(
         cls,
         rising: NDArray[np.float64],
-        one: NDArray[np.float64],
-        other: NDArray[np.float64],
+        a: NDArray[np.float64],
+        b: NDArray[np.float64],
         tolerance: float,
     ) -> BoundRanks:
         """Rank the sum of each pair of values."""
         # searchsorted is several times as fast if its second argument is sorted.
-        order = np.argsort(other)
+        order = np.argsort(b)
         back = np.argsort(order)
-        ranks = cls.search(rising, one[:, None] + other[order], tolerance)
+        ranks = cls.search(rising, a[:, None] + b[order], tolerance)
         return cls(*(rank[:, back] for rank in ranks))

@@ -214,8 +214,8 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
     """Check the coefficients: None, those of one contrast, or of several."""
     if coefficients is None:
         return None
-    several = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
-    contrasts = list(coefficients) if several else [coefficients]
+    is_list = isinstance(coefficients, Iterable) and not isinstance(coefficients, Mapping | str)
+    contrasts = list(coefficients) if is_list else [coefficients]
     for contrast in contrasts:
         values = contrast.values() if isinstance(contrast, Mapping) else ()
         numbers = [to_float(value) for value in values]

@@ -184,7 +184,7 @@ def bind_pairing(
         )
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
-    sources += [("id", *resolve_column(plan, schema, "id", one)) for one in id_columns]
+    sources += [("id", *resolve_column(plan, schema, "id", id_column)) for id_column in id_columns]
     for argument, name, _, dtype in sources:
         if dtype == pl.Object:
             hint = "Rows are sorted by this column: cast it to a dtype that can be sorted."
@@ -267,7 +267,7 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series
         models.sort(key=lambda cases: str(cases.model))
         return pl.Series("model", [cases.model for cases in models], pl.String), models
     names, rows = _rows_of_models(frame.get_column(pairing.between))
-    return names, [_select_rows(models[0], own) for own in rows]
+    return names, [_select_rows(models[0], model_rows) for model_rows in rows]
 
 
 def _select_rows(cases: Cases, rows: NDArray[np.int64]) -> Cases:
@@ -327,7 +327,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
         models=models,
         keys=instances.select(cases.keys.columns),
         negative=negative,
-        score=[cases.score[own] for own in row_of],
+        score=[cases.score[model_rows] for model_rows in row_of],
         state=state,
         present=present,
         count=None,
@@ -376,7 +376,7 @@ def _match_rows(
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the instances, and the row that each model has for each of them, or -1."""
     n_ids = len(options.id_columns)
-    parts = [named[own] for own in rows]
+    parts = [named[model_rows] for model_rows in rows]
     # If the models have the same instances in the same order, which is common, no join is needed.
     aligned = all(part.equals(parts[0]) for part in parts[1:])
     for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
@@ -396,11 +396,11 @@ def _match_rows(
     instances = named.unique().sort(named.columns)
     row_of = np.full((len(rows), instances.height), -1)
     numbered = instances.with_row_index("instance")
-    for own, part, own_row_of in zip(rows, parts, row_of, strict=True):
+    for model_rows, part, model_row_of in zip(rows, parts, row_of, strict=True):
         matches = part.join(
             numbered, on=named.columns, how="left", nulls_equal=True, maintain_order="left"
         )
-        own_row_of[matches.get_column("instance").to_numpy()] = own
+        model_row_of[matches.get_column("instance").to_numpy()] = model_rows
     return instances, row_of
 
 

@@ -72,27 +72,29 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
     A symbolic link is resolved: the file it points to is replaced, and the link stays.
     """
-    given, target = os.fspath(path), Path(os.path.realpath(Path(path).expanduser()))
+    path_text, target = os.fspath(path), Path(os.path.realpath(Path(path).expanduser()))
     folder = target.parent
-    if "://" in given:
+    if "://" in path_text:
         raise StorageError.compose(
-            given, "it is not a local file", "Write to a local file, then copy it."
+            path_text, "it is not a local file", "Write to a local file, then copy it."
         )
     if target.is_dir():
-        raise StorageError.compose(given, "it is a folder", "Pass the name of a file in it.")
+        raise StorageError.compose(path_text, "it is a folder", "Pass the name of a file in it.")
     # Replacing a device such as /dev/null would break other programs.
     if target.exists() and not target.is_file():
         raise StorageError.compose(
-            given, "it is not a regular file", "Pass the name of another file."
+            path_text, "it is not a regular file", "Pass the name of another file."
         )
     if not folder.is_dir():
         problem = "is not a folder" if folder.exists() else "does not exist"
-        raise StorageError.compose(given, f"{str(folder)!r} {problem}", "Create the folder first.")
+        raise StorageError.compose(
+            path_text, f"{str(folder)!r} {problem}", "Create the folder first."
+        )
     new = _temporary_path(target)
     try:
         _create_empty(new)
     except OSError as error:
-        raise _write_error(given, error) from error
+        raise _write_error(path_text, error) from error
     finally:
         new.unlink(missing_ok=True)
     return target

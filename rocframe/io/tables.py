@@ -253,7 +253,7 @@ def _check_metadata(about: object) -> dict[str, object]:
         raise OptionValueError.compose(
             "about", about, "expected a mapping from names to values", hint
         )
-    own = _table_metadata(pl.DataFrame())
+    reserved = _table_metadata(pl.DataFrame())
     for name, value in about.items():
         if not isinstance(name, str):
             raise OptionValueError.compose(
@@ -262,8 +262,8 @@ def _check_metadata(about: object) -> dict[str, object]:
                 "expected strings as names",
                 f"Use, for example, about={{{str(name)!r}: …}}.",
             )
-        if name in own:
-            raise RepeatedNameError.compose("about", name, [*own, *about])
+        if name in reserved:
+            raise RepeatedNameError.compose("about", name, [*reserved, *about])
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
