@@ -227,7 +227,7 @@ UNPAIRED = {
         ROWS.with_columns(id=pl.when(~I1).then("id")),
         {},
         (
-            "id='id': it is null in 2 rows, which cannot be paired.\n"
+            "id='id': the id is null in 2 rows, which cannot be paired.\n"
             "Remove these rows with .filter() first."
         ),
     ),
@@ -235,7 +235,7 @@ UNPAIRED = {
         ROWS.with_columns(day=pl.when(~(I1 & A)).then(1)),
         {"id": ["id", "day"]},
         (
-            "id='day': it is null in 1 row, which cannot be paired.\n"
+            "id='day': the id is null in 1 row, which cannot be paired.\n"
             "Remove these rows with .filter() first."
         ),
     ),

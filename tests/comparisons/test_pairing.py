@@ -157,7 +157,8 @@ WRONG = {
     "a column of models that is a group column": (
         {"by": ["g", "model"], "id": "id"},
         (
-            "between='model': it is also a group column, but models are compared within groups.\n"
+            "between='model': models are compared within groups, so their column cannot be a "
+            "group column.\n"
             "Remove 'model' from by=."
         ),
     ),
@@ -201,7 +202,7 @@ WRONG = {
     "rows with counts": (
         {"id": "id", "count": "user"},
         (
-            "count='user': id= needs one row per prediction, but a row with a count represents "
+            "count='user': id= requires one row per prediction, but a row with a count represents "
             "several.\n"
             "Compare scores side by side, or pass count=None if each row is one prediction."
         ),
