@@ -1,6 +1,6 @@
 """Count the positives and negatives of curves in bins of the score.
 
-The counts of a bin are differences of those at its edges, from all rows of a curve.
+The counts of a bin are differences of the cumulative counts at its edges.
 
 References
 ----------
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-TARGET_BINS = 20  # about
+TARGET_BINS = 20  # approximate number of bins
 NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5), Decimal(10))
 
 BIN_COLUMNS = {
@@ -36,32 +36,33 @@ BIN_COLUMNS = {
 
 
 def score_bins(curves: Curves) -> pl.DataFrame:
-    """Count the rows of each class in bins of their scores, of each curve with its own bins.
+    """Count the rows of each class in bins of the score; each curve has its own bins.
 
-    `curve` is the place of the group. A bin holds `left <= score < right`. The first one also
-    holds all lower scores and the last one all that are higher, infinite ones too: `below` and
-    `above` say where there are any. Without a finite score there is one bin, from 0 to 1.
+    `curve` is the index of the group. A bin contains the scores with `left <= score < right`. The
+    first bin also contains all lower scores and the last bin all higher scores, including infinite
+    ones; `below` and `above` are True if there are such scores. Without finite scores, there is one
+    bin from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     parts = []
     for curve, (start, end) in enumerate(zip(curves.starts[:-1], curves.starts[1:], strict=True)):
         falling = threshold[start:end]
-        inner = bin_edges(falling, tp[start:end], fp[start:end])
-        # What lies beyond the outer edges is in the outer bins: up to the row above all, which
-        # may have unscored negatives already, and down to the last one.
-        rows = np.searchsorted(-falling, -inner, side="right") - 1
+        edges = bin_edges(falling, tp[start:end], fp[start:end])
+        # Scores beyond the outer edges are counted in the outer bins. The first row of the curve is
+        # the start, because it may have unscored negatives.
+        rows = np.searchsorted(-falling, -edges, side="right") - 1
         rows[0], rows[-1] = end - start - 1, 0
         scored = falling[1:]
-        last = np.arange(len(inner) - 1) == len(inner) - 2
-        first = np.arange(len(inner) - 1) == 0
+        last = np.arange(len(edges) - 1) == len(edges) - 2
+        first = np.arange(len(edges) - 1) == 0
         columns = {
-            "curve": np.full(len(inner) - 1, curve),
-            "bin": np.arange(len(inner) - 1),
-            "left": inner[:-1],
-            "right": inner[1:],
-            "below": first & bool(np.any(scored < inner[0])),
-            # The right edge of the last bin is in it.
-            "above": last & bool(np.any(scored > inner[-1])),
+            "curve": np.full(len(edges) - 1, curve),
+            "bin": np.arange(len(edges) - 1),
+            "left": edges[:-1],
+            "right": edges[1:],
+            "below": first & bool(np.any(scored < edges[0])),
+            # The last bin includes its right edge.
+            "above": last & bool(np.any(scored > edges[-1])),
             "pos": -np.diff(tp[start:end][rows]),
             "neg": -np.diff(fp[start:end][rows]),
         }
@@ -80,9 +81,9 @@ def score_bins(curves: Curves) -> pl.DataFrame:
 def bin_edges(
     threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return round edges of about 20 bins: from 0 to 1 where all scores are.
+    """Return round edges of about 20 bins: from 0 to 1 if all scores are in this range.
 
-    Elsewhere they go from the lowest to the highest score, but leave out what lies beyond Tukey's
+    Otherwise they extend from the lowest to the highest score, except for scores beyond Tukey's
     outer fences of both classes, three interquartile ranges from the quartiles.
     """
     finite = np.isfinite(threshold)
@@ -93,9 +94,9 @@ def bin_edges(
     low, high = float(scores[-1]), float(scores[0])
     before = int(np.argmax(finite)) - 1
     fences = [_outer_fences(scores, counts[finite] - counts[before]) for counts in (tp, fp)]
-    known = [fence for fence in fences if fence is not None]
-    if known:
-        lows, highs = zip(*known, strict=True)
+    defined = [fence for fence in fences if fence is not None]
+    if defined:
+        lows, highs = zip(*defined, strict=True)
         low, high = max(low, min(lows)), min(high, max(highs))
     return _round_edges(low, high)
 
@@ -103,18 +104,18 @@ def bin_edges(
 def _outer_fences(
     scores: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> tuple[float, float] | None:
-    """Return Tukey's outer fences of the scores of a class; None without quartiles apart."""
+    """Return Tukey's outer fences of the scores of a class; None for a class without rows."""
     if not counts[-1] > 0:
         return None
     upper, lower = (float(scores[np.searchsorted(counts, counts[-1] * q)]) for q in (0.25, 0.75))
     if upper == lower:
         return float(scores[-1]), float(scores[0])
-    reach = 3 * (upper - lower)
-    return lower - reach, upper + reach
+    distance = 3 * (upper - lower)
+    return lower - distance, upper + distance
 
 
 def _round_edges(low: float, high: float) -> NDArray[np.float64]:
-    """Return multiples of a round number around two values."""
+    """Return multiples of a round number that enclose two values."""
     width = high / TARGET_BINS - low / TARGET_BINS
     if not width > 0:
         width = max(abs(low), 1.0) / 10
@@ -122,23 +123,24 @@ def _round_edges(low: float, high: float) -> NDArray[np.float64]:
     first, last = (Decimal(repr(end)) / step for end in (low, high))
     start = floor(first)
     stop = max(ceil(last), start + 1)
-    # Of integers and a decimal step: 0.3 is 0.3, and not 3 times 0.1.
-    multiples = [float(place * step) for place in range(start, stop + 1)]
+    # Decimal multiples are exact: 3 * 0.1 is 0.3.
+    multiples = [float(factor * step) for factor in range(start, stop + 1)]
     even = np.array(multiples) if all(map(isfinite, multiples)) else np.array([low, high])
-    # Of scores that differ in their last digits only, multiples may be the same number.
+    # Multiples may be equal as floats if the scores differ only in their last digits.
     distinct = np.unique(even)
     if len(distinct) < len(even):
         distinct = np.unique(np.linspace(low, high, 3))
     if len(distinct) > 1:
         return distinct
-    # The neighbour of a single score, on the side where there is one.
-    near = nextafter(low, -inf if low > 0 else inf)
-    return np.array(sorted([low, near]))
+    # The score and the next float closer to 0.
+    neighbour = nextafter(low, -inf if low > 0 else inf)
+    return np.array(sorted([low, neighbour]))
 
 
 def nice_step(width: float) -> Decimal:
     """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below a width."""
     power = Decimal(10) ** floor(log10(width))
     return next(
-        (times * power for times in NICE_STEPS if times * power >= Decimal(repr(width))), 10 * power
+        (factor * power for factor in NICE_STEPS if factor * power >= Decimal(repr(width))),
+        10 * power,
     )

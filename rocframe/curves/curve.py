@@ -254,7 +254,7 @@ def _check_metric_columns(
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
-    """Return the distinct thresholds in rising order, without `inf`, which every curve has."""
+    """Return the distinct thresholds in rising order, without `inf`, which is always added."""
     values = parse_numbers("thresholds", thresholds, single=False, example="[0.1, 0.5]")
     return sorted({value + 0.0 for value in values} - {inf})
 
@@ -272,7 +272,7 @@ class CurveArrays:
 def full_curves(cases: Cases) -> pl.DataFrame:
     """Return the confusion matrix at every distinct score of each group.
 
-    The group columns come first, under the names they have in `cases`.
+    The group columns are first, with their names in `cases`.
     """
     curves = trace_curves(Scan.from_rows(sort_rows(cases)))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
@@ -313,7 +313,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
 def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
     """Return the simplified curve of each group, with its error and change of area.
 
-    The group columns come first, under the names they have in `cases`.
+    The group columns are first, with their names in `cases`.
     """
     scan = Scan.from_rows(sort_rows(cases))
     counts, codes = _trace_counts(scan)
@@ -336,7 +336,7 @@ def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) 
 def _trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     """Return tp and fp in all rows of all curves, and the codes of their scores.
 
-    Scores are not decoded and fn and tn are not computed, because only few rows need them.
+    Only few rows need decoded scores, fn and tn, so these are not computed here.
     """
     pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
     unscored = rows.unscored.neg_weight.astype(pos.dtype)
@@ -363,8 +363,8 @@ def _collect_rows(
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
     """Return where the rows of each group start, and the columns of all rows.
 
-    `first` has the columns of the first row of each group, above all scores. `columns` returns
-    those of the steps of a block.
+    `first` has the columns of the first row of each group, above all scores. `columns` returns the
+    columns of the steps of a block.
     """
     parts = scan.map(lambda block: (block.groups, block.starts, columns(block)))
     starts, positions = _row_positions(len(scan.totals.pos), [part[:2] for part in parts])
@@ -384,10 +384,10 @@ def _collect_rows(
 def _row_positions(
     groups: int, blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> tuple[NDArray[np.int64], Callable[[int], Any]]:
-    """Return where the rows of each group start, and a function that finds the rows of a block.
+    """Return where the rows of each group start, and a function that returns the rows of a block.
 
-    A block is given by its groups and by where their steps start in it. Each group has one more
-    row, above all its steps.
+    A block is given by its groups and the starts of their steps. Each group has one additional row,
+    above its steps.
     """
     lengths = np.ones(groups, np.int64)
     previous = []
@@ -411,17 +411,18 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
-COUNTED_ROWS = 1 << 16  # rows of a slice: its arrays fit into the cache
+COUNTED_ROWS = 1 << 16  # rows of a slice, whose arrays fit into the cache
 
 
 def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
     """Return the confusion matrix of each group at each of several rising thresholds.
 
-    The group columns come first, under the names they have in `cases`.
+    The group columns are first, with their names in `cases`.
     """
     thresholds = np.asarray(rising, np.float64)
     cells = len(thresholds) + 1
-    # Cell of a row: the number of thresholds at or below its score; negatives follow positives.
+    # The cell of a row is the number of thresholds at or below its score. Cells of negatives follow
+    # those of positives.
     cell = np.empty(len(cases.score), np.uint32)
 
     def find_cells(part: slice) -> None:
@@ -464,7 +465,7 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
 def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Sum the weights in each cell of each group; return the sorted groups and one row for each."""
+    """Return the sorted groups, and the sum of weights in each cell with one row per group."""
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
         if dtype == np.int64 and weight is not None:  # bincount would add integers as floats

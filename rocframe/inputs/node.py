@@ -31,11 +31,11 @@ def plan_table(
 ) -> pl.LazyFrame:
     """Return the plan of a table that `make` computes from the cases of each model.
 
-    `make` returns the key columns of the cases, then `columns`, sorted by key. `more` names
-    columns that are added to the result later. `anchor` names a column that is never null.
-    `finish` changes the complete table; as its groups then depend on each other, filters on group
-    columns are not pushed down. The last `over` group columns are not in the result: `make`
-    combines their groups.
+    `make` returns the key columns of the cases, then `columns`, sorted by key. `more` are the names
+    of columns that are added to the result later. `anchor` is the name of a column that is never
+    null. `finish` transforms the complete table. Its groups may then depend on each other, so
+    filters on group columns are not pushed down. The last `over` group columns are not in the
+    result, because `make` combines their groups.
     """
 
     def run(frame: pl.DataFrame, bound: BoundRoles) -> pl.DataFrame:
@@ -61,7 +61,7 @@ def plan_table(
 def _compute_table(
     frame: pl.DataFrame, bound: BoundRoles, make: Callable[[Cases], pl.DataFrame], over: int
 ) -> pl.DataFrame:
-    """Return the tables of all models in one, sorted by group and model."""
+    """Return one table of all models, sorted by group and model."""
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound)

@@ -70,11 +70,11 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundRoles:
-    """The columns of predictions, after names and dtypes were checked against a schema.
+    """The columns of predictions, with names and dtypes that were checked against a schema.
 
-    `inputs` are the expressions of all columns to read. `private` has the name of the column of
-    each role in the selected frame, `names` its name in messages. `models` are the names of several
-    scores, None for a single score. `keys` are the dtypes of the group columns.
+    `inputs` are the expressions of all columns to read. For each role, `private` has the name of
+    its column in the selected frame, and `names` the name in error messages. `models` are the names
+    of several scores, or None for a single score. `keys` are the dtypes of the group columns.
     """
 
     roles: Roles
@@ -103,8 +103,8 @@ def bind_roles(
 ) -> BoundRoles:
     """Return the columns of all roles, after checking their names and dtypes.
 
-    `table` has the columns of the result, the names of which no group column may have. With
-    `keyed`, several scores add the key column `model`. The last `over` group columns come from the
+    `table` are the columns of the result; no group column may have one of these names. With
+    `keyed`, several scores add the key column `model`. The last `over` group columns are from the
     argument `over`.
     """
     by = parse_names(roles.by)
@@ -125,15 +125,15 @@ def bind_roles(
             raise AmbiguousCountError.compose()
         count = None
 
-    given: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
-    given |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
-    given |= {} if roles.weight is None else {"weight": ("weight", roles.weight)}
-    given |= {} if count is None else {"count": ("count", count)}
-    given |= {} if roles.cluster is None else {"cluster": ("cluster", roles.cluster)}
+    sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
+    sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
+    sources |= {} if roles.weight is None else {"weight": ("weight", roles.weight)}
+    sources |= {} if count is None else {"count": ("count", count)}
+    sources |= {} if roles.cluster is None else {"cluster": ("cluster", roles.cluster)}
 
-    private = private_names(given, by)
+    private = private_names(sources, by)
     inputs, names, positive = [column(name) for name in by], {}, None
-    for role, (argument, source) in given.items():
+    for role, (argument, source) in sources.items():
         names[role], expr, dtype = resolve_column(plan, schema, argument, source)
         TYPE_CHECKS[argument](names[role], dtype)
         inputs.append(expr.alias(private[role]))
@@ -165,15 +165,15 @@ def _parse_scores(
     if isinstance(score, pl.Expr):
         return _expand_scores(plan, roles, score, schema)
     is_list = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
-    given: list[Column] = list(score) if is_list else []
-    if not given:
+    scores: list[Column] = list(score) if is_list else []
+    if not scores:
         raise OptionValueError.compose("score", score, "expected at least one column", SCORE_HINT)
     columns: list[Column] = []
     names: list[str] = []
-    for one in given:
-        parts, models = _parse_scores(plan, roles, one, schema)
+    for element in scores:
+        parts, models = _parse_scores(plan, roles, element, schema)
         columns += parts
-        names += models or [resolve_column(plan, schema, "score", one)[0]]
+        names += models or [resolve_column(plan, schema, "score", element)[0]]
     return columns, _check_model_names(names)
 
 
@@ -190,9 +190,9 @@ def _expand_scores(
             f"The frame has: {format_list(schema, most=30)}.",
         )
     others = (roles.label, roles.weight, roles.count)
-    taken = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
+    used = {*parse_names(roles.by), *(name for name in others if isinstance(name, str))}
     for name in names:
-        if name in taken:
+        if name in used:
             raise OptionValueError.compose(
                 "score",
                 score,
@@ -201,7 +201,7 @@ def _expand_scores(
             )
     if cs.is_selector(score):
         return [column(name) for name in names], _check_model_names(names)
-    # `struct.field` reads patterns such as `^…$`, so the fields get names that are not patterns.
+    # `struct.field` treats `^…$` as a pattern, so the fields are renamed to numbers.
     fields = [str(i) for i in range(len(names))]
     struct = pl.struct(score).struct.rename_fields(fields)
     return [struct.struct.field(field) for field in fields], _check_model_names(names)
@@ -244,15 +244,15 @@ def resolve_column(
     expr = column_expression(argument, source)
     if isinstance(source, str):
         return source, expr, schema[source]
-    found = output_columns(plan, schema, argument, expr)
-    if len(found) != 1:
+    outputs = output_columns(plan, schema, argument, expr)
+    if len(outputs) != 1:
         raise OptionValueError.compose(
             argument,
             source,
-            f"the expression returns {len(found)} columns",
+            f"the expression returns {len(outputs)} columns",
             "Pass an expression that returns one column.",
         )
-    ((name, dtype),) = found.items()
+    ((name, dtype),) = outputs.items()
     return name, expr, dtype
 
 

@@ -1,11 +1,11 @@
 """Encode scores and labels as sortable integers, and decode scores.
 
-The code of a row is an unsigned integer. Its lowest bit says whether the row is negative, and the
-other bits hold the score: the higher the score, the smaller the code. Sorting codes sorts rows by
-falling score, positives first within a tie, without a permutation. Two rows are tied if their codes
-are equal but for the lowest bit. No score is rounded: IEEE floats of one sign have the order of
-their bits, and the bit patterns between zero and the smallest magnitude, which no score uses, make
-room for both signs and the label.
+The code of a row is an unsigned integer. Its lowest bit is 1 for negatives. The other bits encode
+the score: the higher the score, the smaller the code. Sorting the codes therefore sorts the rows by
+falling score, with positives first within a tie. Two rows are tied if their codes are equal except
+for the lowest bit. Scores are not rounded. IEEE floats of one sign have the same order as their bit
+patterns. The patterns between zero and the smallest magnitude, which no score uses, provide the
+space for both signs and the label.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ENCODED_ROWS = 1 << 16
 
 
 class ReservedCode(IntEnum):
-    """Codes of rows that have no threshold: above those of all scores, counted from the largest."""
+    """Codes of rows without a threshold, as distances from the largest code."""
 
     LEFT_OUT = 0
     ABSENT = 1
@@ -65,7 +65,7 @@ class Codec:
         return np.dtype(f"u{self.floats.itemsize}")
 
     def reserved(self, kind: ReservedCode) -> int:
-        """Return the code, without its label bit, of rows of one kind without a threshold."""
+        """Return the code, without its label bit, of one kind of rows without a threshold."""
         return int(np.iinfo(self.codes).max >> 1) - int(kind)
 
     @property
@@ -140,7 +140,7 @@ def fit_codec(scores: Floats) -> Codec:
 
 
 def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
-    """Return the codes of all cases; those of cases without a threshold are the largest."""
+    """Return the codes of all cases; cases without a threshold have the largest codes."""
     codec = fit_codec(cases.score)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
@@ -149,9 +149,9 @@ def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
         codes[part] = codec.encode(scores[part], cases.negative[part])
         if cases.state is not None:
             for state in (RowState.UNSCORED, RowState.ABSENT, RowState.LEFT_OUT):
-                where = cases.state[part] == state
-                tail = codec.codes.type(codec.reserved(ReservedCode[state.name]) << 1)
-                codes[part][where] = tail | cases.negative[part][where]
+                rows = cases.state[part] == state
+                code = codec.codes.type(codec.reserved(ReservedCode[state.name]) << 1)
+                codes[part][rows] = code | cases.negative[part][rows]
 
     run_parallel(fill, split_rows(len(scores), ENCODED_ROWS))
     return codec, codes

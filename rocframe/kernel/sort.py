@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from rocframe.kernel.codec import Codes
 
 
-PARALLEL_SORT_ROWS = 1 << 18  # groups of at least so many rows are divided among threads
-MATRIX_SORT_ROWS = 64  # groups of at most so many rows are sorted as rows of a matrix, by size
+PARALLEL_SORT_ROWS = 1 << 18  # minimum size of groups that are divided among threads
+MATRIX_SORT_ROWS = 64  # maximum size of groups that are sorted together with groups of equal size
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
-    """Sort each group in place: small ones together, by size, and large ones on all threads."""
+    """Sort each group in place: small groups of equal size together, large ones on all threads."""
     sizes = np.diff(starts)
     for places in equal_size_groups(starts):
         codes[places] = np.sort(codes[places], axis=1)
     rest = large_groups(starts)
     for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
-        whole = slice(starts[i], starts[i + 1])
-        _sort_large(codes[whole])
+        group = slice(starts[i], starts[i + 1])
+        _sort_large(codes[group])
 
-    def sort_some(groups: NDArray[np.int64]) -> None:
+    def sort_groups_of_thread(groups: NDArray[np.int64]) -> None:
         for i in groups:
             codes[starts[i] : starts[i + 1]].sort()
 
-    run_parallel(sort_some, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
+    run_parallel(sort_groups_of_thread, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -46,21 +46,21 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
         order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
     rest = large_groups(starts)
     for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
-        whole = slice(starts[i], starts[i + 1])
-        _order_large(codes[whole], order[whole])
-        order[whole] += starts[i]
+        group = slice(starts[i], starts[i + 1])
+        _order_large(codes[group], order[group])
+        order[group] += starts[i]
 
-    def sort_some(groups: NDArray[np.int64]) -> None:
+    def sort_groups_of_thread(groups: NDArray[np.int64]) -> None:
         for i in groups:
-            whole = slice(starts[i], starts[i + 1])
-            order[whole] = starts[i] + np.argsort(codes[whole])
+            group = slice(starts[i], starts[i + 1])
+            order[group] = starts[i] + np.argsort(codes[group])
 
-    run_parallel(sort_some, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
+    run_parallel(sort_groups_of_thread, split_evenly(rest[sizes[rest] < PARALLEL_SORT_ROWS]))
     return order
 
 
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the positions of small groups, those of one size as the rows of a matrix."""
+    """Yield the positions of small groups of equal size, as a matrix with one row per group."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
@@ -100,7 +100,7 @@ def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
 
 
 def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
-    """Divide codes into ranges of values of about equal size: their rows and sorted positions."""
+    """Divide codes into ranges of values of about equal size; return rows and sorted positions."""
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
     edges = [sample[len(sample) * i // count_workers()] for i in range(1, count_workers())]
     if len(edges) == 1:

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @cache
 def count_workers() -> int:
-    """Return the number of threads that polars uses; this package uses as many.
+    """Return the number of threads that polars uses; this package uses the same number.
 
     Polars reports 1 on a thread that runs a plan, so the number is read on another thread.
     """
@@ -35,10 +35,10 @@ def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not 
 
 def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks."""
-    every = list(tasks)
-    if len(every) < 2 or count_workers() == 1:
-        return [function(task) for task in every]
-    return list(_pool(os.getpid()).map(function, every))
+    task_list = list(tasks)
+    if len(task_list) < 2 or count_workers() == 1:
+        return [function(task) for task in task_list]
+    return list(_pool(os.getpid()).map(function, task_list))
 
 
 def split_rows(length: int, most: int) -> list[slice]:
@@ -49,5 +49,5 @@ def split_rows(length: int, most: int) -> list[slice]:
 
 
 def batch_sizes(length: int, most: int) -> list[int]:
-    """Return the sizes of the batches that `length` items are cut into: `most`, and the rest."""
+    """Return the sizes of batches of `length` items: `most` for each but the last one."""
     return [min(most, length - first) for first in range(0, length, most)]
