@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Pairs:
     """Numbers of pairs of a positive and a negative in each group.
 
-    Of `pos` times `neg` pairs the positive has the higher score in `wins`, and at least the same
-    score in `wins_or_ties`.
+    There are `pos` times `neg` pairs. In `wins` of them, the positive has the higher score; in
+    `wins_or_ties`, it has a higher or an equal score.
     """
 
     wins: NDArray[Any]
@@ -48,7 +48,7 @@ class Pairs:
 
 
 def count_pairs(scan: Scannable) -> Pairs:
-    """Count the pairs of each group in which the positive has the higher, or the same, score."""
+    """Count the pairs of each group in which the positive has a higher or an equal score."""
 
     def count(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         starts = block.starts[:-1]

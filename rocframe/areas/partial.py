@@ -85,7 +85,7 @@ class RateRange:
         return (b - a) * (b + a) / 2
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return areas on McClish's scale, where chance is 1/2, if that is requested."""
+        """Return areas on McClish's scale, where chance is 1/2; unchanged if not `mcclish`."""
         if not self.mcclish:
             return area
         return (1 + (area - self.chance) / (self.b - self.a - self.chance)) / 2
@@ -96,7 +96,7 @@ class RateRange:
         return 0.5 / (self.b - self.a - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
-        """Return the values of the class on the axis of integration last."""
+        """Return both values; the class on the axis of integration is second."""
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
 
@@ -121,7 +121,7 @@ class Segments(NamedTuple):
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
 
     def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the height of each segment at `x`, and the upper end of a vertical one."""
+        """Return the height of each segment at `x`; of a vertical segment, the upper end."""
         width = self.x1 - self.x0
         with np.errstate(divide="ignore", invalid="ignore"):
             along = np.where(width > 0, (x - self.x0) / width, 1.0)
@@ -130,7 +130,7 @@ class Segments(NamedTuple):
 
 
 def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
-    """Return the area over the range with ties as segments, pessimistic and optimistic."""
+    """Return the area over the range, with ties as segments, as 0 and as 1."""
     a, b = rate_range.ends
 
     def integrate(block: Block) -> list[NDArray[np.float64]]:
@@ -148,7 +148,7 @@ class ClippedPlacements(NamedTuple):
     """Placement values of rows over a range: derivatives of the area by the weight of a row.
 
     They are correct up to a constant for each class, on which no variance depends.
-    `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` are
+    `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` has
     the values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
 
@@ -160,7 +160,7 @@ class ClippedPlacements(NamedTuple):
 
     @classmethod
     def of(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
-        """Compute what the values at all steps depend on."""
+        """Compute the heights at the ends of the range and the values of unscored rows."""
         low, high = _heights_at_ends(scan, rate_range)
         totals = scan.totals
         _, mass = rate_range.order_classes(totals.pos, totals.neg)
@@ -246,7 +246,8 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
         means = group_sums(scan, scan.map(sums), 2) + unscored * placements.unscored
         means /= mass
 
-    # Squares about the mean, in a second pass: a difference of sums would round a variance of 0.
+    # Squared deviations are summed in a second pass. A difference of two sums would not be exactly
+    # 0 for a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
         masses = rate_range.order_classes(block.pos, block.neg)
         if block.pos_squares is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
 
 
-# Squared rounding error of placement values, which are shares of a class: variances below it are 0.
+# Squared rounding error of placement values, which are at most 1. Smaller variances are set to 0.
 ZERO_VARIANCE = 1e-28
 
 
@@ -60,13 +60,14 @@ def placement_variance(
 ) -> NDArray[np.float64]:
     """Return the sample variance of the placement values of one class, over its size.
 
-    `squares` and `total` are sums of doubled placements, or of differences of such.
+    `squares` is the sum of the squares of doubled placement values, or of differences between two
+    models; `total` is the sum of the same values.
     """
     # Variance of u/(2·other) over `own` rows: (own·Σu² − (Σu)²) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
     enough = (own > 1) & (other > 0)
-    # 4·own²·other² bounds the numerator. Each group is judged by its own size alone, so that its
-    # result does not depend on other groups.
+    # The numerator is at most 4·own²·other². Whether Int64 suffices is decided per group, so that
+    # the result of a group does not depend on other groups.
     small = enough & (own.astype(np.float64) * other < 1.5e9)
     a, b, s, t = (values[small].astype(np.int64) for values in (own, other, squares, total))
     result[small] = (a * s - t * t) / (4.0 * a * a * (a - 1) * b * b)
@@ -168,14 +169,14 @@ def obuchowski_variance(
 ) -> NDArray[np.float64]:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
-    The values of positives and of negatives are divided by the two scales of their group. NaN where
-    fewer than two clusters have positives, or negatives.
+    The values of positives and of negatives are divided by the two `scales` of their group. The
+    result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
     """
     group, groups = clusters.group, clusters.groups
     sides = []
     for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
         mass = np.ones(len(rows)) if weight is None else weight[rows]
-        # Integers add up exactly in any order, so the mean is subtracted from the sums.
+        # Sums of integers are exact in any order, so the mean is subtracted after summation.
         exact_sums = _binned(cluster, mass * values[rows], len(group))
         masses = _binned(cluster, mass, len(group))
         total, total_mass = _binned(group, exact_sums, groups), _binned(group, masses, groups)

@@ -39,8 +39,8 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    They are NaN if the likelihood has no maximum, because it increases without end towards a curve
-    of horizontal and vertical steps.
+    They are NaN if the likelihood has no maximum, because it increases as the curve approaches
+    horizontal and vertical steps.
     """
 
     a: NDArray[np.float64]
@@ -79,8 +79,8 @@ def line_limits(
 
 MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
 MAX_HALVINGS = 30  # of a step that does not increase the likelihood
-MIN_GAIN = 1e-12  # of the log-likelihood: a step that gains less is the last
-MAX_PARAMETER = 1e3  # of a parameter or its standard error: beyond, it diverges
+MIN_GAIN = 1e-12  # of the log-likelihood: the search ends when a step gains less
+MAX_PARAMETER = 1e3  # the search diverges if a parameter or its standard error exceeds this
 
 
 class NewtonStep(NamedTuple):
@@ -207,7 +207,7 @@ class NewtonSearch:
         with_a, with_b = b * by_a, b * by_b - positives.slope
         diagonal = np.where(cutoff, negatives.diagonal + b * b * positives.diagonal, 1.0)
         following = negatives.next + b * b * positives.next
-        # The larger diagonal keeps rounding from making the matrix singular.
+        # The diagonal is increased so that rounding cannot make the matrix singular.
         banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
         sides = np.column_stack([slope, with_a, with_b])
         p, qa, qb = solveh_banded(banded, sides, check_finite=False).T
@@ -220,7 +220,7 @@ class NewtonSearch:
         up_a, up_b = total(positives.slope), total(x * positives.slope)
         gradient = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
         eigenvalues, axes = np.linalg.eigh(information)
-        # Absolute eigenvalues make the step lead uphill where the likelihood is not concave.
+        # With absolute eigenvalues, the step increases the likelihood where it is not concave.
         eigenvalues = np.maximum(
             np.abs(eigenvalues), 1e-8 * np.abs(eigenvalues).max(axis=1, keepdims=True) + 1e-300
         )
@@ -339,7 +339,7 @@ def _normal_probability(
     return share
 
 
-MAX_RATINGS = 1000  # of a group: more take longer and hardly change the fit
+MAX_RATINGS = 1000  # per group: more ratings take longer and hardly change the fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -147,7 +147,7 @@ class BandCurves:
         """
         first, last = self.starts[group], self.starts[group + 1] - 1
         at = self.first_beyond(group, x, "right" if jump == "better" else "left")
-        # The points to the left and right of x; the better end of a step is a left one.
+        # The points to the left and right of x. The better end of a step is a point to the left.
         left, right = np.maximum(at - 1, first), np.minimum(at, last)
         rise, run = self.tpr[right] - self.tpr[left], self.fpr[right] - self.fpr[left]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,7 +183,7 @@ class BandLimits:
     notes: NDArray[np.object_] | None = None
 
 
-SHIFT_TOLERANCE = 1e-9  # keeps limits at a jump independent of rounding
+SHIFT_TOLERANCE = 1e-9  # makes limits at a jump independent of rounding
 
 
 def shifted_limits(

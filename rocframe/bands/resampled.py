@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 MAX_HEIGHTS = 1 << 24  # heights of replicates of one group in memory at a time
-ENVELOPE_POINTS = 257  # along a curve at which the spread of replicates is computed
-MIN_SPREAD = 0.5  # of the largest spread: the true curve may vary where the replicates do not
+ENVELOPE_POINTS = 257  # places along a curve at which the spread of replicates is computed
+MIN_SPREAD = 0.5  # of the largest spread, since the true curve may vary where replicates are equal
 
 
 def pointwise_bootstrap_limits(
@@ -83,8 +83,8 @@ def envelope_limits(
 ) -> BandLimits:
     """Return limits that contain the share `level` of the replicates, wider where these vary more.
 
-    The distance of the limits is proportional to the spread of the replicates at each place; a
-    spread below half of the largest is replaced by that half.
+    The distance of the limits is proportional to the spread of the replicates at each place. The
+    spread is at least half of the largest spread.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
@@ -251,7 +251,7 @@ class RotatedCurves:
 
     def rows_at(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the heights of several curves, a row each, at the same places along them."""
-        # Putting the curves end to end takes one interpolation for all of them.
+        # The curves are placed end to end, so that one interpolation serves all of them.
         offset = np.arange(len(self.along))[:, None] * (self.x_max + self.y_max + 1)
         height: NDArray[np.float64] = np.interp(
             (along + offset).ravel(), (self.along + offset).ravel(), self.across.ravel()
@@ -297,8 +297,8 @@ def _upper_limit(
 ) -> NDArray[np.float64]:
     """Return the largest y at `x` of a rising curve that is nowhere above `height`.
 
-    A rising curve that is not above the border at a point (u, v) is at most v for all x ≤ u. So
-    its limit at x is the smallest v of the border from x on.
+    A rising curve that is not above the border at a point (u, v) is at most v for all x ≤ u.
+    Therefore, its limit at x is the smallest v of all border points with u ≥ x.
     """
     u, v = (along - height) / 2, (along + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")

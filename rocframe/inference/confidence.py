@@ -44,7 +44,7 @@ BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """Options of confidence intervals, as the caller gave them."""
+    """The parsed options of a confidence interval."""
 
     ci: str | None
     level: float
@@ -104,7 +104,7 @@ def newcombe(
 ) -> Limits:
     """Return Newcombe's (2006) limits of an AUC, by bisection.
 
-    At a limit θ the estimate lies z standard errors from θ, with the standard error of θ.
+    A limit θ satisfies |area - θ| = z·se(θ), with the standard error at θ instead of the estimate.
     """
 
     def beyond_limit(trial: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -146,8 +146,8 @@ def notes(
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `n_redrawn` counts the resamples that were drawn again or left out. `unsolved` marks groups
-    without the requested point, or where the estimate is undefined.
+    `n_redrawn` is the number of resamples that were drawn again or omitted. `unsolved` is True for
+    groups whose point does not exist or whose estimate is undefined.
     """
     result = np.full(len(n_pos), None, object)
     for group in () if n_redrawn is None else np.flatnonzero(n_redrawn):
@@ -173,7 +173,7 @@ def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Lim
         middle = share + shrunk / 2
         half = np.sqrt(shrunk * (share * (1 - share) + shrunk / 4))
         lower, upper = (middle - half) / (1 + shrunk), (middle + half) / (1 + shrunk)
-    # Rounding must not move limits inside 0 or 1, nor across the estimate.
+    # Rounding errors must not move a limit of 0 or 1, or move a limit across the estimate.
     lower = np.where(count == 0, 0.0, np.minimum(lower, share))
     upper = np.where(count == total, 1.0, np.maximum(upper, share))
     return _defined(lower, upper, total)

@@ -41,7 +41,7 @@ def normal_p_value(
 def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
-    """Return which permutation statistics, of mean 0, are at least as extreme as the observed."""
+    """Return which permutation statistics, with mean 0, are at least as extreme as `observed`."""
     if alternative == "two-sided":
         extreme: NDArray[np.bool_] = np.abs(drawn) >= np.abs(observed)
     else:

@@ -265,7 +265,7 @@ def intervals(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
-    """The metrics, the axis and values that give the points, and the options of intervals."""
+    """The metrics, the axis and values that determine the points, and the interval options."""
 
     metrics: Sequence[Metric]
     axis: PointAxis | None
@@ -274,7 +274,7 @@ class IntervalOptions:
 
     @property
     def lines(self) -> list[tuple[Metric, int | None]]:
-        """The rows of each group: a metric, and the index of the value that gives its point."""
+        """The rows of each group: a metric, and the index of the value of its point."""
         indices = range(len(self.values))
         return [
             (metric, index)
@@ -284,10 +284,10 @@ class IntervalOptions:
 
 
 class IntervalResults:
-    """Columns of the table: an array each, with a line on the first axis and a group on the second.
+    """Columns of the table, as arrays with a row per line and a column per group.
 
     `constant` marks where all replicates are equal; `n_redrawn` counts resamples that were drawn
-    again or left out.
+    again or omitted.
     """
 
     def __init__(self, lines: int, groups: int) -> None:
@@ -364,14 +364,14 @@ def _bootstrap(
 ) -> None:
     """Compute the bootstrap intervals.
 
-    They need two rows, or clusters, of each class, because resamples of a single one are all the
-    same. Metrics at a given threshold may depend on the other class only, so these have an interval
-    in all groups.
+    At least two rows, or clusters, of each class are required, because all resamples of a single
+    row are equal. Metrics at a given threshold may depend on one class only. Their intervals are
+    computed in all groups.
     """
     enough = (class_sizes[0] > 1) & (class_sizes[1] > 1)
     at_threshold = options.axis == "threshold"
     curves = [metric for metric in options.metrics if metric.curve is not None]
-    # Metrics at points share the points of resamples that are drawn in the same way.
+    # Metrics whose resamples are drawn in the same way use the same points of these resamples.
     at_points: dict[bool, list[Metric]] = {}
     for metric in options.metrics:
         if metric.curve is None:
@@ -379,7 +379,8 @@ def _bootstrap(
             at_points.setdefault(mixed, []).append(metric)
     statistics = [metric.curve.replicate for metric in curves if metric.curve is not None]
     if search is not None:
-        # Resamples lack some scores. The next score in the resample is searched for if needed.
+        # A resample may lack the score of a point. The threshold is then searched, but
+        # only if a metric uses it.
         scores = any(metric.reads_threshold for metric in options.metrics)
         points_of = partial(search.points, scores=scores)
         statistics += [

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class CurvePoints(NamedTuple):
     """A row of the curve for each group and value: its threshold and counts.
 
-    `missing` is True where the curve has no such row.
+    `missing` is True where the curve has no row that meets the condition.
     """
 
     threshold: NDArray[np.float64]
@@ -44,8 +44,8 @@ class CurvePoints(NamedTuple):
 class PointSearch:
     """Search for the rows of curves at given values of one axis.
 
-    For thresholds, `limits` are the codes of the lowest scores at or above each threshold, None if
-    there is no such score. `unit` is the number by which the weights of the scan were divided.
+    For thresholds, `limits` are the codes of the lowest scores at or above each threshold, or None
+    if all scores are below it. `unit` is the number by which the weights of the scan were divided.
     """
 
     axis: PointAxis
@@ -83,7 +83,7 @@ class PointSearch:
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:
         """Return the points of each group.
 
-        Without `scores`, the threshold may be a lower score of the sample with the same counts.
+        Without `scores`, the threshold may be a lower score with the same counts.
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
@@ -91,7 +91,8 @@ class PointSearch:
         parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
         for piece, block_points in zip(scan.ranges, parts, strict=True):
             for i, part in enumerate(block_points):
-                # A TPR has the first step that reaches it, other axes the last within the value.
+                # For a TPR, the first step with at least this value; for other axes, the last step
+                # that does not exceed the value.
                 better = part.exists
                 if self.axis == "tpr":
                     better = better & ~exists[i][piece.groups]
@@ -106,13 +107,14 @@ class PointSearch:
         starts, ends = block.starts[:-1], block.starts[1:]
         result = []
         for index in range(len(self.values)):
-            # All steps before `split` lie on one side of the value, all others on the other.
+            # All steps before `split` lie on one side of the value, all later steps on the other.
             split = grouped_bisect(self._is_before(scan, block, index), starts, ends - 1)
             exists = split < ends if self.axis == "tpr" else split > starts
             step = np.clip(split if self.axis == "tpr" else split - 1, starts, ends - 1)
             score = step
             if scores and self.axis in {"fpr", "alert_rate"}:
-                # Resamples lack some scores: use the first of the steps with the same counts.
+                # Scores that are not in a resample add steps without rows. Use the first step with
+                # the same counts.
                 n_called = block.tp[step] + block.fp[step]
                 score = grouped_bisect(partial(_calls_fewer, block, n_called), starts, step - 1)
             result.append(
@@ -125,7 +127,7 @@ class PointSearch:
     def _is_before(
         self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return a function that tells whether a step of each group lies before the value."""
+        """Return a predicate for `grouped_bisect`: whether a step lies before the value."""
         value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
             return lambda step: self.is_called(block.codes[step], index)
@@ -154,14 +156,14 @@ class PointSearch:
         code: NDArray[Any],
         exists: NDArray[np.bool_],
     ) -> CurvePoints:
-        """Return the points, including the row above all scores, which calls only unscored rows."""
+        """Return the points, of which some may be the row above all scores."""
         totals = scan.totals
         called = exists & ((tp > 0) | (fp > 0))
         threshold = np.where(called, self.codec.decode(np.where(called, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":
-            # The row above all scores comes before all steps.
+            # The row above all scores precedes all steps.
             above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
                 if self.axis == "tpr":
@@ -185,7 +187,7 @@ def _calls_fewer(
 
 
 class _BlockPoints(NamedTuple):
-    """The step of each group of a block, and whether there is one."""
+    """The step of each group of a block; `exists` is False where a group has no such step."""
 
     exists: NDArray[np.bool_]
     tp: NDArray[Any]
@@ -256,7 +258,8 @@ def _mean_slopes(
 ) -> NDArray[np.float64]:
     """Return the mean slope over all rows, or over the rows of each class, for each count.
 
-    Resamples keep the number of rows, or of rows of each class, so the mean has no influence.
+    All resamples have the same number of rows, or of rows of each class. Therefore, the mean slope
+    is subtracted from the influence values.
     """
     if not by_class:
         return np.full(4, (slopes * cells).sum() / cells.sum())

@@ -111,7 +111,7 @@ def _per_positive_mass(
 
 
 def ks_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on TPR - FPR at the threshold where it is largest."""
+    """Return the influence values of TPR - FPR at the threshold where the difference is largest."""
     steps = _Steps.of(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
     best = int(np.argmax(height))
@@ -125,7 +125,7 @@ def ks_influence(sample: ReplicateScan) -> Influences:
 
 
 def eer_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on FPR where the curve crosses FPR = 1 - TPR."""
+    """Return the influence values of FPR at the point where FPR = 1 - TPR."""
     steps = _Steps.of(sample)
     x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
     y0, y1 = steps.tp0 / steps.pos, steps.tp / steps.pos
@@ -138,14 +138,17 @@ def eer_influence(sample: ReplicateScan) -> Influences:
     mix = (1 - x0[at] - y0[at]) / (wide + high)
     pos[:at] = neg[:at] = neg[-1] = 1
     pos[at] = neg[at] = mix
-    # If the segment moves by (dx, dy), its intersection with FPR = 1 - TPR moves along that line.
+    # If the segment moves by (dx, dy), its intersection moves along the line FPR = 1 - TPR.
     share = wide / (wide + high)
     tpr, fpr = y0[at] + mix * high, x0[at] + mix * wide
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
 def average_precision_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on the average precision, through the precision at and below a step."""
+    """Return the influence values of the average precision.
+
+    A row changes the precision at its own step and at all later steps.
+    """
     steps = _Steps.of(sample)
     called = steps.tp + steps.fp
     more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
@@ -160,7 +163,10 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
 
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence on the PR area, within a step and through the start of later steps."""
+    """Return the influence values of the area under the interpolated precision-recall curve.
+
+    A row changes the area of its own step, and the start of all later steps.
+    """
     steps = _Steps.of(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     more, neg = steps.tp - tp0, steps.fp - steps.fp0
