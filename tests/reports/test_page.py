@@ -54,13 +54,19 @@ def log(names=("a", "b")):
     return pl.concat([part.select(pl.lit(name).alias("model"), pl.all()) for name in names])
 
 
-def write(predictions=None, by="model", title="T", files=("curves.parquet", "auc.parquet"), **more):
+def evaluate(predictions=None, by="model", **more):
+    """Return the tables of a page, the options and the other entries of its provenance."""
     predictions = log() if predictions is None else predictions
     options = {name: more.pop(name) for name in ("kind", "id", "over", "score") if name in more}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
     options = ReportOptions(**options)
     tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
-    return report_page(tables, options, title=title, provenance={**ABOUT, **more}, files=files)
+    return tables, options, {**ABOUT, **more}
+
+
+def write(*args, title="T", files=("curves.parquet", "auc.parquet"), **more):
+    tables, options, provenance = evaluate(*args, **more)
+    return report_page(tables, options, title=title, provenance=provenance, files=files)
 
 
 @cache
@@ -222,12 +228,15 @@ def test_the_page_names_what_was_left_out_and_why():
 
 
 def test_the_page_counts_the_groups_that_it_does_not_show():
-    names = [f"{number:04}" for number in range(600)]
-    read = Reader(write(log(names)))
+    tables, options, provenance = evaluate(log([f"{number:04}" for number in range(600)]))
+    read, without_files = (
+        Reader(report_page(tables, options, title="T", provenance=provenance, files=files))
+        for files in (("curves.parquet", "auc.parquet"), None)
+    )
     assert "Not shown here: 100 rows, see auc.parquet." in read.text
     said = "The charts show 12 of 600 curves: those with the most rows."
     assert f"{said} curves.parquet contains all of them." in read.text
-    assert said in Reader(write(log(names), files=None)).text
+    assert said in without_files.text
 
 
 def test_each_value_of_the_second_group_column_has_a_chart_with_the_same_colors():
