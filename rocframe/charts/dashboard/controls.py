@@ -35,7 +35,7 @@ class Start:
 
     @property
     def power(self) -> float:
-        """The cost of a false positive relative to a false negative, as a power of two."""
+        """The binary logarithm of the ratio of both costs."""
         return log2(self.fp / self.fn)
 
 
@@ -80,7 +80,7 @@ def controls(
             name=COSTS,
             value=power,
             bind=_slider(
-                "Cost ratio, false positive to false negative: 2 to the power of ",
+                "log2(cost of a false positive / cost of a false negative) ",
                 min(-MAX_POWER, floor(power)),
                 max(MAX_POWER, ceil(power)),
                 0.25,
