@@ -20,7 +20,7 @@ THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
 NEAREST, STEP = "rf_near", "step"
 PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
-MAX_POWER = 6  # end of the slider of the cost ratio, a power of 2
+MAX_LOG2_RATIO = 6  # end of the slider of the cost ratio
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
@@ -34,7 +34,7 @@ class Start:
     fn: float
 
     @property
-    def power(self) -> float:
+    def log2_cost_ratio(self) -> float:
         """The binary logarithm of the ratio of both costs."""
         return log2(self.fp / self.fn)
 
@@ -52,7 +52,7 @@ def controls(
     The threshold is set by the point nearest to the pointer in the views `near`, and by the mark
     below the pointer in the views `over`. The legends of the views `legend` select curves.
     """
-    slider, power = data.slider, start.power
+    slider, log2_ratio = data.slider, start.log2_cost_ratio
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
     events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
     parameters: list[Any] = [
@@ -78,11 +78,11 @@ def controls(
         ),
         alt.VariableParameter(
             name=COSTS,
-            value=power,
+            value=log2_ratio,
             bind=_slider(
                 "log2(cost of a false positive / cost of a false negative) ",
-                min(-MAX_POWER, floor(power)),
-                max(MAX_POWER, ceil(power)),
+                min(-MAX_LOG2_RATIO, floor(log2_ratio)),
+                max(MAX_LOG2_RATIO, ceil(log2_ratio)),
                 0.25,
             ),
         ),
