@@ -577,8 +577,8 @@ def check_metric_settings(
         ("beta", beta, 1, "f_beta"),
     ):
         if value != default and metric not in metrics:
-            todo = f'Use, for example, metrics=["{metric}"].'
-            raise OptionValueError.compose(option, value, "no metric uses it", todo)
+            hint = f'Use, for example, metrics=["{metric}"].'
+            raise OptionValueError.compose(option, value, "no metric uses it", hint)
 
 
 COUNT_COLUMNS = Counts(*(pl.col(name) for name in Counts._fields))

@@ -58,10 +58,10 @@ class CurveLayout:
 
     def private(self, name: str) -> str:
         """Return the name of a column inside a plan node; it differs from all group columns."""
-        hidden = f"({name})"
-        while hidden in self.by:
-            hidden = f"({hidden})"
-        return hidden
+        private = f"({name})"
+        while private in self.by:
+            private = f"({private})"
+        return private
 
 
 def curve_layout(
