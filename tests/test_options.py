@@ -202,7 +202,7 @@ WRONG = [
         lambda: curve(metrics=pl.col("tp", "fp") * 2),
         (
             "metrics=[(cs.by_name('tp', 'fp', require_all=true)) * (dyn int: 2)]: the expression "
-            "returns several columns.\nPass one named expression for each."
+            "returns several columns.\nPass one named expression for each column."
         ),
     ),
     (

@@ -16,6 +16,7 @@ from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
     import os
@@ -202,7 +203,10 @@ class ReportOptions:
             )
         over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
         if over is not None and over not in keys:
-            raise MissingColumnError.compose("over", str(over), keys)
+            raise MissingColumnError(
+                f"over={over!r}: the column is not in by=.\n"
+                f"Group columns: {format_list(keys) or 'none'}.\nInclude {over!r} in by=."
+            )
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "kinds", tuple(names))
