@@ -36,37 +36,38 @@ def examples(share: float) -> settings:
 
 
 class Shape(NamedTuple):
-    """A column of scores: its type, and the values that it may hold."""
+    """A column of scores: its type and its values, either a list or a strategy."""
 
     dtype: Any
-    values: st.SearchStrategy[Any]
+    values: list[Any] | st.SearchStrategy[Any]
 
 
-TIED = Shape(pl.Float64, st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+# Drawing a column from a list of values takes one draw, and one draw for each row otherwise.
+TIED = Shape(pl.Float64, [0.0, 0.25, 0.5, 1.0])
 PLAIN = Shape(pl.Float64, st.floats(0, 1, allow_subnormal=False))
 SHAPES = {
     "tied": TIED,
     "probabilities": PLAIN,
     "any float": Shape(pl.Float64, st.floats(allow_nan=False)),
-    "edges": Shape(pl.Float64, st.sampled_from([*EDGES, *INFINITE])),
-    "infinite": Shape(pl.Float64, st.sampled_from([*INFINITE, 0.0])),
+    "edges": Shape(pl.Float64, [*EDGES, *INFINITE]),
+    "infinite": Shape(pl.Float64, [*INFINITE, 0.0]),
     "negative": Shape(pl.Float64, st.floats(-2, -0.5)),
-    "denormal": Shape(pl.Float64, st.integers(-3, 3).map(lambda i: i * SMALLEST)),
+    "denormal": Shape(pl.Float64, [i * SMALLEST for i in (0, 1, 2, 3, -1, -2, -3)]),
     "any float32": Shape(pl.Float32, st.floats(allow_nan=False, width=32)),
-    "tied float32": Shape(pl.Float32, st.sampled_from([-1.0, 0.0, 0.5, math.inf])),
-    "wide float32": Shape(
-        pl.Float32, st.sampled_from([2.0**-149, -(2.0**-149), 2.0**127, -(2.0**127), 0.0])
-    ),
+    "tied float32": Shape(pl.Float32, [-1.0, 0.0, 0.5, math.inf]),
+    "wide float32": Shape(pl.Float32, [2.0**-149, -(2.0**-149), 2.0**127, -(2.0**127), 0.0]),
     "int64": Shape(pl.Int64, st.integers(-(2**53), 2**53)),
-    "int8": Shape(pl.Int8, st.integers(-128, 127)),
-    "uint8": Shape(pl.UInt8, st.integers(0, 255)),
-    "boolean": Shape(pl.Boolean, st.booleans()),
+    "int8": Shape(pl.Int8, list(range(-128, 128))),
+    "uint8": Shape(pl.UInt8, list(range(256))),
+    "boolean": Shape(pl.Boolean, [False, True]),
 }
 
 # Weights whose sums and products Float64 holds exactly, and weights where it does not.
-EXACT_WEIGHTS = st.integers(0, 8).map(lambda i: i / 4)
-ANY_WEIGHTS = st.sampled_from([0.0, 0.1, 0.3, 1.0, 7.7]) | st.floats(0.1, 10)
-COUNTS = st.sampled_from([1, 2, 3, 0])
+EXACT_WEIGHTS = [i / 4 for i in range(9)]
+ANY_WEIGHTS = [0.0, 0.1, 0.3, 1.0, 7.7] * 25 + [
+    0.1 + 9.9 * math.modf(i / 1.618)[0] for i in range(125)
+]
+COUNTS = [1, 2, 3, 0]
 
 
 def any_shape() -> st.SearchStrategy[Shape]:
@@ -78,7 +79,7 @@ def tables(
     draw: Callable[..., Any],
     *,
     shape: Shape | None = None,
-    mass: dict[str, st.SearchStrategy[Any]] | None = None,
+    mass: dict[str, list[Any] | st.SearchStrategy[Any]] | None = None,
     missing: bool = False,
     max_size: int = 24,
     min_size: int = 0,
@@ -89,27 +90,37 @@ def tables(
     rows enough, in groups few enough, for all that is undefined in small ones.
     """
     dtype, values = draw(any_shape()) if shape is None else shape
-    nan = math.nan if dtype in {pl.Float32, pl.Float64} else None
-    absent = [False, False, False, False, False, False, None, nan] if missing else [False]
-    more = mass or {}
     rich = draw(st.booleans())
     groups = draw(st.sampled_from([["a"], ["a", None]])) if rich else ["a", "b", None]
-    # One draw for these three values takes less time than three draws.
-    cases = list(product(absent, groups, [False, True]))
-    drawn = draw(
-        st.lists(
-            st.tuples(st.sampled_from(cases), values, *more.values()),
-            min_size=max(min_size, 14) if rich else min_size,
-            max_size=max_size,
-        )
+    least = max(min_size, 14) if rich else min_size
+    # Three of four scores are present.
+    nan = math.nan if dtype in {pl.Float32, pl.Float64} else None
+    absent = [False, False, False, False, False, False, None, nan] if missing else [False]
+    rows = list(product(absent, groups, [False, True]))
+    rows = [rows[i % len(rows)] for i in draw(st.binary(min_size=least, max_size=max_size))]
+    scores = draw(column(values, len(rows)))
+    masses = {name: draw(column(values, len(rows))) for name, values in (mass or {}).items()}
+    data = {
+        "group": [group for _, group, _ in rows],
+        "label": [label for _, _, label in rows],
+        "score": [
+            score if gone is False else gone
+            for score, (gone, _, _) in zip(scores, rows, strict=True)
+        ],
+        **masses,
+    }
+    kinds = {name: pl.Int64 if name == "count" else pl.Float64 for name in masses}
+    return pl.DataFrame(
+        data, schema={"group": pl.String, "label": pl.Boolean, "score": dtype, **kinds}
     )
-    rows = [
-        (group, label, value if gone is False else gone, *masses)
-        for (gone, group, label), value, *masses in drawn
-    ]
-    kinds = {name: pl.Int64 if name == "count" else pl.Float64 for name in more}
-    schema = {"group": pl.String, "label": pl.Boolean, "score": dtype, **kinds}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def column(values: list[Any] | st.SearchStrategy[Any], height: int) -> st.SearchStrategy[list[Any]]:
+    """Draw as many values from a list of at most 256, or from a strategy."""
+    if isinstance(values, list):
+        codes = st.binary(min_size=height, max_size=height)
+        return codes.map(lambda drawn: [values[code % len(values)] for code in drawn])
+    return st.lists(values, min_size=height, max_size=height)
 
 
 def both_classes(table: pl.DataFrame) -> bool:
