@@ -1036,10 +1036,14 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 # Resampling takes its time with ten thousand groups; bands have a test of their own for this.
-@pytest.mark.parametrize("options", [{}, {"weight": "w"}], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("frame", "options"),
+    [(pl.DataFrame, {}), (pl.LazyFrame, {"weight": "w"})],
+    ids=["plain", "lazy and weighted"],
+)
 @pytest.mark.parametrize("verb", [verb for name, verb in VERBS.items() if name != "band"])
 def test_a_hundred_bad_groups_cost_ten_thousand_good_ones_nothing(
-    frame, good_and_bad, verb, options
+    good_and_bad, verb, frame, options
 ):
     good, mixed = good_and_bad
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -81,11 +83,16 @@ def like(frame, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
     return table.lazy() if frame is pl.LazyFrame else table
 
 
+def alternating(names: list[str]) -> list[tuple[str, type]]:
+    """Pair names with the two kinds of frame in turn: names are read in the same way in both."""
+    return list(zip(names, cycle([pl.DataFrame, pl.LazyFrame]), strict=False))
+
+
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-def test_columns_of_any_name_play_any_role(frame, verb):
+def test_columns_of_any_name_play_any_role(verb):
     expected = verb(PREDICTIONS, **ROLES)
     with all_cases() as case:
-        for place in range(len(NAMES)):
+        for place, (_, frame) in enumerate(alternating(NAMES)):
             # Four names at a time, so that every name plays every role once.
             names = {role: NAMES[place - step] for step, role in enumerate(ROLES)}
             renamed = PREDICTIONS.rename({ROLES[role]: name for role, name in names.items()})
@@ -111,10 +118,10 @@ def test_keys_of_any_name_go_through_what_reads_curves(frame, verb):
                 assert_frame_equal(actual, like(frame, expected))
 
 
-def test_a_score_of_any_name_is_a_model_of_that_name(frame):
+def test_a_score_of_any_name_is_a_model_of_that_name():
     alone = rf.auc(PREDICTIONS, "label", "score", by="g")
     with all_cases() as case:
-        for name in NAMES:
+        for name, frame in alternating(NAMES):
             renamed = PREDICTIONS.rename({"score": name})
             expected = alone.clone().insert_column(1, pl.lit(name).alias("model"))
             for score in ([name], cs.by_name(name), cs.by_name(name) + 0, {name: name}):
@@ -124,14 +131,14 @@ def test_a_score_of_any_name_is_a_model_of_that_name(frame):
 
 
 @pytest.mark.parametrize("role", ["id", "between"])
-def test_what_pairs_rows_may_have_any_name(frame, role):
+def test_what_pairs_rows_may_have_any_name(role):
     rows = PREDICTIONS.with_columns(who=pl.col("g").replace("a", "c"), i=pl.int_range(8) // 4)
     rows = rows.with_columns(i=pl.int_range(pl.len()).over("who"), label=pl.int_range(8) % 2 == 0)
     roles = {"id": "i", "between": "who"}
     options = {"method": "delong_unpaired"} if role == "between" else {}
     expected = rf.compare(rows, "label", "score", **roles, **options)
     with all_cases() as case:
-        for name in NAMES:
+        for name, frame in alternating(NAMES):
             renamed = like(frame, rows.rename({roles[role]: name}))
             with case(name):
                 actual = rf.compare(renamed, "label", "score", **{**roles, role: name}, **options)
@@ -153,12 +160,12 @@ def test_a_pattern_in_an_expression_stays_a_pattern():
     assert actual["model"].to_list() == ["score", "w"]
 
 
-def test_a_metric_may_have_any_name(frame):
+def test_a_metric_may_have_any_name():
     plain = rf.curve(PREDICTIONS, "label", "score", by="g", metrics="f1")
     areas = rf.area(plain)
     numbers = [2 * tp or None for tp in plain["tp"]]
     with all_cases() as case:
-        for name in NAMES:
+        for name, frame in alternating(NAMES):
             with case(name):
                 twice = pl.when(pl.col("tp") > 0).then(pl.col("tp") * 2).alias(name)
                 curves = rf.curve(

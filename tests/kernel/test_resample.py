@@ -20,7 +20,7 @@ from rocframe.kernel import resample, threads
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
 from tests.kernel.scans import cases_of, draws_of, scan_of
-from tests.strategies import COUNTS, EXACT_WEIGHTS, repeated, shuffled, tables
+from tests.strategies import COUNTS, EXACT_WEIGHTS, column, repeated, shuffled, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -156,11 +156,7 @@ def test_of_clusters_too_a_replicate_with_one_class_is_drawn_again():
 def test_the_data_are_a_replicate_of_themselves(table, mass, data):
     roles = {"by": "group", "missing": "worst"}
     if mass != "plain":
-        values = st.lists(
-            COUNTS if mass == "count" else EXACT_WEIGHTS,
-            min_size=table.height,
-            max_size=table.height,
-        )
+        values = column(COUNTS if mass == "count" else EXACT_WEIGHTS, table.height)
         kind = pl.Int64 if mass == "count" else pl.Float64
         table = table.with_columns(pl.Series(mass, data.draw(values), kind))
         roles[mass] = mass
