@@ -52,7 +52,7 @@ def test_the_peers_find_the_same_areas():
 def test_the_coverage_study_runs_and_says_the_same_each_time(capsys):
     from bench import coverage
 
-    arguments = ["--samples", "4", "--resampled", "2", "--replicates", "6"]
+    arguments = ["--samples", "8", "--resampled", "4", "--replicates", "6"]
     outputs = []
     for _ in range(2):
         coverage.main(arguments)
