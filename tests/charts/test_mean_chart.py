@@ -10,6 +10,8 @@ import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
+from tests.charts.specifications import spec as read
+from tests.charts.specifications import svg
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -29,15 +31,6 @@ def curves() -> pl.DataFrame:
     return rf.curve(table, "label", "score", by=["model", "fold"])
 
 
-def read(chart) -> dict:
-    """A chart as Vega-Lite reads it, as strict JSON."""
-
-    def refuse(constant: str) -> None:
-        pytest.fail(f"{constant} is not JSON")
-
-    return json.loads(chart.to_json(), parse_constant=refuse)
-
-
 def records(chart) -> list[dict]:
     spec = read(chart)
     return json.loads(spec["datasets"][spec["data"]["name"]])
@@ -49,12 +42,10 @@ def marks(chart) -> list[str]:
 
 @every_kind
 def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
-    vl_convert = pytest.importorskip("vl_convert")
-    mean = curves.roc.average(kind=kind, grid=11)
-    both = curves.roc.chart(kind=kind, detail="fold") + mean.roc.chart()
-    for chart in (mean.roc.chart(), both):
-        read(chart)
-        assert "mark-area" in vl_convert.vegalite_to_svg(chart.to_json())
+    mean = curves.roc.average(kind=kind, grid=11).roc.chart()
+    both = curves.roc.chart(kind=kind, detail="fold") + mean
+    for chart in (mean, both):
+        assert "mark-area" in svg(chart)
 
 
 def test_the_line_and_its_limits_are_those_of_the_table(curves):
