@@ -19,6 +19,7 @@ from tests.strategies import (
     PLAIN,
     SHAPES,
     both_classes,
+    examples,
     ranked,
     repeated,
     shuffled,
@@ -169,6 +170,7 @@ def test_auc_and_its_tie_bounds_are_correctly_rounded_fractions_of_all_pairs(tab
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@examples(1 / 4)
 @given(data=st.data())
 def test_areas_are_exact_for_all_score_distributions(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))

@@ -34,7 +34,7 @@ CLOSE = {"rel_tol": 0.0, "abs_tol": 1e-12}
 # The curve (0, 0) (0, 1/2) (1/2, 1) (1, 1): a tie across the classes at 0.4.
 PREDICTIONS = {"label": [True, False, True, False], "score": [0.9, 0.4, 0.4, 0.1]}
 
-every_rate = pytest.mark.parametrize("rate", ["fpr", "tpr"])
+any_rate = st.sampled_from(["fpr", "tpr"])
 ends = st.sampled_from([0.0, 0.1, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 0.9, 1.0]) | st.floats(0, 1)
 ranges = st.tuples(ends, ends).filter(lambda ends: abs(ends[0] - ends[1]) > 1e-9)
 
@@ -121,14 +121,12 @@ def check_areas(table: pl.DataFrame, rate: str, a: float, b: float, **more: obje
         assert [row[name] for name in AREAS] == pytest.approx(expected, abs=1e-12)
 
 
-@every_rate
-@given(table=tables(missing=True, mass={"count": COUNTS}), ends=ranges)
+@given(rate=any_rate, table=tables(missing=True, mass={"count": COUNTS}), ends=ranges)
 def test_a_partial_area_equals_the_exact_integral_of_the_polyline(rate, table, ends):
     check_areas(table, rate, *ends, count="count")
 
 
-@every_rate
-@given(table=tables(missing=True, mass={"weight": ANY_WEIGHTS}), ends=ranges)
+@given(rate=any_rate, table=tables(missing=True, mass={"weight": ANY_WEIGHTS}), ends=ranges)
 def test_a_weighted_partial_area_equals_the_exact_integral_of_the_polyline(rate, table, ends):
     check_areas(table, rate, *ends, weight="weight")
 
@@ -161,22 +159,23 @@ def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **mo
         assert se == expected
 
 
-@every_rate
-@given(table=tables(missing=True, mass={"count": COUNTS}, min_size=4), ends=ranges)
+@given(rate=any_rate, table=tables(missing=True, mass={"count": COUNTS}, min_size=4), ends=ranges)
 def test_its_variance_is_that_of_the_clipped_placements(rate, table, ends):
     check_errors(table, rate, ends, count="count")
 
 
-@every_rate
 @given(
-    table=tables(missing=True, shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges
+    rate=any_rate,
+    table=tables(missing=True, shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4),
+    ends=ranges,
 )
 def test_its_weighted_variance_is_that_of_the_clipped_placements(rate, table, ends):
     check_errors(table, rate, ends, weight="weight")
 
 
-@every_rate
-@given(table=tables(shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges)
+@given(
+    rate=any_rate, table=tables(shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges
+)
 def test_the_clipped_placements_are_derivatives_of_the_area_by_the_weight_of_a_row(
     rate, table, ends
 ):
@@ -211,8 +210,7 @@ def test_a_range_that_ends_inside_a_tie_has_the_standard_error_of_the_bootstrap(
     assert first["se"][0] == pytest.approx(0.0441 * relative, rel=1e-12)
 
 
-@every_rate
-@given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
+@given(rate=any_rate, table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
 def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(rate, table, ends):
     moved = table.with_columns(
         score=pl.when(pl.col("score").fill_nan(None).is_not_null())
@@ -233,8 +231,11 @@ def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(rate, t
     )
 
 
-@every_rate
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), cuts=st.lists(ends, min_size=1, max_size=3))
+@given(
+    rate=any_rate,
+    table=tables(mass={"weight": ANY_WEIGHTS}),
+    cuts=st.lists(ends, min_size=1, max_size=3),
+)
 def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
     edges = sorted({0.0, 1.0, *cuts})
     assume(all(b - a > 1e-9 for a, b in pairwise(edges)))
@@ -250,8 +251,7 @@ def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
     assert_frame_equal(total, whole, **CLOSE)
 
 
-@every_rate
-@given(table=tables(missing=True, mass={"count": COUNTS}))
+@given(rate=any_rate, table=tables(missing=True, mass={"count": COUNTS}))
 def test_the_full_range_is_the_whole_area_and_so_is_mcclishs(rate, table):
     options = {"count": "count", "missing": "worst"}
     whole = grouped(table, **options).rename(lambda name: name.replace("auc", "partial_auc"))
@@ -278,8 +278,7 @@ def test_a_tpr_range_is_the_fpr_range_of_swapped_classes_and_negated_scores(tabl
     assert_frame_equal(left, grouped(turned, fpr=mirror, ci=None).select(AREAS), **CLOSE)
 
 
-@every_rate
-@given(table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
+@given(rate=any_rate, table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
 def test_row_order_and_engine_do_not_change_results(rate, table, ends, seed):
     eager = grouped(table, missing="worst", **{rate: ends})
     plan = grouped(shuffled(table, seed).lazy(), missing="worst", **{rate: ends})
@@ -287,8 +286,7 @@ def test_row_order_and_engine_do_not_change_results(rate, table, ends, seed):
     assert_frame_equal(plan.collect(engine="in-memory"), eager, check_exact=True)
 
 
-@every_rate
-@given(table=tables(mass={"count": COUNTS}), ends=ranges)
+@given(rate=any_rate, table=tables(mass={"count": COUNTS}), ends=ranges)
 def test_a_count_of_n_equals_n_rows_in_all_columns(rate, table, ends):
     rows = grouped(repeated(table, "count"), **{rate: ends})
     counted = grouped(table, count="count", **{rate: ends})
@@ -296,8 +294,7 @@ def test_a_count_of_n_equals_n_rows_in_all_columns(rate, table, ends):
     assert_frame_equal(counted, rows, check_exact=True)
 
 
-@every_rate
-@given(table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
+@given(rate=any_rate, table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
 def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate, table, ends):
     made = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
     low, area, high = (made[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
@@ -311,10 +308,9 @@ def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate,
     assert middle.to_list() == pytest.approx(full[AREAS[0]].to_list(), abs=1e-12)
 
 
-@every_rate
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
-@given(table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
+@given(rate=any_rate, table=tables(mass={"count": COUNTS}, min_size=6), ends=ranges)
 def test_the_limits_include_the_estimate_and_stay_in_its_range(rate, standardize, ci, table, ends):
     made = grouped(table, count="count", ci=ci, standardize=standardize, **{rate: ends})
     made = made.drop_nulls("lower")

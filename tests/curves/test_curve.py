@@ -20,6 +20,7 @@ from tests.strategies import (
     EXACT_WEIGHTS,
     SHAPES,
     SMALLEST,
+    examples,
     shuffled,
     tables,
 )
@@ -320,6 +321,7 @@ def test_a_curve_is_what_counting_at_each_score_gives(table):
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@examples(1 / 4)
 @given(data=st.data())
 def test_scores_of_every_shape_are_counted_alike(shape, data):
     table = data.draw(tables(shape=shape, missing=True, min_size=3))

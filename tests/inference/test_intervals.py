@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, examples, tables
 
 METHODS = ["logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential"]
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
@@ -31,6 +31,7 @@ def measured(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 
 
 @every_method
+@examples(1 / 2)
 @given(table=tables(mass={"count": COUNTS}, min_size=4), level=levels)
 def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
     made = measured(table, count="count", ci=ci, level=level).drop_nulls("lower")
@@ -42,6 +43,7 @@ def test_limits_lie_in_the_unit_interval_around_the_estimate(ci, table, level):
 
 
 @every_method
+@examples(1 / 2)
 @given(table=tables(mass={"count": COUNTS}, min_size=4), both=st.tuples(levels, levels))
 def test_a_higher_level_has_limits_at_least_as_wide(ci, table, both):
     narrow, wide = (

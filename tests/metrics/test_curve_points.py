@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.rates import RATES
-from tests.strategies import ANY_WEIGHTS, COUNTS, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, examples, tables
 
 AXES = ["threshold", "fpr", "tpr", "alert_rate"]
 METRICS = [name for name in RATES if name != "net_benefit"]
@@ -47,6 +47,7 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
 
 
 @pytest.mark.parametrize("axis", AXES)
+@examples(1 / 2)
 @given(tables(mass={"count": COUNTS}, missing=True), values)
 def test_points_and_metrics_equal_those_of_at(axis, table, asked):
     made, expected = compared(table, axis, asked, count="count", missing="worst")
@@ -54,6 +55,7 @@ def test_points_and_metrics_equal_those_of_at(axis, table, asked):
 
 
 @pytest.mark.parametrize("axis", AXES)
+@examples(1 / 2)
 @given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)
 def test_weighted_points_and_metrics_equal_those_of_at(axis, table, asked):
     made, expected = compared(table, axis, asked, weight="weight", missing="drop")
