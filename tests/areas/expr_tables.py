@@ -10,6 +10,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from tests.oracles import Case
+from tests.strategies import column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 TIED = st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, None, math.nan])
 ANY = TIED | st.floats(allow_nan=False)
 COLUMNS = {
-    "label": (pl.Boolean, st.sampled_from([True, False, True, False, None])),
+    "label": (pl.Boolean, [True, False, True, False, None]),
     "score": (pl.Float64, TIED | ANY),
-    "weight": (pl.Float64, st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, None, math.nan])),
-    "count": (pl.Int64, st.sampled_from([0, 1, 2, 3, None])),
+    "weight": (pl.Float64, [0.0, 0.1, 0.5, 1.0, 3.0, None, math.nan]),
+    "count": (pl.Int64, [0, 1, 2, 3, None]),
 }
 # How a row's importance is said: nothing, one of the two, or both.
 MASSES = [{}, {"count": "count"}, {"weight": "weight"}, {"weight": "weight", "count": "count"}]
@@ -31,13 +32,13 @@ def holed(
     draw: Callable[..., Any], *, scores: st.SearchStrategy[Any] | None = None
 ) -> pl.DataFrame:
     """Draw a table with several groups, one of them null, and missing values in all columns."""
-    kinds = {name: dtype for name, (dtype, _) in COLUMNS.items()}
-    values = {name: strategy for name, (_, strategy) in COLUMNS.items()}
-    values |= {} if scores is None else {"score": scores}
-    rows = draw(
-        st.lists(st.tuples(st.sampled_from(["a", "b", None]), *values.values()), max_size=20)
-    )
-    return pl.DataFrame(rows, schema={"group": pl.String, **kinds}, orient="row")
+    groups = ["a", "b", None]
+    group = [groups[code % 3] for code in draw(st.binary(max_size=20))]
+    data = {"group": pl.Series(group, dtype=pl.String)}
+    for name, (dtype, values) in COLUMNS.items():
+        chosen = scores if name == "score" and scores is not None else values
+        data[name] = pl.Series(draw(column(chosen, len(group))), dtype=dtype)
+    return pl.DataFrame(data)
 
 
 def missing(value: float | None) -> bool:

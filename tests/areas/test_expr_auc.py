@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests.areas.expr_tables import MASSES, actual, expected, holed
 from tests.oracles import areas
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 ROUNDING = 1e-12  # of sums of weights; everything else is exact
@@ -21,6 +22,7 @@ def area(cases):
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(mass, engine, table):
     found = actual(table, SCORE.auc("label", **mass), engine=engine)
@@ -30,6 +32,7 @@ def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(mass, engine, t
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_the_expression_equals_the_result_of_auc(mass, table):
     found = actual(table, SCORE.auc("label", **mass))

@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests.areas.expr_tables import MASSES, actual, expected, holed
 from tests.oracles import delong_variance
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
@@ -18,6 +19,7 @@ def error(cases):
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(mass, table):
     found = actual(table, SCORE.auc_se("label", **mass))
@@ -26,6 +28,7 @@ def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(mass, tabl
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_the_expression_equals_the_result_of_auc(mass, table):
     found = actual(table, SCORE.auc_se("label", **mass))

@@ -5,6 +5,7 @@ from polars.testing import assert_frame_equal
 
 from tests.areas.expr_tables import MASSES, actual, expected, holed
 from tests.oracles import axes, curve, sides
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
@@ -15,6 +16,7 @@ def distance(cases):
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_ks_is_the_maximum_of_tpr_minus_fpr(mass, table):
     found = actual(table, SCORE.ks("label", **mass))

@@ -48,7 +48,9 @@ def test_the_expression_equals_the_result_of_auc(rate, a, b, standardize, table)
 def test_options_are_checked_when_the_expression_is_created():
     with pytest.raises(rf.OptionValueError) as caught:
         SCORE.auc("label", fpr=(0, 2))
-    assert str(caught.value).startswith("fpr=(0, 2): it is not a range inside [0, 1]")
+    assert str(caught.value).startswith(
+        "fpr=(0, 2): expected two different numbers between 0 and 1."
+    )
     with pytest.raises(rf.UnknownOptionError) as caught:
         SCORE.auc("label", fpr=(0, 0.1), standardize="mclish")
     assert str(caught.value).startswith("standardize='mclish': unknown value.")

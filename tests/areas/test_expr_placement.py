@@ -7,6 +7,7 @@ from polars.testing import assert_frame_equal
 
 from tests.areas.expr_tables import MASSES, holed, missing, used
 from tests.oracles import Case, beats, sides, total
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
@@ -32,6 +33,7 @@ def places(table, mass):
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_a_row_is_placed_among_the_other_class_with_ties_counting_half(mass, engine, table):
     query = table.lazy().select(SCORE.placement("label", **mass).over("group"))

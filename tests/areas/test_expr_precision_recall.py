@@ -9,6 +9,7 @@ import rocframe as rf
 from tests import oracles
 from tests.areas.expr_tables import ANY, MASSES, actual, expected, holed
 from tests.oracles import curve, sides
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
@@ -18,6 +19,7 @@ def of_positives(oracle):
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_average_precision_is_the_sum_over_the_steps_of_recall(mass, table):
     found = actual(table, SCORE.average_precision("label", **mass))
@@ -27,6 +29,7 @@ def test_average_precision_is_the_sum_over_the_steps_of_recall(mass, table):
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed(scores=ANY))
 def test_pr_auc_is_the_integral_of_precision_over_recall(mass, table):
     found = actual(table, SCORE.pr_auc("label", **mass))

@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 
 from tests.areas.expr_tables import MASSES, actual, expected, holed
 from tests.oracles import total
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 PROBABILITIES = st.sampled_from([0.0, -0.0, 0.25, 1.0, None, math.nan]) | st.floats(0, 1)
@@ -32,6 +33,7 @@ def surprise(case):
 
 
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed(scores=PROBABILITIES))
 def test_scoring_rules_are_means_over_the_rows_that_count(mass, table):
     for expression, loss in ((SCORE.brier, squared), (SCORE.log_loss, surprise)):

@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests.areas.expr_tables import MASSES, holed, missing, used
 from tests.oracles import sides, total
+from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
@@ -32,6 +33,7 @@ def rates(table, mass, *, positive):
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("mass", MASSES, ids=str)
+@examples(1 / 2)
 @given(table=holed())
 def test_each_row_has_the_rates_of_predicting_its_score_and_above(mass, engine, table):
     tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
