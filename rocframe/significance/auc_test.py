@@ -44,7 +44,7 @@ def auc_test(
     *,
     by: By = None,
     null: float = 0.5,
-    method: AucTestMethod = "delong",
+    method: AucTestMethod | None = None,
     alternative: Alternative = "two-sided",
     adjust: Adjust | None = "holm",
     n_perm: int = 9_999,
@@ -76,10 +76,12 @@ def auc_test(
         Group columns. A null key is a group of its own.
     null : float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance.
-    method : str, default "delong"
-        `"delong"`: the difference from `null` divided by DeLong's standard error.
-        `"permutation"`: permutes the labels of a group. `"mann_whitney"`: the normal approximation
-        of the permutation test. The last two require `null=0.5` and exchangeable rows.
+    method : str, default None
+        `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
+        permutation test. `"permutation"`: permutes the labels of a group. Both require `null=0.5`
+        and exchangeable rows. `"delong"`: the difference from `null` divided by DeLong's standard
+        error. None: `"mann_whitney"` if `null` is 0.5, and `"delong"` otherwise or with `weight`,
+        `cluster` or `missing="worst"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -122,8 +124,8 @@ def auc_test(
         `se`, which is DeLong's standard error, or under `"permutation"` and `"mann_whitney"` the
         standard error over all permutations of the labels, with ties. `n_pos`, `n_neg` and
         `n_missing` (Int64) count rows, with `count` but without weights. The other columns are
-        Float64, except for `test` and `note` (String). `test` is `method`, or `permutation_exact`
-        if all permutations were used.
+        Float64, except for `test` and `note` (String). `test` is the name of the method that was
+        used, or `permutation_exact` if all permutations were used.
 
         Without positives or negatives `auc` and the test are null. Under `"delong"` the test is
         also null where a class has one row, and where the variance is 0, such as at an AUC of 1. If
@@ -232,7 +234,7 @@ class AucTestOptions:
         cls,
         *,
         null: float,
-        method: AucTestMethod,
+        method: AucTestMethod | None,
         alternative: Alternative,
         adjust: Adjust | None,
         n_perm: int,
@@ -242,35 +244,36 @@ class AucTestOptions:
         missing: Missing,
     ) -> AucTestOptions:
         """Check the options, and that the method supports the rows."""
-        check_choice("method", method, get_args(AucTestMethod))
+        check_choice("method", method, (*get_args(AucTestMethod), None))
         check_alternative(alternative)
         check_adjust(adjust)
-        options = cls(
-            null=parse_fraction("null", null, example=0.5),
-            method=method,
-            alternative=alternative,
-            adjust=adjust,
-            n_perm=parse_integer("n_perm", n_perm, high=10**9),
-            seed=Seed.parse(seed),
-        )
-        if method == "delong":
-            return options
-        # The other methods permute labels, so all rows of a group must be exchangeable.
-        unsupported = (
+        null = parse_fraction("null", null, example=0.5)
+        # All methods except DeLong's permute labels, so rows of a group must be exchangeable.
+        conditions = (
             ("null", null, null != 0.5, "tests the null hypothesis of an area of 0.5 only"),
             ("weight", weight, weight is not None, "does not support weights"),
             ("cluster", cluster, cluster is not None, "does not support clusters"),
             ("missing", missing, missing == "worst", "does not support unscored rows"),
         )
-        for name, value, is_unsupported, problem in unsupported:
-            if is_unsupported:
+        unsupported = [(name, value, text) for name, value, applies, text in conditions if applies]
+        if method is None:
+            method = "delong" if unsupported else "mann_whitney"
+        if method != "delong":
+            for name, value, problem in unsupported:
                 raise OptionValueError.compose(
                     name,
                     value,
                     f"method={method!r} {problem}",
                     f'Omit {name}=, or use method="delong".',
                 )
-        return options
+        return cls(
+            null=null,
+            method=method,
+            alternative=alternative,
+            adjust=adjust,
+            n_perm=parse_integer("n_perm", n_perm, high=10**9),
+            seed=Seed.parse(seed),
+        )
 
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:

@@ -74,7 +74,7 @@ def p_value(rows: pl.DataFrame, method: str, **options: object) -> float:
 
 
 def test_a_table_of_tests_has_counts_area_test_and_note(frame):
-    table = rf.auc_test(frame(PREDICTIONS), "label", "score").lazy().collect()
+    table = rf.auc_test(frame(PREDICTIONS), "label", "score", method="delong").lazy().collect()
     # Placements of the positives are 1 and 3/4, of the negatives 3/4 and 1: each class has the
     # variance 1/32, and half of it goes into the variance of the area.
     se = math.sqrt(2 * (1 / 32) / 2)
@@ -103,8 +103,9 @@ def test_an_undefined_group_has_a_note_and_does_not_change_others(frame):
         "label": [None, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0],
         "score": [0.5, 0.2, 0.3, 0.8, 0.1, 0.2, 0.5, 0.5, 0.9, 0.7, 0.7, 0.1],
     }
-    alone = rf.auc_test(pl.DataFrame(PREDICTIONS), "label", "score")["p_value"].item()
-    table = rf.auc_test(frame(rows), "label", "score", by="g", missing="drop").lazy().collect()
+    alone = p_value(pl.DataFrame(PREDICTIONS), "delong")
+    options = {"by": "g", "missing": "drop", "method": "delong"}
+    table = rf.auc_test(frame(rows), "label", "score", **options).lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic").rows() == [
         ("a", None, None, None, 0, 0, "delong", "no_rows"),
         ("b", None, None, None, 2, 0, "delong", "no_negatives"),
@@ -113,7 +114,7 @@ def test_an_undefined_group_has_a_note_and_does_not_change_others(frame):
         ("e", 0.875, alone, alone, 2, 2, "delong", None),
     ]
     assert table["n_missing"].to_list() == [1, 0, 0, 0, 0]
-    options = {"by": "g", "missing": "drop", "method": "permutation"}
+    options |= {"method": "permutation"}
     table = rf.auc_test(frame(rows), "label", "score", adjust=None, **options).lazy().collect()
     assert table.drop("n_missing", "null", "se", "statistic", "p_adjusted").rows() == [
         ("a", None, None, 0, 0, "permutation", "no_rows"),
@@ -130,7 +131,8 @@ def test_without_variance_p_is_1_if_the_area_equals_null_and_null_otherwise(alte
     constant = perfect.with_columns(score=pl.lit(1))
 
     def delong(rows, **options):
-        table = rf.auc_test(rows, "label", "score", alternative=alternative, **options)
+        options = {"method": "delong", "alternative": alternative} | options
+        table = rf.auc_test(rows, "label", "score", **options)
         return table.select("auc", "se", "statistic", "p_value", "test", "note").row(0)
 
     assert delong(perfect) == (1.0, None, None, None, "delong", "zero_variance")
@@ -140,6 +142,40 @@ def test_without_variance_p_is_1_if_the_area_equals_null_and_null_otherwise(alte
     assert ranked == (0.5, None, 0.0, 1.0, "mann_whitney", "zero_variance")
     weighted = constant.with_columns(w=pl.Series([0.1, 0.7, 0.3, 1.9]))
     assert delong(weighted, weight="w") == (0.5, None, 0.0, 1.0, "delong", "zero_variance")
+
+
+def test_the_default_is_mann_whitney_against_chance_and_delong_otherwise(frame):
+    rows = PREDICTIONS | {"score": [4, 3, 2, 1], "w": [1.0] * 4, "user": [1, 2, 3, 4]}
+
+    def default(**options):
+        table = rf.auc_test(frame(rows), "label", "score", **options).lazy().collect()
+        return table.select("p_value", "test", "note").row(0)
+
+    # Under DeLong's method perfect separation has no p-value.
+    x, y = [4, 3], [2, 1]
+    options = {"method": "asymptotic", "use_continuity": False}
+    assert default() == (pytest.approx(mannwhitneyu(x, y, **options).pvalue), "mann_whitney", None)
+    assert default(missing="drop")[1] == "mann_whitney"
+    for options in ({"null": 0.6}, {"weight": "w"}, {"cluster": "user"}, {"missing": "worst"}):
+        assert default(**options) == (None, "delong", "zero_variance")
+
+
+def test_the_default_rejects_random_scores_of_ten_rows_per_class_at_the_nominal_rate():
+    rng = np.random.default_rng(1)
+    groups, size = 4_000, 20
+    rows = pl.DataFrame(
+        {
+            "g": np.repeat(np.arange(groups), size),
+            "label": np.tile(np.arange(size) < size / 2, groups),
+            "score": rng.normal(size=groups * size),
+        }
+    )
+    share = {
+        method: (rf.auc_test(rows, "label", "score", by="g", method=method)["p_value"] <= 0.05)
+        for method in (None, "delong")
+    }
+    assert share[None].mean() == pytest.approx(0.05, abs=0.01)
+    assert share["delong"].mean() > 0.065
 
 
 # Against others
@@ -371,7 +407,7 @@ def test_permutations_of_labels_reject_options_they_do_not_support(
             rf.UnknownOptionError,
             (
                 "method='mannwhitney': unknown value.\nChoose one of: 'delong', "
-                "'permutation', 'mann_whitney'.\nDid you mean method='mann_whitney'?"
+                "'permutation', 'mann_whitney', None.\nDid you mean method='mann_whitney'?"
             ),
         ),
         (
