@@ -24,6 +24,7 @@ A message has the form `argument=value: problem`, what was found, and what to do
 
 from __future__ import annotations
 
+from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -205,15 +206,15 @@ class LabelError(RocframeError, ValueError):
     @classmethod
     def positive_type(cls, positive: object, column: str, dtype: object) -> LabelError:
         """Report that the type of the positive value is not that of the labels."""
-        is_collection = isinstance(positive, list | tuple | set | frozenset)
+        hint = "Pass the positive value in the type of the labels."
+        if isinstance(positive, list | tuple | set | frozenset):
+            hint = f"Pass one value; for several, use label=pl.col({column!r}).is_in([…])."
+        elif isinstance(positive, datetime) and isinstance(dtype, pl.Datetime):
+            zone = "without a" if dtype.time_zone is None else "with a"
+            hint = f"Pass a datetime {zone} time zone, as a multiple of the time unit."
         return cls(
             f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
-            f"never equal to a label of {column!r}, which has type {dtype}.\n"
-            + (
-                f"Pass one value; for several, use label=pl.col({column!r}).is_in([…])."
-                if is_collection
-                else "Pass the positive value in the type of the labels."
-            )
+            f"never equal to a label of {column!r}, which has type {dtype}.\n{hint}"
         )
 
     @classmethod

@@ -73,7 +73,10 @@ WEIGHTS = (
 )
 COUNTS = WEIGHTS.replace("weight", "count")
 SCORES = "Scores are numbers: cast them first."
-LABELS = "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
+LABELS = (
+    "Labels are Boolean, numbers, text, dates, times or bytes: derive one value from each row "
+    "first."
+)
 WHICH = "and only Boolean and 0/1 labels have a default."
 
 REFUSED = [
@@ -186,6 +189,26 @@ REFUSED = [
         {},
         f"score='score': the column has type Array(Float64, shape=(2,)).\n{SCORES}",
         id="arrays of scores",
+    ),
+    pytest.param(
+        log(label=[[1], [2], [1], [2]]),
+        {"positive": [1]},
+        f"label='label': the column has type List(Int64).\n{LABELS}",
+        id="labels that are lists",
+    ),
+    pytest.param(
+        log(label=[{"a": 1}, {"a": 2}, {"a": 1}, {"a": 2}]),
+        {"positive": {"a": 1}},
+        f"label='label': the column has type Struct({{'a': Int64}}).\n{LABELS}",
+        id="labels that are structs",
+    ),
+    pytest.param(
+        log(label=[dt.date(2026, 1, day) for day in (1, 2, 2, 1)]),
+        {},
+        f"label='label': the positive class is unknown. The labels are Date, {WHICH}\n"
+        "Found: datetime.date(2026, 1, 1), datetime.date(2026, 1, 2).\n"
+        "Use, for example, positive=datetime.date(2026, 1, 2).",
+        id="labels that are dates",
     ),
     pytest.param(
         log(label=[1, -1, 1, -1]),

@@ -102,6 +102,16 @@ def test_the_metadata_say_where_the_tables_come_from(capsys):
     assert rf.about("out/auc.parquet")["table"] == "auc"
 
 
+def test_a_date_can_be_the_positive_class(capsys):
+    days = LOG.select(label=pl.Series([1, 0, 1, 0, 0, 1]).cast(pl.Date), score="other")
+    days.write_parquet("days.parquet")
+    evaluated(capsys, "days.parquet", "--label", "label", "--positive", "1970-01-02",
+              "--score", "score")  # fmt: skip
+    expected = rf.auc(LOG, "label", "other")
+    assert_frame_equal(rf.read("out/auc.parquet"), expected)
+    assert rf.about("out/auc.parquet")["positive"] == "1970-01-02"
+
+
 def test_several_scores_are_compared_as_models(capsys):
     out = evaluated(capsys, "log.parquet", "--label", "label", "--score", "score",
                     "--score", "other", "--missing", "drop")  # fmt: skip

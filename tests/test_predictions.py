@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import inf, nan
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -318,6 +320,7 @@ def test_thirty_of_very_many_columns_are_listed(frame):
 
 # Every way to say that the first and third row are positive.
 NO, YES = "no", "yes"
+DAY = datetime.fromisoformat("2024-02-29T13:00")
 LABELS = {
     "Boolean": (pl.Boolean, [True, False], [None, True, 1, 1.0, np.bool_(True), np.int8(1)]),
     "Int8": (pl.Int8, [1, 0], [None, 1, True, 1.0, np.int64(1), np.float32(1), Decimal(1)]),
@@ -339,6 +342,18 @@ LABELS = {
         [YES, NO],
         [YES],
     ),
+    "Date": (pl.Date, [DAY.date(), date(1, 1, 1)], [DAY.date(), np.datetime64("2024-02-29")]),
+    "Datetime": (pl.Datetime, [DAY, DAY + timedelta(microseconds=1)], [DAY, np.datetime64(DAY)]),
+    "Datetime in ms": (pl.Datetime("ms"), [DAY, DAY + timedelta(milliseconds=1)], [DAY]),
+    "Datetime in ns": (pl.Datetime("ns"), [0, 1], [datetime.fromisoformat("1970-01-01")]),
+    "Datetime with time zone": (
+        pl.Datetime("us", "Europe/Vienna"),
+        [DAY, DAY + timedelta(hours=1)],
+        [DAY.replace(tzinfo=UTC), DAY.replace(tzinfo=UTC).astimezone(ZoneInfo("Asia/Tokyo"))],
+    ),
+    "Time": (pl.Time, [time(1, 2, 3), time(0)], [time(1, 2, 3)]),
+    "Duration": (pl.Duration("ns"), [1000, 1001], [timedelta(microseconds=1)]),
+    "Binary": (pl.Binary, [b"\xff", b"\xfe"], [b"\xff"]),
 }
 
 
@@ -351,6 +366,8 @@ def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, po
     for positive in positives:
         actual = rf.curve(like(frame, rows), "label", "score", positive=positive)
         assert_frame_equal(actual, like(frame, expected))
+    auc = pl.col("score").roc.auc("label", positive=positives[-1])
+    assert like(frame, rows).lazy().select(auc).collect().item() == 0.875
 
 
 NEVER_EQUAL = "is never equal to a label of 'label', which has type"
@@ -408,6 +425,46 @@ POSITIVES = {
         (
             "positive=0.5: no label of column 'label' has this value.\n"
             "Found: 0, 1.\nUse one of these values as positive."
+        ),
+    ),
+    "text for dates": (
+        [DAY.date(), date(1, 1, 1)],
+        "2024-02-29",
+        f"positive='2024-02-29': a value of type str {NEVER_EQUAL} Date.\n{OWN_TYPE}",
+    ),
+    "a date with a time for dates": (
+        [DAY.date(), date(1, 1, 1)],
+        datetime.fromisoformat("2024-02-29"),
+        (
+            "positive=datetime.datetime(2024, 2, 29, 0, 0): a value of type datetime "
+            f"{NEVER_EQUAL} Date.\n{OWN_TYPE}"
+        ),
+    ),
+    "a time zone for times without one": (
+        [DAY, DAY + timedelta(hours=1)],
+        datetime(2024, 2, 29, 13, tzinfo=UTC),
+        (
+            "positive=datetime.datetime(2024, 2, 29, 13, 0, tzinfo=datetime.timezone.utc): a value "
+            f"of type datetime {NEVER_EQUAL} Datetime(time_unit='us', time_zone=None).\n"
+            "Pass a datetime without a time zone, as a multiple of the time unit."
+        ),
+    ),
+    "a fraction of the time unit": (
+        pl.Series([DAY, DAY + timedelta(hours=1)], dtype=pl.Datetime("ms", "UTC")),
+        DAY.replace(microsecond=1, tzinfo=UTC),
+        (
+            "positive=datetime.datetime(2024, 2, 29, 13, 0, 0, 1, tzinfo=datetime.timezone.utc): a "
+            f"value of type datetime {NEVER_EQUAL} Datetime(time_unit='ms', time_zone='UTC').\n"
+            "Pass a datetime with a time zone, as a multiple of the time unit."
+        ),
+    ),
+    "a date that never occurs": (
+        [DAY.date(), date(1, 1, 1)],
+        date(2, 2, 2),
+        (
+            "positive=datetime.date(2, 2, 2): no label of column 'label' has this value.\n"
+            "Found: datetime.date(1, 1, 1), datetime.date(2024, 2, 29).\n"
+            "Use one of these values as positive."
         ),
     ),
     "a number that the type does not hold": (

@@ -70,8 +70,8 @@ def fold_auc(
     predictions : DataFrame or LazyFrame
         One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from

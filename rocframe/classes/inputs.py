@@ -21,9 +21,9 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import (
-    TYPE_CHECKS,
     Column,
     bind_roles,
+    check_class_label,
     output_columns,
     resolve_column,
     returns_several_columns,
@@ -439,7 +439,7 @@ def _encode(
 ) -> tuple[pl.LazyFrame, BoundRoles, str]:
     """Return a plan of the columns to read, their roles, and the column with class numbers."""
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
-    TYPE_CHECKS["label"](name, dtype)
+    check_class_label(name, dtype)
     classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
     plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
     checked = known_labels(

@@ -29,7 +29,7 @@ from rocframe.errors import (
 )
 from rocframe.frames import column, private_names
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import TYPE_CHECKS, Column, output_columns, resolve_column
+from rocframe.inputs.roles import Column, check_class_label, output_columns, resolve_column
 from rocframe.text import format_list, format_rows
 
 if TYPE_CHECKING:
@@ -219,10 +219,10 @@ def _read_labels(
     """Resolve the label column, or those of each class."""
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
-        TYPE_CHECKS["label"](name, dtype)
+        check_class_label(name, dtype)
         if scores.class_column is not None:
             _, _, class_dtype = resolve_column(plan, schema, "classes", scores.class_column)
-            TYPE_CHECKS["label"](scores.class_column, class_dtype)
+            check_class_label(scores.class_column, class_dtype)
             if not is_comparable(class_dtype, dtype):
                 hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -24,7 +25,8 @@ class CommandOptions:
     Attributes
     ----------
     label
-        Column with the true class: Boolean, 0/1, or any values together with --positive.
+        Column with the true class: Boolean, 0/1, or, together with --positive, text, numbers, dates
+        or times.
     score
         Column with the score; higher values indicate the positive class. Repeat the option to
         compare several columns as models.
@@ -37,7 +39,7 @@ class CommandOptions:
         Column that identifies the instance of a row. With this option, the page compares the models
         in the group column "model". Repeat the option for several columns.
     positive
-        Value of the label that is the positive class.
+        Value of the label that is the positive class; dates and times in ISO format.
     weight
         Column with the weight of a row.
     count
@@ -124,4 +126,7 @@ def parse_positive(text: str | None, dtype: pl.DataType) -> object:
                 return number(text)
             except ValueError:
                 continue
-    return text
+    if dtype.is_temporal() and dtype != pl.Duration:
+        with suppress(ValueError):
+            return dtype.to_python().fromisoformat(text)
+    return text.encode() if dtype == pl.Binary else text

@@ -50,8 +50,8 @@ def auc(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -120,8 +120,8 @@ def gini(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -203,8 +203,8 @@ def auc_se(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

@@ -31,8 +31,8 @@ def brier(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -85,8 +85,8 @@ def log_loss(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

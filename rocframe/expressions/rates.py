@@ -42,8 +42,8 @@ def tpr(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -98,8 +98,8 @@ def fpr(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -175,8 +175,8 @@ def placement(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.
@@ -275,8 +275,8 @@ def ks(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
         labels are Boolean or 0/1.

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
-from rocframe.inputs.roles import TYPE_CHECKS, check_positive, column_expression
+from rocframe.inputs.roles import (
+    TYPE_CHECKS,
+    check_positive,
+    column_expression,
+    positive_literal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -123,7 +128,7 @@ def _positive(
         positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
             return label if positive else ~label, ()
-        return label == pl.lit(positive), ()
+        return label == positive_literal(positive, dtype), ()
     if dtype == pl.Boolean:
         return label, ()
     if dtype.is_numeric():

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+from rocframe.inputs.roles import positive_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +148,8 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
         return label == 1
     try:
         # Comparison of a Series is not supported for named categories; that of an expression is.
-        result = label.to_frame().select(pl.nth(0) == pl.lit(positive)).to_series()
+        is_equal = pl.nth(0) == positive_literal(positive, label.dtype)
+        result = label.to_frame().select(is_equal).to_series()
     except (
         OverflowError,
         pl.exceptions.InvalidOperationError,

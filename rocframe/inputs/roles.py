@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
@@ -291,12 +292,17 @@ def output_columns(
 
 
 def _check_label(name: str, dtype: pl.DataType) -> None:
-    if (
-        dtype == pl.Null
-        or dtype.is_nested()
-        or dtype.is_temporal()
-        or dtype in {pl.Binary, pl.Object}
-    ):
+    if dtype.is_nested() or dtype in {pl.Null, pl.Object}:
+        hint = (
+            "Labels are Boolean, numbers, text, dates, times or bytes: derive one value from each "
+            "row first."
+        )
+        raise ColumnTypeError.compose("label", name, dtype, hint)
+
+
+def check_class_label(name: str, dtype: pl.DataType) -> None:
+    """Check that labels of this dtype can name classes in a table with many classes."""
+    if dtype.is_nested() or dtype.is_temporal() or dtype in {pl.Null, pl.Binary, pl.Object}:
         hint = (
             "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
         )
@@ -353,10 +359,40 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
         fits = number and positive in {0, 1}
     elif dtype.is_numeric():
         fits = number
+    elif dtype.is_temporal():
+        fits = _is_temporal_value(positive, dtype)
     else:
-        fits = isinstance(positive, str)
+        fits = isinstance(positive, bytes if dtype == pl.Binary else str)
     if not fits:
         raise LabelError.positive_type(positive, name, dtype)
     if isinstance(dtype, pl.Enum) and positive not in dtype.categories:
         raise LabelError.no_positive(positive, name, dtype.categories)
     return positive
+
+
+def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
+    """Return whether a Python value is of a temporal dtype, with a time zone if the dtype has one.
+
+    A value between two units of the dtype, such as half a millisecond, is not.
+    """
+    if type(value) is date:
+        fits = dtype == pl.Date
+    elif isinstance(value, datetime):
+        has_zone = value.utcoffset() is not None
+        fits = isinstance(dtype, pl.Datetime) and has_zone == (dtype.time_zone is not None)
+    else:
+        fits = isinstance(value, time | timedelta) and isinstance(value, dtype.to_python())
+    if not fits:
+        return False
+    own = pl.Series([value])
+    return bool(own.cast(dtype, strict=False).cast(own.dtype, strict=False).eq_missing(own).all())
+
+
+def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
+    """Return the positive value as an expression to compare with labels of this dtype.
+
+    polars compares times of different units in the coarser unit, so the value gets the unit of the
+    labels.
+    """
+    literal = pl.lit(positive)
+    return literal.cast(dtype) if dtype.is_temporal() else literal

@@ -63,8 +63,8 @@ def report(
     predictions : DataFrame or LazyFrame
         One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean, 0/1 numbers, or any values together with
-        `positive`.
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed, and scores are never transformed. A list, a selector or a mapping from
@@ -250,6 +250,8 @@ class ReportOptions:
             label = column(self.label) if isinstance(self.label, str) else self.label
             boolean = rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean]
             positive = True if boolean else 1
+        if not isinstance(positive, bool | int | float | str):
+            positive = str(positive)
         count = None if self.count is NOT_GIVEN else self.count
         scores = list(self.score) if isinstance(self.score, Mapping) else _as_list(self.score)
         return {

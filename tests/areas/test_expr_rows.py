@@ -143,12 +143,12 @@ def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
         ({"score": "word"}, "score='word': the column has type String.\nScores are numbers"),
         ({"weight": "word"}, "weight='word': the column has type String.\nWeights are numbers"),
         ({"count": "half"}, "count='half': the column has type Float64.\nCounts are integers"),
-        ({"label": "day", "positive": "x"}, "label='day': the column has type Date.\nLabels are"),
+        ({"label": "list", "positive": 1}, "label='list': the column has type List(Int32).\nLab"),
     ],
 )
 def test_an_unsuitable_dtype_is_an_error_when_the_plan_is_resolved(roles, message):
     table = pl.LazyFrame({"label": TRUTH, "score": SCORES, "word": ["a"] * 4, "half": [0.5] * 4})
-    table = table.with_columns(day=pl.lit(1).cast(pl.Date))
+    table = table.with_columns(list=pl.concat_list(pl.lit(1)))
     given = {"score": "score", "label": "label"} | roles
     expression = pl.col(given.pop("score")).roc.auc(**given)
     with pytest.raises(rf.ColumnTypeError) as caught:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time
+
 import polars as pl
 import pytest
 
@@ -21,6 +23,12 @@ from rocframe.cli.options import parse_positive
         ("1.0", pl.Int64(), 1.0),
         ("1.5", pl.Float32(), 1.5),
         ("yes", pl.Int64(), "yes"),
+        ("2024-02-29", pl.Date(), date(2024, 2, 29)),
+        ("2024-02-29T13:00Z", pl.Datetime("ms", "UTC"), datetime(2024, 2, 29, 13, tzinfo=UTC)),
+        ("13:00", pl.Time(), time(13)),
+        ("noon", pl.Time(), "noon"),
+        ("1d", pl.Duration(), "1d"),
+        ("yes", pl.Binary(), b"yes"),
     ],
 )
 def test_the_positive_class_gets_the_dtype_of_the_labels(text, dtype, value):
