@@ -66,6 +66,16 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         None,
         lambda: rf.compare(twenty, "label", names, by="group"),
     )
+    n_models = _scaled(1_000, scale)
+    thousand = _models(_scaled(10_000, scale), models=n_models)
+    columns = [f"m{i}" for i in range(n_models)]
+    yield Timed(
+        f"auc_covariance, {n_models:,} models",
+        f"{thousand.height:,} rows",
+        10.0,
+        None,
+        lambda: rf.auc_covariance(thousand, "label", columns),
+    )
 
 
 def _permutations(scale: float) -> Iterator[Timed]:

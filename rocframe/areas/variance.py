@@ -63,17 +63,34 @@ def placement_variance(
     `squares` is the sum of the squares of doubled placement values, or of differences between two
     models; `total` is the sum of the same values.
     """
-    # Variance of u/(2·other) over `own` rows: (own·Σu² − (Σu)²) / (own²·(own−1)·(2·other)²).
+    return placement_covariance(own, other, squares, total, total)
+
+
+def placement_covariance(
+    own: NDArray[Any],
+    other: NDArray[Any],
+    products: NDArray[Any],
+    total: NDArray[Any],
+    other_total: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return the sample covariance of two placement values of one class, over its size.
+
+    `products` is the sum of the products of doubled placement values, `total` and `other_total`
+    are the sums of both.
+    """
+    # Covariance of u/(2·other) and v/(2·other) over `own` rows:
+    # (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
     enough = (own > 1) & (other > 0)
     # The numerator is at most 4·own²·other². Whether Int64 suffices is decided per group, so that
     # the result of a group does not depend on other groups.
     small = enough & (own.astype(np.float64) * other < 1.5e9)
-    a, b, s, t = (values[small].astype(np.int64) for values in (own, other, squares, total))
-    result[small] = (a * s - t * t) / (4.0 * a * a * (a - 1) * b * b)
+    values = own, other, products, total, other_total
+    a, b, s, t, u = (each[small].astype(np.int64) for each in values)
+    result[small] = (a * s - t * u) / (4.0 * a * a * (a - 1) * b * b)
     for i in np.flatnonzero(enough & ~small):
-        a_, b_, s_, t_ = int(own[i]), int(other[i]), int(squares[i]), int(total[i])
-        result[i] = (a_ * s_ - t_ * t_) / (4 * a_ * a_ * (a_ - 1) * b_ * b_)
+        a_, b_, s_, t_, u_ = (int(each[i]) for each in values)
+        result[i] = (a_ * s_ - t_ * u_) / (4 * a_ * a_ * (a_ - 1) * b_ * b_)
     return result
 
 
@@ -173,17 +190,7 @@ def obuchowski_variance(
     result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
     """
     group, groups = clusters.group, clusters.groups
-    sides = []
-    for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
-        mass = np.ones(len(rows)) if weight is None else weight[rows]
-        # Sums of integers are exact in any order, so the mean is subtracted after summation.
-        exact_sums = _binned(cluster, mass * values[rows], len(group))
-        masses = _binned(cluster, mass, len(group))
-        total, total_mass = _binned(group, exact_sums, groups), _binned(group, masses, groups)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            centred = (exact_sums - masses * (total / total_mass)[group]) / total_mass[group]
-            sides.append(centred / np.broadcast_to(scale, groups)[group])
-    pos, neg = sides
+    pos, neg = centred_cluster_sums(clusters, values, weight, scales)
     n_pos, n_neg, n = clusters.sizes
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = (
@@ -194,6 +201,30 @@ def obuchowski_variance(
     variance[(n_pos < 2) | (n_neg < 2)] = np.nan
     variance[variance < ZERO_VARIANCE] = 0
     return variance
+
+
+def centred_cluster_sums(
+    clusters: Clusters,
+    values: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    scales: tuple[Any, Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sums of the centred values of the positives and negatives of each cluster.
+
+    The sums are divided by the mass of the class in the group.
+    """
+    group, groups = clusters.group, clusters.groups
+    sides = []
+    for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
+        mass = np.ones(len(rows)) if weight is None else weight[rows]
+        # Sums of integers are exact in any order, so the mean is subtracted after summation.
+        exact_sums = _binned(cluster, mass * values[rows], len(group))
+        masses = _binned(cluster, mass, len(group))
+        total, total_mass = _binned(group, exact_sums, groups), _binned(group, masses, groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centred = (exact_sums - masses * (total / total_mass)[group]) / total_mass[group]
+            sides.append(centred / np.broadcast_to(scale, groups)[group])
+    return sides[0], sides[1]
 
 
 def _binned(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:

@@ -193,7 +193,7 @@ def covariance_table(
     parts: list[dict[str, NDArray[Any]]] = []
     for batch in model_batches(instances, groups, columns.options, together=True):
         areas = paired_areas(instances, batch, quantity.part)
-        matrix = quantity.slope**2 * covariances(areas.difference_variances())
+        matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
         lowest = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])
         values = quantity.standardized(np.array(areas.area)).T
@@ -225,17 +225,6 @@ def covariance_table(
         result[name] = instances.models[result[name]]
     result["note"] = result["note"].tolist()
     return build_table(groups.keys, result, schema, rows=result["group"])
-
-
-def covariances(difference_variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return covariance matrices from variances of differences, with variances on the diagonal."""
-    variances = np.diagonal(difference_variances, axis1=1, axis2=2)
-    matrix: NDArray[np.float64] = (
-        variances[:, :, None] + variances[:, None, :] - difference_variances
-    ) / 2
-    diagonal = np.arange(matrix.shape[1])
-    matrix[:, diagonal, diagonal] = variances
-    return matrix
 
 
 def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

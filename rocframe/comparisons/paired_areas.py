@@ -11,6 +11,7 @@ N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", B
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -20,21 +21,38 @@ import polars as pl
 
 from rocframe.areas.pairs import doubled_placements, doubled_ranks
 from rocframe.areas.partial import partial_areas, partial_placements
-from rocframe.areas.variance import ZERO_VARIANCE, Clusters, obuchowski_variance, placement_variance
+from rocframe.areas.variance import (
+    ZERO_VARIANCE,
+    Clusters,
+    centred_cluster_sums,
+    obuchowski_variance,
+    placement_covariance,
+    placement_variance,
+)
 from rocframe.inference.confidence import notes
 from rocframe.inputs.cases import Cases, RowState
-from rocframe.kernel.exact import exact_product, exact_quotient, exact_sums, scale_to_unit
+from rocframe.kernel.exact import (
+    MAX_EXACT_FLOAT,
+    MAX_INT64,
+    exact_product,
+    exact_quotient,
+    exact_sums,
+    scale_to_unit,
+)
 from rocframe.kernel.groups import RowGroups, sort_grouped_rows
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import RateRange
     from rocframe.comparisons.pairing import Instances, ModelBatch
+
+MATRIX_VALUES = 4_000_000  # placement values that one matrix product reads
+MIN_MATRIX_SIZE = 16  # models from which matrix products are faster than products of pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,22 +100,40 @@ class PairedAreas:
 
     def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance from squared weights about the weighted mean."""
+        deviation = self._deviations(values)
+        count = np.ones(len(values), np.int64) if self.count is None else self.count
+        squares = _segment_sums(count * deviation, deviation, self.segment)
+        variance = self._sum_of_classes(squares)
+        variance[variance < ZERO_VARIANCE] = 0
+        return variance
+
+    def _deviations(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return weighted deviations from the weighted mean of the class, over its mass."""
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         weight = np.ones(len(values)) if self.weight is None else self.weight
         length = np.diff(np.append(self.segment, len(values)))
         total = _segment_sums(np.ones(len(values)), count * weight, self.segment)
+        scale = np.column_stack([np.broadcast_to(each, len(self.n_pos)) for each in self.scales])
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = _segment_sums(count * weight, values, self.segment) / total
-            deviation = weight * (values - np.repeat(mean, length))
-            squares = _segment_sums(count * deviation, deviation, self.segment) / total**2
-            variance = np.zeros(len(self.n_pos))
-            for side, (rows, scale) in enumerate(
-                zip((self.n_pos, self.n_neg), self.scales, strict=True)
-            ):
-                variance += rows / (rows - 1) * squares[side::2] / np.square(scale, dtype=float)
-        variance[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
-        variance[variance < ZERO_VARIANCE] = 0
-        return variance
+            deviation: NDArray[np.float64] = weight * (values - np.repeat(mean, length))
+            deviation /= np.repeat(total * scale.ravel(), length)
+        return deviation
+
+    def _sum_of_classes(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the variances of both classes from their sums of squares.
+
+        `sums` has a row for each class of each group.
+        """
+        shape = (-1, *[1] * (sums.ndim - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_pos, of_neg = (
+                (rows / (rows - 1)).reshape(shape) * sums[side::2]
+                for side, rows in enumerate((self.n_pos, self.n_neg))
+            )
+        result: NDArray[np.float64] = of_pos + of_neg
+        result[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
+        return result
 
     def difference_variances(self) -> NDArray[np.float64]:
         """Return a matrix per group: the variances of the differences of every two areas.
@@ -113,6 +149,122 @@ class PairedAreas:
         for (a, b), variance in zip(pairs, variances, strict=True):
             result[:, a, b] = result[:, b, a] = variance
         return result
+
+    def covariances(self) -> NDArray[np.float64]:
+        """Return the covariance matrix of the areas of each group.
+
+        NaN where a class has fewer than two rows, or clusters.
+        """
+        if self.clusters is not None:
+            result = self._cluster_covariances(self.clusters)
+        elif self.total is None:
+            deviations = [self._deviations(values) for values in self.placements]
+            sums = sums_of_products(deviations, deviations, self.segment, self.count)
+            result = self._sum_of_classes(sums)
+        else:
+            return self._exact_covariances(self.total)
+        # Variances of 0 have rounding errors, and so do the covariances of constant placements.
+        constant = np.diagonal(result, axis1=1, axis2=2) < ZERO_VARIANCE
+        result[constant[:, :, None] | constant[:, None, :]] = 0
+        return result
+
+    def _exact_covariances(self, total: list[NDArray[Any]]) -> NDArray[np.float64]:
+        """Return the covariances from sums of integers, which do not depend on the row order."""
+        sums = sums_of_products(self.placements, self.placements, self.segment, self.count)
+        totals = np.array(total).T
+        m, n = (np.repeat(rows, sums[0].size) for rows in (self.n_pos, self.n_neg))
+        a, b = (
+            np.broadcast_to(totals[(slice(None), *axes)], sums[0::2].shape).ravel()
+            for axes in ((slice(None), None), (None, slice(None)))
+        )
+        result = placement_covariance(m, n, sums[0::2].ravel(), a, b)
+        result += placement_covariance(n, m, sums[1::2].ravel(), a, b)
+        return result.reshape(sums[0::2].shape)
+
+    def _cluster_covariances(self, clusters: Clusters) -> NDArray[np.float64]:
+        """Return the covariances of Obuchowski's method."""
+        starts = np.searchsorted(clusters.group, np.arange(clusters.groups))
+        pos, neg = zip(
+            *(
+                centred_cluster_sums(clusters, values, self.weight, self.scales)
+                for values in self.placements
+            ),
+            strict=True,
+        )
+        n_pos, n_neg, n = (size[:, None, None] for size in clusters.sizes)
+        both = sums_of_products(pos, neg, starts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = (
+                n_pos / (n_pos - 1) * sums_of_products(pos, pos, starts)
+                + n_neg / (n_neg - 1) * sums_of_products(neg, neg, starts)
+                + n / (n - 1) * (both + both.transpose(0, 2, 1))
+            )
+        result[((n_pos < 2) | (n_neg < 2)).ravel()] = np.nan
+        return result
+
+
+def sums_of_products(
+    left: Sequence[NDArray[Any]],
+    right: Sequence[NDArray[Any]],
+    segment: NDArray[np.int64],
+    count: NDArray[np.int64] | None = None,
+) -> NDArray[Any]:
+    """Return for each segment a matrix of the sums of `count * left[a] * right[b]` over its rows.
+
+    Products of integers must not be negative; their sums are exact.
+    """
+    size, length = len(left), len(left[0])
+    integers = left[0].dtype.kind != "f"
+    # Which of the two ways rounds sums of floats must not depend on the number of groups.
+    few_models = size**2 < len(segment) if integers else size < MIN_MATRIX_SIZE
+    block = MATRIX_VALUES // size
+    if integers and not few_models:
+        largest = [max(int(each.max(initial=0)) for each in side) for side in (left, right)]
+        n_rows, repeated = length, 1
+        if count is not None:
+            n_rows, repeated = int(count.sum()), int(count.max(initial=0))
+        # Float64 adds up integers below 2**53 exactly.
+        block = min(block, MAX_EXACT_FLOAT // max(math.prod(largest) * repeated, 1))
+        if math.prod(largest) * n_rows > MAX_INT64:
+            block = 0
+    if few_models or not block:
+        return _sums_of_pairs(left, right, segment, count)
+    result = np.zeros((len(segment), size, size), np.int64 if integers else np.float64)
+    for i, (start, end) in enumerate(zip(segment, np.append(segment, length)[1:], strict=True)):
+        for first in range(start, end, block):
+            rows = slice(first, min(first + block, end))
+            a = np.array([values[rows] for values in left], np.float64)
+            b = a if right is left else np.array([values[rows] for values in right], np.float64)
+            product = a @ (b if count is None else b * count[rows]).T
+            result[i] += product.astype(result.dtype)
+    return result
+
+
+def _sums_of_pairs(
+    left: Sequence[NDArray[Any]],
+    right: Sequence[NDArray[Any]],
+    segment: NDArray[np.int64],
+    count: NDArray[np.int64] | None,
+) -> NDArray[Any]:
+    """Return the matrices of `sums_of_products`, one pair of values for all segments at a time."""
+    pairs = [
+        (a, b) for a in range(len(left)) for b in range(len(right)) if left is not right or a <= b
+    ]
+
+    def add(pair: tuple[int, int]) -> NDArray[Any]:
+        values, others = left[pair[0]], right[pair[1]]
+        weight = values if count is None else exact_product(values, count)
+        return _segment_sums(weight, others, segment)
+
+    sums = run_parallel(add, pairs)
+    result = np.zeros(
+        (len(segment), len(left), len(right)), np.result_type(*{values.dtype for values in sums})
+    )
+    for (a, b), values in zip(pairs, sums, strict=True):
+        result[:, a, b] = values
+        if left is right:
+            result[:, b, a] = values
+    return result
 
 
 def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None) -> PairedAreas:

@@ -219,3 +219,47 @@ def test_an_empty_table_returns_null_covariances_or_no_rows(frame, by):
     found = rf.auc_covariance(frame(schema=kinds), "label", "a", by=by, id="id").lazy().collect()
     assert (found.height, found.schema["model_b"]) == (0, pl.Date)
     assert found.columns == [*([by] if by else []), *COLUMNS]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"count": "n"},
+        {"count": "many"},
+        {"weight": "w"},
+        {"cluster": "user"},
+        {"cluster": "user", "weight": "w"},
+        {"fpr": (0, 0.3)},
+    ],
+    ids=str,
+)
+def test_many_models_have_the_covariances_that_few_of_them_have(options):
+    rng = np.random.default_rng(9)
+    table = simulated(9, rows=40, groups=2).with_columns(
+        user=pl.col("id") % 9, n=pl.col("id") % 4, many=pl.col("id") * 10**9, w=pl.col("id") % 5 / 7
+    )
+    names = [f"m{i:02}" for i in range(20)]
+    shared = table["a"].to_numpy()
+    table = table.with_columns(
+        pl.Series(name, np.round(shared + rng.normal(size=len(shared)), 1)) for name in names
+    )
+    found = rf.auc_covariance(table, "label", names, by="g", **options)
+    few = names[::7]
+    expected = rf.auc_covariance(table, "label", few, by="g", **options)
+    kept = found.filter(pl.col("model_a").is_in(few) & pl.col("model_b").is_in(few))
+    # Integers are added up exactly in both ways.
+    exact = options.keys() <= {"count"}
+    assert_frame_equal(kept, expected, check_exact=exact, rel_tol=1e-10, abs_tol=1e-16)
+
+
+def test_the_covariances_of_many_models_are_those_of_their_placement_values():
+    rng = np.random.default_rng(10)
+    label = rng.random(60) < 0.4
+    scores = np.round(label + rng.normal(size=(30, 60)), 1)
+    table = pl.DataFrame({"label": label, **{f"m{i:02}": own for i, own in enumerate(scores)}})
+    pos, neg = scores[:, label, None], scores[:, None, ~label]
+    won = np.where(pos == neg, 0.5, pos > neg)
+    expected = np.cov(won.mean(axis=2)) / label.sum() + np.cov(won.mean(axis=1)) / (~label).sum()
+    found = rf.auc_covariance(table, "label", pl.col("^m.*$"))
+    np.testing.assert_allclose(matrix(found), expected, rtol=0, atol=1e-15)
