@@ -13,8 +13,10 @@ from math import inf
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from pyarrow.parquet import ParquetFile
 
 import rocframe as rf
+from rocframe.io.files import replaced
 
 LOG = pl.DataFrame(
     {
@@ -333,6 +335,67 @@ def test_a_damaged_file_is_named(tmp_path, suffix):
     assert str(caught.value).startswith(f"path={str(path)!r}: the file cannot be read: ")
 
 
+@both_formats
+def test_a_file_with_any_flipped_bit_raises_an_error_or_is_read_unchanged(tmp_path, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    table = curve()
+    rf.write(table, path)
+    content = path.read_bytes()
+    n_errors = 0
+    for position in range(0, len(content), 37):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        for read in (rf.read, lambda path: rf.scan(path).collect()):
+            try:
+                assert_frame_equal(read(path), table, check_exact=True)
+            except rf.StorageError:
+                n_errors += 1
+    # The 12 bytes that mark the checksum contain no data.
+    assert n_errors >= 2 * (len(range(0, len(content), 37)) - 1)
+
+
+def test_the_pages_of_parquet_files_have_checksums(tmp_path):
+    path = tmp_path / "curve.parquet"
+    rf.write(pl.concat([curve()] * 50), path)
+    with ParquetFile(path, page_checksum_verification=True) as file:
+        assert file.read().num_rows == 50 * curve().height
+        chunk = file.metadata.row_group(0).column(1)
+    content = bytearray(path.read_bytes())
+    content[chunk.dictionary_page_offset + chunk.total_compressed_size - 1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(rf.StorageError) as caught:
+        rf.read(path)
+    assert str(caught.value) == (
+        f"path={str(path)!r}: the file is damaged: its content does not have its checksum.\n"
+        "Check the path, or write the file again."
+    )
+    with (
+        ParquetFile(path, page_checksum_verification=True) as file,
+        pytest.raises(OSError, match="CRC checksum verification failed"),
+    ):
+        file.read()
+
+
+def test_types_that_arrow_lacks_are_written_to_parquet(tmp_path):
+    table = pl.DataFrame({"n": pl.Series([2**100, None], dtype=pl.Int128)})
+    rf.write(table, tmp_path / "table.parquet")
+    assert_frame_equal(rf.read(tmp_path / "table.parquet"), table)
+    assert rf.about(tmp_path / "table.parquet")["table"] == "table"
+
+
+def test_a_parquet_file_with_a_damaged_footer_is_not_passed_to_polars(tmp_path):
+    path = tmp_path / "log.parquet"
+    LOG.write_parquet(path)
+    content = bytearray(path.read_bytes())
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    content[start : start + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    for verb in (rf.read, rf.scan, rf.about):
+        with pytest.raises(rf.StorageError, match="the file cannot be read"):
+            verb(path)
+
+
 def test_invalid_metadata_are_reported(tmp_path):
     path = tmp_path / "curve.parquet"
     LOG.write_parquet(path, metadata={"rocframe": "not JSON"})
@@ -445,6 +508,26 @@ def test_a_process_killed_at_any_time_leaves_whole_files(tmp_path):
         for path in paths:
             assert rf.read(path).height in {10, 100_000}
             assert rf.about(path)["schema"] == 1
+    for path in paths:
+        rf.write(LOG, path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["curve.arrow", "curve.parquet"]
+
+
+def test_a_write_removes_files_of_killed_writers_but_not_of_running_ones(tmp_path):
+    path, other = tmp_path / "curve.parquet", tmp_path / "other.parquet"
+    with replaced(path) as running, replaced(other) as of_other:
+        stale = running.with_name(running.name.replace(".tmp", "0.tmp"))
+        stale.touch()
+        unrelated = of_other.with_name(of_other.name.replace(".tmp", "0.tmp"))
+        unrelated.touch()
+        rf.write(LOG, path)
+        assert running.exists()
+        assert of_other.exists()
+        assert unrelated.exists()
+        assert not stale.exists()
+        LOG.write_parquet(running)
+        LOG.write_parquet(of_other)
+    assert_frame_equal(rf.read(path), LOG)
 
 
 def test_ctrl_c_leaves_a_whole_file_and_nothing_beside_it(tmp_path):

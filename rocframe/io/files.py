@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+import zlib
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 import polars as pl
+
+if sys.platform != "win32":
+    import fcntl
 
 from rocframe.errors import RocframeError, StorageError
 
@@ -29,6 +35,12 @@ FILE_FORMATS: dict[str, FileFormat] = {
 
 # Files of each format begin and end with these bytes. A truncated file lacks them at the end.
 MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
+
+# `add_checksum` inserts these bytes and a CRC-32 before the footer of a file. All readers find data
+# and footer by their positions, so they ignore bytes between the two.
+CHECKSUM_MARK = b"ROCFRAME-CRC"
+CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
+CHUNK_SIZE = 1 << 20
 
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -55,6 +67,46 @@ def file_problem(path: Path, file_format: FileFormat) -> str | None:
     if last != magic:
         return f"the {file_format} file is truncated: it does not end with {magic.decode()}"
     return None
+
+
+def add_checksum(path: Path, file_format: FileFormat) -> None:
+    """Insert a checksum of all bytes of a complete file before its footer."""
+    with path.open("r+b") as file:
+        start = _footer_start(file, file_format)
+        file.seek(start)
+        footer = file.read()
+        checksum = _checksum(file, start, footer)
+        file.seek(start)
+        file.write(CHECKSUM_MARK + checksum.to_bytes(4, "little") + footer)
+
+
+def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
+    """Compare a file with the checksum of `add_checksum`; None if it is equal or there is none."""
+    with path.open("rb") as file:
+        start = _footer_start(file, file_format) - CHECKSUM_SIZE
+        if start < 0:
+            return None
+        file.seek(start)
+        mark, expected = file.read(len(CHECKSUM_MARK)), int.from_bytes(file.read(4), "little")
+        footer = file.read()
+        if mark != CHECKSUM_MARK or _checksum(file, start, footer) == expected:
+            return None
+    return "the file is damaged: its content does not have its checksum"
+
+
+def _footer_start(file: BinaryIO, file_format: FileFormat) -> int:
+    """Return the position of the footer, whose length is stored before the last magic bytes."""
+    after_footer = file.seek(-len(MAGIC_BYTES[file_format]) - 4, os.SEEK_END)
+    return after_footer - int.from_bytes(file.read(4), "little")
+
+
+def _checksum(file: BinaryIO, size: int, footer: bytes) -> int:
+    """Return the CRC-32 of the first `size` bytes of a file, followed by the footer."""
+    file.seek(0)
+    checksum = 0
+    while size > 0 and (chunk := file.read(min(CHUNK_SIZE, size))):
+        checksum, size = zlib.crc32(chunk, checksum), size - len(chunk)
+    return zlib.crc32(footer, checksum)
 
 
 def error_reason(error: BaseException) -> str:
@@ -90,13 +142,11 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise StorageError.compose(
             path_text, f"{str(folder)!r} {problem}", "Create the folder first."
         )
-    new = _temporary_path(target)
     try:
-        _create_empty(new)
+        with _temporary_file(target):
+            pass
     except OSError as error:
         raise _write_error(path_text, error) from error
-    finally:
-        new.unlink(missing_ok=True)
     return target
 
 
@@ -108,22 +158,19 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     either the old content or the complete new content.
     """
     target = check_target(path)
-    new = _temporary_path(target)
-    try:  # the file is created in this block, so that an interrupt at any time removes it
-        _create_empty(new)
-        yield new
-        _flush_to_disk(new)
-        if target.exists():
-            with suppress(PermissionError):  # the file belongs to another user
-                new.chmod(stat.S_IMODE(target.stat().st_mode))
-        new.replace(target)
-        _flush_to_disk(target.parent)
+    try:
+        with _temporary_file(target) as new:
+            yield new
+            _flush_to_disk(new)
+            if target.exists():
+                with suppress(PermissionError):  # the file belongs to another user
+                    new.chmod(stat.S_IMODE(target.stat().st_mode))
+            new.replace(target)
+            _flush_to_disk(target.parent)
     except RocframeError:
         raise
     except READ_ERRORS as error:
         raise _write_error(os.fspath(path), error) from error
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -132,15 +179,45 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         new.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _temporary_path(target: Path) -> Path:
-    """Return the path of a new file in the folder of `target`."""
+@contextmanager
+def _temporary_file(target: Path) -> Iterator[Path]:
+    """Yield a new empty file in the folder of `target`, and remove it if it is still there.
+
+    Files that a killed process left for the same target are removed first. The lock of a process
+    ends with it, so a file without a lock has no writer.
+    """
     # The name is hidden and has another suffix, so that programs do not read it as a table.
-    return target.with_name(f".rocframe-{token_hex(8)}.tmp")
+    prefix = f".rocframe-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
+    if sys.platform != "win32":
+        for stale in target.parent.glob(f"{prefix}*.tmp"):
+            with suppress(OSError), _locked(stale, os.O_RDWR):
+                stale.unlink()
+    while True:
+        new = target.with_name(f"{prefix}{token_hex(8)}.tmp")
+        try:  # the file is created in this block, so that an interrupt at any time removes it
+            with _locked(new, os.O_CREAT | os.O_EXCL | os.O_RDWR):
+                if new.exists():
+                    yield new
+                    return
+        except BlockingIOError:
+            pass
+        finally:
+            new.unlink(missing_ok=True)
 
 
-def _create_empty(path: Path) -> None:
-    """Create an empty file with the default mode of new files."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+@contextmanager
+def _locked(path: Path, flags: int) -> Iterator[None]:
+    """Open and lock a file; raise BlockingIOError if another writer has locked it."""
+    descriptor = os.open(path, flags, 0o666)
+    if sys.platform == "win32":  # Windows cannot rename an open file
+        os.close(descriptor)
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from rocframe.io.files import (
     FILE_FORMATS,
     READ_ERRORS,
     FileFormat,
+    add_checksum,
     check_target,
+    checksum_problem,
     error_reason,
     file_problem,
     replaced,
@@ -26,6 +29,7 @@ from rocframe.text import format_list
 
 METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
+ROW_GROUP_SIZE = 1 << 18
 DECISION_RULE = "score >= threshold"
 
 
@@ -38,7 +42,9 @@ def write(
     """Write a table to a Parquet or Arrow file in one step.
 
     The file is replaced only after the new table is complete: if writing fails, the old file is
-    unchanged. The metadata of the file describe the table; see `about`.
+    unchanged. The metadata of the file describe the table; see `about`. The file has a checksum,
+    with which `read`, `scan` and `about` detect damage. Parquet files also have checksums of their
+    pages, which other programs can verify.
 
     Parameters
     ----------
@@ -90,11 +96,10 @@ def write(
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replaced(path) as new:
         if file_format == "Parquet":
-            frame.write_parquet(
-                new, compression="zstd", statistics=True, metadata={METADATA_KEY: text}
-            )
+            _write_parquet(frame, new, text)
         else:
             _write_ipc(frame, new, text, os.fspath(path))
+        add_checksum(new, file_format)
 
 
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
@@ -113,7 +118,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated or not of this format.
+        If the file is missing, empty, truncated, damaged or not of this format.
 
     Examples
     --------
@@ -151,7 +156,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Raises
     ------
     StorageError
-        If the file is missing, empty, truncated or not of this format.
+        If the file is missing, empty, truncated, damaged or not of this format.
 
     Examples
     --------
@@ -274,6 +279,22 @@ def _check_metadata(about: object) -> dict[str, object]:
     return dict(about)
 
 
+def _write_parquet(frame: pl.DataFrame, new: Path, metadata: str) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    try:
+        table = frame.to_arrow()
+        # polars cannot write checksums of pages.
+        with ParquetWriter(
+            new, table.schema, compression="zstd", write_page_checksum=True
+        ) as writer:
+            writer.write_table(table, row_group_size=ROW_GROUP_SIZE)
+            writer.add_key_value_metadata({METADATA_KEY: metadata})
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # such as 128-bit integers
+        frame.write_parquet(new, metadata={METADATA_KEY: metadata})
+
+
 def _write_ipc(frame: pl.DataFrame, new: Path, metadata: str, path: str) -> None:
     # polars cannot write metadata to Arrow files.
     import pyarrow as pa
@@ -307,13 +328,23 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
 
 
 def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file, after a check of its first and last bytes."""
+    """Return the local path and the format of a file, after a check of its magic and checksum.
+
+    polars can abort the process if the footer is damaged, so pyarrow reads the footer of a Parquet
+    file first.
+    """
     file_format = _file_format(path)
     local = Path(path).expanduser()
     try:
-        problem = file_problem(local, file_format)
-    except OSError as error:
-        raise _unreadable_table(path, error.strerror or error_reason(error)) from error
+        problem = file_problem(local, file_format) or checksum_problem(local, file_format)
+        if not problem and file_format == "Parquet":
+            from pyarrow.parquet import read_metadata
+
+            with suppress(NotImplementedError):  # such as 128-bit integers
+                read_metadata(local)
+    except (*READ_ERRORS, ValueError) as error:  # pyarrow.ArrowInvalid is a ValueError
+        strerror = error.strerror if isinstance(error, OSError) else None
+        raise _unreadable_table(path, strerror or error_reason(error)) from error
     if problem:
         raise StorageError.compose(
             os.fspath(path), problem, "Check the path, or write the file again."
