@@ -28,11 +28,13 @@ from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
     FULL_AREA_METHODS,
     Confidence,
+    is_perfect,
     logit,
     newcombe,
     newcombe_variance,
     normal_quantile,
     notes,
+    perfect_area_limits,
     wald,
 )
 from rocframe.inputs.node import plan_table
@@ -314,13 +316,11 @@ class AreaInterval(NamedTuple):
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan
         self.method[np.isnan(self.lower)] = None
-        edge = full_area & ~(self.variance > 0) & (np.abs(area - 0.5) > 0.5 - 1e-12)
-        if edge.any():
-            limits = newcombe(
-                np.round(area[edge]), n_pos[edge], n_neg[edge], normal_quantile(level)
-            )
-            self.lower[edge], self.upper[edge] = limits
-            self.method[edge] = "newcombe"
+        perfect = full_area & ~(self.variance > 0) & is_perfect(area)
+        self.lower[perfect], self.upper[perfect] = perfect_area_limits(
+            area[perfect], n_pos[perfect], n_neg[perfect], level
+        )
+        self.method[perfect] = "newcombe"
 
 
 def _bootstrap_interval(

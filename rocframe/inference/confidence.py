@@ -39,6 +39,7 @@ FULL_AREA_METHODS = {
 
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB
+AREA_ROUNDING = 1e-12  # rounding error of areas of weighted rows
 BISECTION_STEPS = 60  # halves [0, 1] to less than the precision of Float64
 
 
@@ -135,6 +136,18 @@ def newcombe_variance(
         spread = 1 + extra * (1 - area) / (2 - area) + extra * area / (1 + area)
         variance: NDArray[np.float64] = area * (1 - area) * spread / pairs
     return variance
+
+
+def is_perfect(area: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return True for areas of 0 and of 1, within the rounding error."""
+    return np.asarray(np.abs(area - 0.5) > 0.5 - AREA_ROUNDING)
+
+
+def perfect_area_limits(
+    area: NDArray[np.float64], n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], level: float
+) -> Limits:
+    """Return Newcombe's limits of areas of 0 and of 1, for which all resamples are equal."""
+    return newcombe(np.round(area), n_pos, n_neg, normal_quantile(level))
 
 
 def notes(

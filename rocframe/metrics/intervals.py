@@ -16,9 +16,9 @@ from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_
 from rocframe.inference.confidence import (
     Confidence,
     clopper_pearson,
-    newcombe,
-    normal_quantile,
+    is_perfect,
     notes,
+    perfect_area_limits,
     wilson,
 )
 from rocframe.inputs.node import plan_table
@@ -456,13 +456,12 @@ def _replace_limits_of_perfect_areas(
             continue
         low, high = metric.bounds
         area = (results.estimate[i] - low) / (high - low)
-        edge = np.isnan(results.lower[i]) & (np.abs(area - 0.5) > 0.5 - 1e-12)
-        n_pos, n_neg = (counts[edge] for counts in class_sizes)
-        z = normal_quantile(options.confidence.level)
-        lower, upper = newcombe(np.round(area[edge]), n_pos, n_neg, z)
-        results.lower[i, edge] = low + (high - low) * lower
-        results.upper[i, edge] = low + (high - low) * upper
-        results.method[i, edge] = "newcombe"
+        perfect = np.isnan(results.lower[i]) & is_perfect(area)
+        n_pos, n_neg = (counts[perfect] for counts in class_sizes)
+        lower, upper = perfect_area_limits(area[perfect], n_pos, n_neg, options.confidence.level)
+        results.lower[i, perfect] = low + (high - low) * lower
+        results.upper[i, perfect] = low + (high - low) * upper
+        results.method[i, perfect] = "newcombe"
 
 
 def _limits_of_proportions(

@@ -215,7 +215,6 @@ def auc_test(
 
 
 AucTestMethod = Literal["delong", "permutation", "mann_whitney"]
-AREA_ROUNDING = 1e-12  # of areas of weighted rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
