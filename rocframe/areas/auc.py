@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from rocframe.areas.partial import (
 from rocframe.areas.variance import (
     Clusters,
     auc_variance,
+    class_sizes,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
     obuchowski_variance,
@@ -39,8 +39,7 @@ from rocframe.inference.confidence import (
 )
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import BootstrapDraws, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN
@@ -250,25 +249,23 @@ def auc(
 
 def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
-    if cases.weight is not None:
-        (weight,) = scale_to_unit(cases.weight)
-        cases = replace(cases, weight=weight)
-    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
-    n_pos, n_neg = class_sizes = scan.totals.pos_rows, scan.totals.neg_rows
+    cases = scale_weights(cases)
+    scan = Scan.from_cases(cases)
     statistic = rate_range or count_pairs(scan)
     areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)
     names = AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES
     standardize = (lambda area: area) if rate_range is None else rate_range.standardize
     columns: dict[str, Any] = {
-        "n_pos": n_pos,
-        "n_neg": n_neg,
+        "n_pos": scan.totals.pos_rows,
+        "n_neg": scan.totals.neg_rows,
         "n_missing": scan.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
     }
-    variance = n_redrawn = None
+    clusters = variance = n_redrawn = None
+    if confidence.ci is not None and cases.cluster is not None:
+        clusters = Clusters.of(scan, cases.cluster)
+    sizes = class_sizes(scan, clusters)
     if confidence.ci is not None:
-        clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
-        class_sizes = class_sizes if clusters is None else clusters.sizes[:2]
         if confidence.ci in BOOTSTRAPS:
             draws = BootstrapDraws(
                 n_boot=confidence.n_boot,
@@ -277,15 +274,13 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
                 cluster=cases.cluster,
             )
             interval = _bootstrap_interval(
-                scan, areas[0], rate_range, confidence, draws=draws, class_sizes=class_sizes
+                scan, areas[0], rate_range, confidence, draws=draws, sizes=sizes
             )
         else:
             interval = _analytic_interval(
                 scan, areas[0], statistic, confidence, clusters=clusters, weight=cases.weight
             )
-        interval.replace_degenerate(
-            areas[0], class_sizes, confidence.level, full_area=rate_range is None
-        )
+        interval.replace_degenerate(areas[0], sizes, confidence.level, full_area=rate_range is None)
         variance, n_redrawn = interval.variance, interval.n_redrawn
         columns |= {
             "se": interval.se * (1.0 if rate_range is None else rate_range.slope),
@@ -294,7 +289,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
             "ci_level": confidence.level,
             "ci_method": list(interval.method),
         }
-    columns["note"] = list(notes(*class_sizes, variance, n_redrawn))
+    columns["note"] = list(notes(*sizes, variance, n_redrawn))
     return build_table(scan.rows.keys, columns, auc_columns(names))
 
 
@@ -309,10 +304,10 @@ class AreaInterval(NamedTuple):
     n_redrawn: NDArray[np.int64] | None = None
 
     def replace_degenerate(
-        self, area: NDArray[np.float64], class_sizes: ClassSizes, level: float, *, full_area: bool
+        self, area: NDArray[np.float64], sizes: ClassSizes, level: float, *, full_area: bool
     ) -> None:
         """Remove limits where the variance is 0, and use Newcombe's limits if an AUC is 0 or 1."""
-        n_pos, n_neg = class_sizes
+        n_pos, n_neg = sizes
         for values in (self.se, self.lower, self.upper):
             values[self.variance == 0] = np.nan
         self.method[np.isnan(self.lower)] = None
@@ -330,7 +325,7 @@ def _bootstrap_interval(
     confidence: Confidence,
     *,
     draws: BootstrapDraws,
-    class_sizes: ClassSizes,
+    sizes: ClassSizes,
 ) -> AreaInterval:
     """Return the bootstrap interval of each group."""
     result = bootstrap_intervals(
@@ -340,7 +335,7 @@ def _bootstrap_interval(
         draws,
         ci=str(confidence.ci),
         level=confidence.level,
-        groups=(class_sizes[0] > 1) & (class_sizes[1] > 1),
+        groups=(sizes[0] > 1) & (sizes[1] > 1),
     )
     return AreaInterval(
         variance=np.where(result.constant, 0.0, result.se**2),

@@ -178,6 +178,13 @@ class Clusters:
         return counts[0], counts[1], np.bincount(self.group, minlength=self.groups)
 
 
+def class_sizes(scan: Scan, clusters: Clusters | None) -> ClassSizes:
+    """Return the numbers of rows of both classes, or of clusters that contain each class."""
+    if clusters is None:
+        return scan.totals.pos_rows, scan.totals.neg_rows
+    return clusters.sizes[:2]
+
+
 def obuchowski_variance(
     clusters: Clusters,
     values: NDArray[Any],

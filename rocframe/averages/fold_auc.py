@@ -27,8 +27,7 @@ from rocframe.frames import as_input_frame, build_table, collect_frame
 from rocframe.inference.confidence import logit, normal_quantile, notes, parse_level, wald
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names
@@ -220,7 +219,7 @@ class Folds:
     @classmethod
     def of(cls, cases: Cases, over: int) -> Folds:
         """Compute the area of each fold; folds are identified by the last `over` keys."""
-        scan = Scan.from_rows(sort_rows(cases))
+        scan = Scan.from_cases(cases)
         fold_keys = cases.keys.columns[cases.keys.width - over :]
         keys, (fold, starts) = group_keys(scan.rows.keys, fold_keys)
         area = count_pairs(scan).areas[0][fold]
@@ -273,14 +272,6 @@ class Folds:
         ]
 
 
-def scale_weights(cases: Cases) -> Cases:
-    """Scale the weights to at most 1, so that products of two do not overflow."""
-    if cases.weight is None:
-        return cases
-    (weight,) = scale_to_unit(cases.weight)
-    return replace(cases, weight=weight)
-
-
 def merge_folds(cases: Cases, over: int) -> Cases:
     """Return the cases without the fold keys, so that a group is one curve."""
     return replace(cases, keys=cases.keys[:, : cases.keys.width - over])
@@ -309,7 +300,7 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
         "mean_auc": mean[:, 0],
         "sd": folds.areas.sd(mean)[:, 0],
         "auc_of_mean": _auc_of_mean(cases, over),
-        "pooled_auc": count_pairs(Scan.from_rows(sort_rows(merge_folds(cases, over)))).areas[0],
+        "pooled_auc": count_pairs(Scan.from_cases(merge_folds(cases, over))).areas[0],
         "note": folds.notes(),
     }
     if ci is not None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.averages.curve_groups import check_key_columns
-from rocframe.averages.fold_auc import Folds, empty_result, merge_folds, scale_weights
+from rocframe.averages.fold_auc import Folds, empty_result, merge_folds
 from rocframe.averages.options import parse_over
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import RowGroups, sort_rows
+from rocframe.kernel.groups import RowGroups, scale_weights, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel
 from rocframe.options import NOT_GIVEN, parse_names

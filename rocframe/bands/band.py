@@ -24,7 +24,6 @@ from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice
@@ -220,7 +219,7 @@ def _band_table(
     seed: Seed,
 ) -> pl.DataFrame:
     """Return a row per group and point: the group's key, then the columns of a band table."""
-    scan = Scan.from_rows(sort_rows(cases))
+    scan = Scan.from_cases(cases)
     curves = BandCurves.from_trace(trace_curves(scan))
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
     if method.is_resampled:

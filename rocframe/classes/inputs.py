@@ -28,8 +28,7 @@ from rocframe.inputs.roles import (
     resolve_column,
     returns_several_columns,
 )
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import RowGroups
+from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.text import format_list, format_value
 
 if TYPE_CHECKING:
@@ -484,7 +483,7 @@ def _read_groups(
 ) -> MulticlassGroups:
     """Read the rows of a collected frame that are used for all classes."""
     cases = list(read_cases(frame, bound))
-    first, n = cases[0], frame.height
+    first, n = scale_weights(cases[0]), frame.height
     states = [case.state for case in cases if case.state is not None]
 
     def any_state(state: RowState) -> NDArray[np.bool_]:
@@ -509,7 +508,7 @@ def _read_groups(
         scores=[case.score for case in cases],
         scored=[None if case.state is None else case.state != RowState.UNSCORED for case in cases],
         count=count,
-        weight=None if first.weight is None else scale_to_unit(first.weight)[0],
+        weight=first.weight,
         cluster=first.cluster,
     )
     if not used.all():

@@ -11,7 +11,7 @@ variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +22,7 @@ from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.paired_areas import pair_notes, paired_areas
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
 
@@ -101,9 +100,7 @@ class UnpairedAreas:
     @classmethod
     def estimate(cls, cases: Cases, keys: pl.DataFrame, part: RateRange | None) -> UnpairedAreas:
         """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
-        if cases.weight is not None:
-            cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
-        scan = Scan.from_rows(sort_rows(cases))
+        scan = Scan.from_cases(scale_weights(cases))
         if part is None:
             pairs = count_pairs(scan)
             area, variance = pairs.areas[0], delong_variance(scan, pairs)

@@ -272,9 +272,9 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None
     if part is not None and instances.weight is None:
         batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows
     rows, segment = batch.rows, batch.segment
-    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
+    weight = _scaled_weights(instances, batch)
     count = None if instances.count is None else instances.count[rows]
-    mass = np.ones(len(rows), np.int64) if count is None else count
+    mass: NDArray[Any] = np.ones(len(rows), np.int64) if count is None else count
     mass = mass if weight is None else mass * weight
     area, placements, totals, scan = [], [], [], None
     for scan in model_scans(instances, batch):
@@ -357,7 +357,7 @@ def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
     """Yield the scan of each model of a batch; all have the rows of the batch, in its order."""
     rows = batch.rows
     groups = RowGroups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
-    weight = None if instances.weight is None else scale_to_unit(instances.weight[rows])[0]
+    weight = _scaled_weights(instances, batch)
     for model in batch.models:
         state = instances.state[model][rows]
         cases = Cases(
@@ -370,6 +370,14 @@ def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
             weight=weight,
         )
         yield Scan.from_rows(sort_grouped_rows(cases, groups))
+
+
+def _scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float64] | None:
+    """Return the weights of the rows of a batch, scaled to at most 1."""
+    if instances.weight is None:
+        return None
+    (weight,) = scale_to_unit(instances.weight[batch.rows])
+    return weight
 
 
 def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:

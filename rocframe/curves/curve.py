@@ -18,7 +18,6 @@ from rocframe.frames import as_input_frame, build_table, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
@@ -274,7 +273,7 @@ def full_curves(cases: Cases) -> pl.DataFrame:
 
     The group columns are first, with their names in `cases`.
     """
-    curves = trace_curves(Scan.from_rows(sort_rows(cases)))
+    curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
 
@@ -315,7 +314,7 @@ def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) 
 
     The group columns are first, with their names in `cases`.
     """
-    scan = Scan.from_rows(sort_rows(cases))
+    scan = Scan.from_cases(cases)
     counts, codes = _trace_counts(scan)
     rows, error = simplified_rows(counts, kind, scale, max_error)
     group = np.searchsorted(counts.starts, rows, "right") - 1

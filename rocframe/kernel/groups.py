@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
+from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
 from rocframe.kernel.threads import run_parallel
 
@@ -52,6 +53,14 @@ class RowGroups:
         """Group `length` rows by these keys."""
         distinct, starts, columns = _group_rows(keys, {"codes": np.arange(length)})
         return cls(keys=distinct, starts=starts, order=columns["codes"])
+
+
+def scale_weights(cases: Cases) -> Cases:
+    """Scale the weights to at most 1, so that products of two do not overflow."""
+    if cases.weight is None:
+        return cases
+    (weight,) = scale_to_unit(cases.weight)
+    return replace(cases, weight=weight)
 
 
 def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.inputs.cases import Cases
     from rocframe.kernel.groups import SortedRows
-
 
 BLOCK_ROWS = 1 << 17  # rows of a block: its arrays fit into the cache
 Result = TypeVar("Result")
@@ -114,6 +115,11 @@ class Scan:
     rows: SortedRows
     ranges: list[BlockRange]
     totals: GroupTotals
+
+    @classmethod
+    def from_cases(cls, cases: Cases) -> Scan:
+        """Sort the cases; rows of clusters have their positions in the frame."""
+        return cls.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
 
     @classmethod
     def from_rows(cls, rows: SortedRows) -> Scan:

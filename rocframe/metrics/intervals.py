@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from rocframe.areas.variance import Clusters
+from rocframe.areas.variance import Clusters, class_sizes
 from rocframe.curves.at import parse_point
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
@@ -23,8 +23,7 @@ from rocframe.inference.confidence import (
 )
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
     BootstrapDraws,
     ReplicateStatistic,
@@ -300,20 +299,18 @@ class IntervalResults:
 
 def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return one row per group, metric and point: its key, then the columns of the table."""
-    unit = 1.0
-    if cases.weight is not None and len(cases.weight):
-        (weight,) = scale_to_unit(cases.weight)
-        unit = float(cases.weight.max() / weight.max()) if weight.max() else 1.0
-        cases = replace(cases, weight=weight)
-    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
-    class_sizes = scan.totals.pos_rows, scan.totals.neg_rows
-    if cases.cluster is not None:
-        class_sizes = Clusters.of(scan, cases.cluster).sizes[:2]
+    weight, unit = cases.weight, 1.0
+    cases = scale_weights(cases)
+    if weight is not None and cases.weight is not None and weight.any():
+        unit = float(weight.max() / cases.weight.max())
+    scan = Scan.from_cases(cases)
+    clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
+    sizes = class_sizes(scan, clusters)
     search = points = None
     if options.axis is not None:
         search = PointSearch.of(scan, options.axis, options.values, unit)
         points = search.points(scan)
-    results = IntervalResults(len(options.lines), len(class_sizes[0]))
+    results = IntervalResults(len(options.lines), len(sizes[0]))
     _estimate(scan, options, search, points, results)
     ci = options.confidence.ci
     if ci in BOOTSTRAPS:
@@ -323,13 +320,13 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
             keys=stream_keys(scan.rows.keys, cases.model),
             cluster=cases.cluster,
         )
-        _bootstrap(scan, options, search, results, draws=draws, class_sizes=class_sizes)
-        _replace_limits_of_perfect_areas(options, results, class_sizes)
+        _bootstrap(scan, options, search, results, draws=draws, sizes=sizes)
+        _replace_limits_of_perfect_areas(options, results, sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
     elif ci is not None:
         _limits_of_proportions(options, points, results, ci)
-    return _table(scan, options, results, class_sizes)
+    return _table(scan, options, results, sizes)
 
 
 def _estimate(
@@ -360,7 +357,7 @@ def _bootstrap(
     results: IntervalResults,
     *,
     draws: BootstrapDraws,
-    class_sizes: ClassSizes,
+    sizes: ClassSizes,
 ) -> None:
     """Compute the bootstrap intervals.
 
@@ -368,7 +365,7 @@ def _bootstrap(
     row are equal. Metrics at a given threshold may depend on one class only. Their intervals are
     computed in all groups.
     """
-    enough = (class_sizes[0] > 1) & (class_sizes[1] > 1)
+    enough = (sizes[0] > 1) & (sizes[1] > 1)
     at_threshold = options.axis == "threshold"
     curves = [metric for metric in options.metrics if metric.curve is not None]
     # Metrics whose resamples are drawn in the same way use the same points of these resamples.
@@ -448,7 +445,7 @@ def _influence(
 
 
 def _replace_limits_of_perfect_areas(
-    options: IntervalOptions, results: IntervalResults, class_sizes: ClassSizes
+    options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> None:
     """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
     for i, (metric, _) in enumerate(options.lines):
@@ -457,7 +454,7 @@ def _replace_limits_of_perfect_areas(
         low, high = metric.bounds
         area = (results.estimate[i] - low) / (high - low)
         perfect = np.isnan(results.lower[i]) & is_perfect(area)
-        n_pos, n_neg = (counts[perfect] for counts in class_sizes)
+        n_pos, n_neg = (counts[perfect] for counts in sizes)
         lower, upper = perfect_area_limits(area[perfect], n_pos, n_neg, options.confidence.level)
         results.lower[i, perfect] = low + (high - low) * lower
         results.upper[i, perfect] = low + (high - low) * upper
@@ -498,13 +495,13 @@ def _limits_of_proportions(
 
 
 def _table(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, class_sizes: ClassSizes
+    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> pl.DataFrame:
     """Return the table, with all lines of the first group first."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [
-        notes(*class_sizes, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
+        notes(*sizes, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
         for constant, n_redrawn, estimate in zip(
             results.constant, results.n_redrawn, results.estimate, strict=True
         )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import Clusters, auc_variance
+from rocframe.areas.variance import Clusters, auc_variance, class_sizes
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.confidence import notes
+from rocframe.inference.confidence import AREA_ROUNDING, notes
 from rocframe.inference.p_values import (
     adjust_p_values,
     check_adjust,
@@ -21,8 +21,7 @@ from rocframe.inference.p_values import (
 )
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import scale_to_unit
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_fraction, parse_integer
@@ -277,19 +276,17 @@ class AucTestOptions:
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     """Return a row for each group: its key and the columns of the test."""
-    if cases.weight is not None:
-        cases = replace(cases, weight=scale_to_unit(cases.weight)[0])
-    scan = Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
-    n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
+    cases = scale_weights(cases)
+    scan = Scan.from_cases(cases)
+    n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
+    clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
     pairs = count_pairs(scan)
     auc = pairs.areas[0]
     ranks = None if options.method == "delong" else CenteredRanks.from_scan(scan)
     if ranks is not None:
         variance = ranks.null_variance(n_pos, n_neg)
     else:
-        clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
         variance = auc_variance(scan, pairs, clusters, cases.weight)
-        units = units if clusters is None else clusters.sizes[:2]
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (auc - options.null) / se
     p_value = normal_p_value(statistic, options.alternative)
@@ -309,7 +306,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     # Without variance the test is defined only if the area equals its null value.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
     statistic[equal], p_value[equal] = 0, 1
-    note = notes(*units, variance)
+    note = notes(*class_sizes(scan, clusters), variance)
     if ranks is not None:  # one row of a class is enough for the methods on ranks
         single = (note == "one_positive") | (note == "one_negative")
         note[single] = None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import Roles, bind_roles
-from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 
@@ -26,7 +25,7 @@ def cases_of(table: pl.DataFrame, **roles: Any) -> Cases:
 def scan_of(table: pl.DataFrame, **roles: Any) -> Scan:
     """Sort and scan the predictions."""
     cases = cases_of(table, **roles)
-    return Scan.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
+    return Scan.from_cases(cases)
 
 
 def draws_of(scan: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:
