@@ -55,8 +55,8 @@ def power(
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, on as many rows of each class. The test is then that of a
-        difference of 0, and the null hypothesis is that both areas equal `auc_b`.
+        Assumed area of a second model, which has the same numbers of positives and negatives. The
+        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows it is slightly below the correlation of their scores within a class. For separate rows
@@ -72,9 +72,9 @@ def power(
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for ratings of normal
-        scores; it is larger, and requires more rows, at areas from about 0.7 to 0.95, and smaller
-        near 0.5 and near 1.
+        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
+        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
+        near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
         (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
@@ -86,8 +86,9 @@ def power(
         `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
         target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
         the values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
-        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` and `se_null` are the standard
-        errors of the estimated difference, as assumed and under the null hypothesis. `null` is null
+        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` is the standard
+        error of the estimated difference if the areas are as assumed, and `se_null` if the null
+        hypothesis is true. `null` is null
         for two models, `auc_b` and `correlation` are null for one. `target` and `note` are always
         null.
 
@@ -167,8 +168,8 @@ def sample_size(
 ) -> pl.DataFrame:
     """Compute the number of rows that a test of one or two AUCs needs for the required power.
 
-    The test is that of one model against a given area, or of two models against each other. Each
-    argument takes one value or several; the result has a row for each combination.
+    The test compares one model with a given area, or two models with each other. Each argument
+    takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
@@ -177,8 +178,8 @@ def sample_size(
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, on as many rows of each class. The test is then that of a
-        difference of 0, and the null hypothesis is that both areas equal `auc_b`.
+        Assumed area of a second model, which has the same numbers of positives and negatives. The
+        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows it is slightly below the correlation of their scores within a class. For separate rows
@@ -194,9 +195,9 @@ def sample_size(
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for ratings of normal
-        scores; it is larger, and requires more rows, at areas from about 0.7 to 0.95, and smaller
-        near 0.5 and near 1.
+        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
+        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
+        near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
         (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
@@ -205,15 +206,15 @@ def sample_size(
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
-        the values passed. `n_pos` (Int64) is the smallest number of positives that reaches the
-        required power with `n_neg` (Int64) negatives, which is `ratio * n_pos` rounded up; both are
-        at least 10. `power` (Float64) is the power with these rows, and `target` the required one.
-        `se` and `se_null` are the standard errors of the estimated difference, as assumed and under
-        the null hypothesis. If no number of rows reaches the power, because there is no difference
-        or it has the other sign, `n_pos`, `n_neg`, `power` and the standard errors are null and
-        `note` is `no_solution`.
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
+        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
+        values passed. `n_pos` (Int64) is the smallest number of positives that reaches the required
+        power with `n_neg` (Int64) negatives, which is `ratio * n_pos` rounded up; both are at least
+        10. `power` (Float64) is the power with these rows, and `target` the required one. `se` is
+        the standard error of the estimated difference if the areas are as assumed, and `se_null` if
+        the null hypothesis is true. If no number of rows reaches the power, because there is no
+        difference or it has the other sign, `n_pos`, `n_neg`, `power` and the standard errors are
+        null and `note` is `no_solution`.
 
     Raises
     ------
@@ -322,16 +323,16 @@ def detectable_difference(
 ) -> pl.DataFrame:
     """Compute the smallest difference of areas that a test detects with the required power.
 
-    The test is that of one model against a given area, or of two models against each other. Each
-    argument takes one value or several; the result has a row for each combination.
+    The test compares one model with a given area, or two models with each other. Each argument
+    takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1. 0.5 is chance. For one model only.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model, on as many rows of each class. The test is then that of a
-        difference of 0, and the null hypothesis is that both areas equal `auc_b`.
+        Assumed area of a second model, which has the same numbers of positives and negatives. The
+        null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
         rows it is slightly below the correlation of their scores within a class. For separate rows
@@ -349,9 +350,9 @@ def detectable_difference(
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
-        exponential scores and close for many others. `"obuchowski"` is for ratings of normal
-        scores; it is larger, and requires more rows, at areas from about 0.7 to 0.95, and smaller
-        near 0.5 and near 1.
+        exponential scores and close for many others. `"obuchowski"` is for normal scores that are
+        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
+        near 1.
     se_at : {"estimate", "null"}, default "estimate"
         Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
         (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
@@ -360,15 +361,15 @@ def detectable_difference(
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
-        the values passed. `auc` (Float64) is the area nearest to `null`, or to `auc_b`, that
-        reaches the required power; it is larger than that, or smaller if `alternative` is `"less"`.
-        `difference` is the difference from it, `power` the power at `auc`, and `target` the
-        required one. `se` and `se_null` are the standard errors of the estimated difference, as
-        assumed and under the null hypothesis. If no area reaches the power, because there are too
-        few rows, `auc`, `difference`, `power` and the standard errors are null and `note` is
-        `no_solution`.
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
+        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
+        values passed. `auc` (Float64) is the area that reaches the required power and is nearest to
+        `null`, or to `auc_b` for two models. It is above this value, or below it if `alternative`
+        is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`,
+        and `target` the required power. `se` is the standard error of the estimated difference if
+        the areas are as assumed, and `se_null` if the null hypothesis is true. If no area reaches
+        the power, because there are too few rows, `auc`, `difference`, `power` and the standard
+        errors are null and `note` is `no_solution`.
 
     Raises
     ------

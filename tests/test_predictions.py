@@ -154,11 +154,11 @@ def test_each_model_misses_its_own_rows(frame):
 WRONG_SCORES = {
     "nothing in a list": ([], "score=[]: expected at least one column.\n"),
     "nothing in a mapping": ({}, "score={}: expected at least one column.\n"),
-    "None": (None, "score=None: expected at least one column.\n"),
-    "a number": (0.5, "score=0.5: expected at least one column.\n"),
+    "None": (None, "score=None: expected a column name or an expression.\n"),
+    "a number": (0.5, "score=0.5: expected a column name or an expression.\n"),
     "a Series": (
         pl.Series("s", [1.0]),
-        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: expected at least one column.\n",
+        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: expected a column name or an expression.\n",
     ),
 }
 

@@ -130,7 +130,7 @@ def _notes(
 ) -> list[dict[str, Any]]:
     """Return a note for each panel without a drawn curve.
 
-    In a chart without panels, the subtitle or the legend names undefined curves.
+    A chart without panels needs no note: its subtitle or its legend names undefined curves.
     """
     by_panel: dict[Any, list[dict[str, Any]]] = {}
     for record in records:

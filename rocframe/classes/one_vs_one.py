@@ -50,11 +50,12 @@ def one_vs_one(
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. A mapping from classes to columns or
         expressions; a list of columns or a selector if the columns are named like the classes; or
-        one column of lists or arrays together with `classes`. If each row is an instance and a
-        class, the column of scores, together with `classes` and `id`. Scores need not sum to 1.
+        one column of lists or arrays together with `classes`. In a long table, with a row per
+        instance and class: the column of scores, together with `classes` and `id`. Scores need not
+        sum to 1.
     classes : sequence or str, default None
-        For lists: the classes, in the order of the lists. If each row is an instance and a class:
-        the name of the column with the class.
+        For lists: the classes, in the order of the lists. For a long table: the name of the column
+        with the class.
     id : str or sequence of str, default None
         Columns that identify instances; the result has them too. None: the rows are numbered in a
         new column `id`.

@@ -10,6 +10,7 @@ from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.options import parse_integer
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,11 +49,12 @@ def one_vs_rest(
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. A mapping from classes to columns or
         expressions; a list of columns or a selector if the columns are named like the classes; or
-        one column of lists or arrays together with `classes`. If each row is an instance and a
-        class, the column of scores, together with `classes` and `id`. Scores need not sum to 1.
+        one column of lists or arrays together with `classes`. In a long table, with a row per
+        instance and class: the column of scores, together with `classes` and `id`. Scores need not
+        sum to 1.
     classes : sequence or str, default None
-        For lists: the classes, in the order of the lists. If each row is an instance and a class:
-        the name of the column with the class.
+        For lists: the classes, in the order of the lists. For a long table: the name of the column
+        with the class.
     id : str or sequence of str, default None
         Columns that identify instances; the result has them too. None: the rows are numbered in a
         new column `id`.
@@ -88,9 +90,9 @@ def one_vs_rest(
 
     Notes
     -----
-    A class without rows becomes a group without positives. The memory needed for a LazyFrame is
-    that of the table, because classes are streamed one by one. To use less memory in the functions
-    that follow, filter the result by `class`.
+    A class without rows becomes a group without positives. A LazyFrame needs as
+    much memory as the input table, not as the longer result, because classes are streamed one by
+    one. To use less memory in the functions that follow, filter the result by `class`.
 
     References
     ----------
@@ -144,7 +146,7 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
         raise OptionValueError.compose(
             "margin",
             margin,
-            f"with {n_classes} classes, each class has only {n_classes - 1} others",
+            f"with {n_classes} classes, each class has only {format_count(n_classes - 1, 'other')}",
             "Pass True for the best of the others, or a smaller number.",
         )
     return rank

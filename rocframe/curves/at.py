@@ -84,7 +84,8 @@ def at(
     ------
     RocframeError
         If not exactly one of the four arguments is given, if a value is out of range, if the table
-        is not a curve table, or if a group is incomplete, for example because rows were filtered.
+        is not a curve table, or if a group is incomplete. A filter can remove rows between the
+        first and the last row without an error; filter predictions or groups instead.
 
     References
     ----------

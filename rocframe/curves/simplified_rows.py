@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-ROW_STEP = 1 / 8  # of the error: largest distance between examined rows with rows between them
+ROW_STEP = 1 / 8  # of the error: largest distance of two examined rows that are not adjacent
 CURVED_STEP = 1 / 4  # of the error: largest distance of points on a curved line
 MIN_CURVED_STEP = 1e-5  # of an axis: smallest distance of points on a curved line
 NO_ROW = -1  # the row of points between two rows of the table
@@ -79,7 +79,11 @@ def _simplify_batch(
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
-    """Mark both rows of each jump: from an undefined y, or to 0 or 1 on scaled axes."""
+    """Mark the two rows at each jump.
+
+    A curve jumps where y becomes defined and, on scaled axes, where a rate becomes or leaves 0 or
+    1.
+    """
     marked = np.zeros(len(counts.tp), bool)
     if not axes.monotone:  # the first point at which precision or lift is defined
         marked[np.minimum(counts.starts[:-1] + 1, counts.starts[1:] - 1)] = True
@@ -139,7 +143,8 @@ class PathPoints:
                 & (line[1:] == line[:-1])
             )  # fmt: skip
             dx[gap] = x[gap + 1] - x[gap]
-            # The counts of rows in the gap are in a rectangle. y is extreme at two of its corners.
+            # The skipped rows have counts between those of both ends. y is smallest and largest
+            # at two corners of this rectangle.
             extremes = [axes.y(along[gap + i], other[gap + 1 - i], line[gap]) for i in (0, 1)]
         dy[gap] = abs(extremes[1] - extremes[0])
         if axes.monotone:
@@ -201,14 +206,14 @@ class PathPoints:
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Mark the rows to keep, and return the error of each curve."""
         along, other, line = self.along, self.other, self.line
-        # The larger of the two steps beside a point; the last step of a curve is 0.
+        # The larger of the steps before and after a point. After the last point there is none.
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
         def deviation(
             point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
         ) -> NDArray[np.float64]:
             width, height = along[right] - along[left], other[right] - other[left]
-            # Where only one count changes, both lines are the same.
+            # Where only one count changes, the curve is a straight line, so the deviation is 0.
             flat = (width <= 0) | (height <= 0)
             along_share, other_share = (
                 np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
@@ -312,7 +317,10 @@ def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDAr
 
 
 def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the integral of precision of each step; 0 from one curve to the next."""
+    """Return the integral of precision of each step.
+
+    Steps from the last row of a curve to the first row of the next count 0.
+    """
     tp, fp, tp0, fp0 = counts
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -105,8 +105,8 @@ def bind_roles(
     """Return the columns of all roles, after checking their names and dtypes.
 
     `table` are the columns of the result; no group column may have one of these names. With
-    `keyed`, several scores add the key column `model`. The last `over` group columns are from the
-    argument `over`.
+    `keyed`, several scores add the key column `model`. `over` is the number of group columns, at
+    the end of `by`, that the user passed as `over=`.
     """
     by = parse_names(roles.by)
     scores, models = _parse_scores(plan, roles, roles.score, schema)
@@ -166,7 +166,10 @@ def _parse_scores(
     if isinstance(score, pl.Expr):
         return _expand_scores(plan, roles, score, schema)
     is_list = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
-    scores: list[Column] = list(score) if is_list else []
+    if not is_list:
+        problem = "expected a column name or an expression"
+        raise OptionValueError.compose("score", score, problem, SCORE_HINT)
+    scores: list[Column] = list(score)
     if not scores:
         raise OptionValueError.compose("score", score, "expected at least one column", SCORE_HINT)
     columns: list[Column] = []
@@ -333,7 +336,10 @@ def _check_count(name: str, dtype: pl.DataType) -> None:
 def _check_cluster(name: str, dtype: pl.DataType) -> None:
     if dtype == pl.Object:
         raise ColumnTypeError.compose(
-            "cluster", name, dtype, "Clusters are sorted: cast them first."
+            "cluster",
+            name,
+            dtype,
+            "Values of this type cannot be sorted. Cast the column, for example to String.",
         )
 
 

@@ -194,7 +194,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         `table`, its type ("curve", "average", "auc", "partial_auc", "intervals", "auc_test",
         "comparison", "contrast", "auc_covariance", "band", "plan", "fold_auc", "pooling_gap",
-        "multiclass_auc", "volume", "operating_points", "area" or "table");
+        "multiclass_auc", "volume", "operating_points" or "area"; "table" for any other table);
         `kind`, the kind of curve; `by`, the group columns; `rule`, the decision rule; `ties`, the
         meaning of tied scores; `version` of rocframe; `schema`, the version of the metadata;
         then the names and values that were passed to `write`. Entries that do not apply are None.

@@ -128,7 +128,7 @@ def check_method(
     if ci not in {"wilson", "clopper_pearson"}:
         return
     if is_estimated:
-        problem = f"this method ignores that the threshold of a given {axis} is estimated"
+        problem = f"with {axis}= the threshold is estimated, which this method does not account for"
         raise OptionValueError.compose("ci", ci, problem, hint)
     for metric in metrics:
         if metric.proportion is None:

@@ -559,7 +559,8 @@ WRONG = [
     (
         {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
         (
-            "ci='wilson': this method ignores that the threshold of a given fpr is estimated.\n"
+            "ci='wilson': with fpr= the threshold is estimated, which this method does not account "
+            "for.\n"
             'Use ci="bootstrap", or pass threshold=.'
         ),
     ),
