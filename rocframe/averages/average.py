@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -105,9 +105,9 @@ def average(
     interval : str or None, default "corrected"
         Method of the confidence limits. `"corrected"`: t interval for folds of one data set,
         corrected for the overlap of their training sets (Nadeau and Bengio). `"t"` and `"normal"`:
-        intervals for independent test sets. `"binomial"`: interval of a rate from the numbers of
-        rows of all test sets. `"bootstrap"`: percentiles of the mean over resampled curves. None:
-        no limits. All limits are pointwise.
+        intervals for independent test sets. `"binomial"`: Wilson's interval of a rate, from the
+        counts of all test sets together. `"bootstrap"`: percentiles of the mean over resampled
+        curves. None: no limits. All limits are pointwise.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
@@ -156,8 +156,11 @@ def average(
         the highest threshold whose rate is at most the value.
 
         Standard deviations have the divisor n - 1. For a single curve they are null, and so are all
-        limits except the binomial ones. Limits are clipped to the range of the metric. `note` is
-        null, or contains the number of excluded curves and their keys, as in left_out:1 (7).
+        limits except the binomial ones. If all curves have the same value, the standard error and
+        the limits are null and the note is `zero_variance`. Binomial limits do not depend on the
+        spread of the curves; their standard error is null for means of 0 and 1. Limits are clipped
+        to the range of the metric. `note` is null, or contains `zero_variance` and the number and
+        keys of the excluded curves, as in left_out:1 (7).
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the two axes,
         then `pooled_auc, mean_auc, n_curves, note`. The pooled curve includes the rows of curves
@@ -194,6 +197,14 @@ def average(
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
+
+    Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
+    the point, divided by the sum of their rows. `weights` does not affect the pooled rate. It
+    differs from the mean if the curves have different numbers of rows or different weights; the
+    limits are extended to the mean where it is outside.
+
+    The p-quantile of n bootstrap means in rising order is the mean at position p·(n + 1),
+    interpolated linearly, and limited to the first and last mean.
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. It is detected if it ends before its lowest score, or if two
@@ -445,14 +456,17 @@ class CurveAverager:
         if plan.sides:
             columns["side"] = np.tile(np.array(["left", "right"], object), shape[1] // 2)
         counts: dict[str, NDArray[np.int64]] = {}
+        constant = np.zeros(shape, bool)
         for metric in plan.metrics:
             metric_values = curve_values(places.evaluate(metric))
             mean, sd = metric_values.mean_and_sd()
-            finite = np.where(np.isfinite(metric_values.values), metric_values.values, np.nan)
-            spread = mean_limits(
-                curve_values(finite),
-                mean,
-                sd,
+            finite = metric_values
+            if np.isinf(metric_values.values).any():
+                finite = replace(
+                    finite, values=np.where(np.isinf(finite.values), np.nan, finite.values)
+                )
+            limits = mean_limits(
+                finite,
                 options,
                 curves=sizes,
                 rows=self.axis.total(metric.proportion_of)[curve],
@@ -460,13 +474,15 @@ class CurveAverager:
                 bounds=metric.bounds,
             )
             is_finite = np.isfinite(mean)
-            parts = (mean, sd, *(np.where(is_finite, limit, np.nan) for limit in spread))
+            constant |= limits.constant & is_finite
+            spread = (limits.se, limits.lower, limits.upper)
+            parts = (mean, sd, *(np.where(is_finite, part, np.nan) for part in spread))
             columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
             counts[metric.column] = metric_values.count
         if plan.curve:
             columns["n_curves"] = counts[plan.metrics[-1].column]
             counts = {}
-        columns["note"] = self.notes(block, columns["n_curves"], counts)
+        columns["note"] = self.notes(block, columns["n_curves"], counts, constant)
         if self.n_pooled is not None:
             columns["n_curves"] = columns["n_curves"] * self.n_pooled[block.groups][:, None]
         return columns
@@ -490,12 +506,18 @@ class CurveAverager:
         block: GridBlock,
         n_curves: NDArray[np.int64],
         counts: Mapping[str, NDArray[np.int64]],
+        constant: NDArray[np.bool_],
     ) -> NDArray[np.object_]:
-        """Return the note of each group and value, with the metrics that some curves lack there."""
+        """Return the note of each group and value.
+
+        The note names the excluded curves, and the metrics that some curves lack at the value.
+        `constant` is True where limits are undefined because all curves have the same value.
+        """
         notes = np.empty(n_curves.shape, object)
-        notes[:] = np.array([self.curve_groups.notes[group] for group in block.groups], object)[
-            :, None
-        ]
+        for i, group in enumerate(block.groups):
+            excluded = self.curve_groups.notes[group]
+            notes[i] = excluded
+            notes[i, constant[i]] = _join("zero_variance", excluded)
         scale = np.ones(len(block.groups), np.int64)
         if self.n_pooled is not None:
             scale = self.n_pooled[block.groups]
@@ -508,5 +530,9 @@ class CurveAverager:
                 for name, count in counts.items()
                 if count[i, j] < n_curves[i, j]
             )
-            notes[i, j] = "; ".join(filter(None, (notes[i, j], f"fewer:{lacking}")))
+            notes[i, j] = _join(notes[i, j], f"fewer:{lacking}")
         return notes
+
+
+def _join(*notes: str | None) -> str:
+    return "; ".join(filter(None, notes))

@@ -12,6 +12,7 @@ from rocframe.curves.locate import ranges
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
+from rocframe.kernel.exact import scale_to_unit
 from rocframe.options import to_float
 from rocframe.text import format_values
 
@@ -34,7 +35,7 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, positions in the
     table of curves. `usable` is True for curves with both classes.
-    `weight` is the weight of each curve in the mean.
+    `weight` is the weight of each curve in the mean, scaled to at most 1.
     """
 
     keys: pl.DataFrame
@@ -66,6 +67,7 @@ def group_curves(
     usable = (pos > 0) & (neg > 0)
     names = format_keys(curves.keys, over)
     weight = _weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
+    (weight,) = scale_to_unit(weight)
     usable, weight, names = usable[curve], weight[curve], names[curve]
     return CurveGroups(
         keys=keys,

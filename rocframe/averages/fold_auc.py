@@ -298,7 +298,7 @@ def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl
         "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
         "n_curves": folds.areas.count[:, 0],
         "mean_auc": mean[:, 0],
-        "sd": folds.areas.sd(mean)[:, 0],
+        "sd": folds.areas.sd[:, 0],
         "auc_of_mean": _auc_of_mean(cases, over),
         "pooled_auc": count_pairs(Scan.from_cases(merge_folds(cases, over))).areas[0],
         "note": folds.notes(),

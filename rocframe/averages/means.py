@@ -1,17 +1,18 @@
 """Weighted means over curves, with standard deviation and confidence limits.
 
-The corrected t interval is from Nadeau and Bengio (2003).
+The corrected t interval is from Nadeau and Bengio (2003). The binomial limits are Wilson's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.inference.bootstrap import batched_replicates
+from rocframe.inference.bootstrap import batched_replicates, nearly_equal, replicate_limits
+from rocframe.inference.confidence import wilson
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES_PER_BATCH = 500
+MIN_EXPONENT = -1000  # so that the power of 2 that multiplies the values is finite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: they exclude cached properties
@@ -67,45 +69,90 @@ class CurveValues:
         return _divide(squares, self.total_weight**2)
 
     @cached_property
-    def minimum(self) -> NDArray[np.float64]:
-        """Smallest value of each group; means of differences from it are exact for equal values."""
-        result: NDArray[np.float64] = np.fmin.reduceat(self.values, self.starts, axis=0)
+    def exponent(self) -> NDArray[np.int64]:
+        """The power of 2 by which the values of each group are divided before their sums.
+
+        This division is exact. It keeps the squares of the values within the range of Float64.
+        """
+        largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
+        power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1]
+        return np.maximum(power, MIN_EXPONENT).astype(np.int64)
+
+    @cached_property
+    def scaled(self) -> NDArray[np.float64]:
+        """The values, divided by the power of 2 of their group."""
+        factor = np.ldexp(1.0, -self.exponent)
+        result: NDArray[np.float64] = self.values * self.repeat_groups(factor)
         return result
 
     @cached_property
-    def mean(self) -> NDArray[np.float64]:
-        """The weighted mean of each group."""
-        origin = self.minimum
-        above = np.where(self.defined, self.values - self.repeat_groups(origin), 0)
-        mean: NDArray[np.float64] = origin + _divide(
+    def minimum(self) -> NDArray[np.float64]:
+        """Smallest scaled value of each group."""
+        result: NDArray[np.float64] = np.fmin.reduceat(self.scaled, self.starts, axis=0)
+        return result
+
+    @cached_property
+    def scaled_mean(self) -> NDArray[np.float64]:
+        """The weighted mean of the scaled values of each group."""
+        # The mean of differences from the minimum is exact for equal values.
+        above = np.where(self.defined, self.scaled - self.repeat_groups(self.minimum), 0)
+        mean: NDArray[np.float64] = self.minimum + _divide(
             self.group_sums(self.weight[:, None] * above), self.total_weight
         )
         return mean
 
-    def sd(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation of each group, with n - 1; NaN for one curve."""
-        deviation = np.where(self.defined, self.values - self.repeat_groups(mean), 0)
+    @cached_property
+    def scaled_sd(self) -> NDArray[np.float64]:
+        """The standard deviation of the scaled values, with n - 1; NaN for one curve."""
+        deviation = np.where(self.defined, self.scaled - self.repeat_groups(self.scaled_mean), 0)
         variance = _divide(self.group_sums(self.weight[:, None] * deviation**2), self.total_weight)
         correction = np.where(self.count > 1, 1 - self.sum_squared_shares, 0)
         sd: NDArray[np.float64] = np.sqrt(_divide(variance, correction))
         return sd
 
+    def unscaled(
+        self, values: NDArray[np.float64], bounds: tuple[float, float] = (-np.inf, np.inf)
+    ) -> NDArray[np.float64]:
+        """Return a statistic of the scaled values in the unit of the values, clipped to `bounds`.
+
+        It is NaN where it exceeds the range of Float64.
+        """
+        with np.errstate(over="ignore"):
+            result = np.clip(np.ldexp(values, self.exponent), *bounds)
+        return np.where(np.isfinite(result), result, np.nan)
+
+    @cached_property
+    def mean(self) -> NDArray[np.float64]:
+        """The weighted mean of each group."""
+        return self.unscaled(self.scaled_mean)
+
+    @cached_property
+    def sd(self) -> NDArray[np.float64]:
+        """The standard deviation of each group, with n - 1; NaN for one curve."""
+        return self.unscaled(self.scaled_sd)
+
     def mean_and_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and standard deviation; values may be infinite."""
         ends = np.isinf(self.values)
         if not ends.any():
-            return self.mean, self.sd(self.mean)
-        finite = CurveValues(
-            values=np.where(ends, 0.0, self.values), weight=self.weight, starts=self.starts
-        )
-        mean = finite.mean
-        sd = finite.sd(mean)
+            return self.mean, self.sd
+        finite = replace(self, values=np.where(ends, 0.0, self.values))
         high, low = (
             self.group_sums((self.values == end).astype(np.float64)) > 0
             for end in (np.inf, -np.inf)
         )
-        mean = np.where(high, np.inf, np.where(low, -np.inf, mean))
-        return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, sd)
+        mean = np.where(high, np.inf, np.where(low, -np.inf, finite.mean))
+        return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, finite.sd)
+
+    def magnitude(self, bounds: tuple[float, float]) -> NDArray[np.float64]:
+        """Return the magnitude of the scaled values, to which rounding errors are proportional.
+
+        For a difference of two rates it is the scaled 1, as the difference may be nearly 0.
+        """
+        if -np.inf < bounds[0] < 0:
+            return np.ldexp(1.0, -self.exponent)
+        largest: NDArray[np.float64] = np.fmax.reduceat(np.abs(self.scaled), self.starts, axis=0)
+        return largest
 
 
 def _divide(
@@ -116,37 +163,70 @@ def _divide(
     return result
 
 
+class MeanLimits(NamedTuple):
+    """Standard error, lower and upper limit of each mean; NaN where they are undefined.
+
+    `constant` is True where they are undefined because all curves have the same value.
+    """
+
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+
+
 def mean_limits(
     values: CurveValues,
-    mean: NDArray[np.float64],
-    sd: NDArray[np.float64],
     options: AverageOptions,
     *,
     curves: NDArray[np.int64],
     rows: NDArray[np.float64],
     streams: list[tuple[int, ...]],
     bounds: tuple[float, float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return standard error, lower and upper limit of each mean; NaN where they are undefined.
+) -> MeanLimits:
+    """Return the confidence limits of the means of finite values.
 
     `curves` is the number of curves of each group, including those that lack a class; `rows` is
     the denominator of the metric in each curve.
     """
     if options.interval is None:
-        return (np.full(mean.shape, np.nan),) * 3
-    if options.interval == "bootstrap":
-        return _bootstrap_limits(values, options, streams)
+        return _no_limits(values)
     if options.interval == "binomial":
-        variance = _divide(values.weight**2, rows)
-        terms = np.where(values.defined, variance[:, None], 0.0)
-        se = np.sqrt(mean * (1 - mean) * _divide(values.group_sums(terms), values.total_weight**2))
-    else:
-        factor = values.sum_squared_shares
-        if options.interval == "corrected":
-            factor = factor + _test_per_train(options, curves)[:, None]
-        se = sd * np.sqrt(factor)
+        return _binomial_limits(values, rows, options.level)
+    if options.interval == "bootstrap":
+        return _bootstrap_limits(values, options, streams, bounds)
+    maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
+    constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
+    constant &= values.count > 1
+    factor = values.sum_squared_shares
+    if options.interval == "corrected":
+        factor = factor + _test_per_train(options, curves)[:, None]
+    se = np.where(constant, np.nan, values.scaled_sd * np.sqrt(factor))
     margin = _critical_values(options, values.count) * se
-    return se, np.clip(mean - margin, *bounds), np.clip(mean + margin, *bounds)
+    lower, upper = (
+        values.unscaled(limit, bounds)
+        for limit in (values.scaled_mean - margin, values.scaled_mean + margin)
+    )
+    return MeanLimits(values.unscaled(se), lower, upper, constant)
+
+
+def _no_limits(values: CurveValues) -> MeanLimits:
+    se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
+    return MeanLimits(se, lower, upper, np.zeros(values.count.shape, bool))
+
+
+def _binomial_limits(values: CurveValues, rows: NDArray[np.float64], level: float) -> MeanLimits:
+    """Return Wilson's limits of the pooled rate; the limits include the mean of the rates."""
+    defined, mean = values.defined, values.mean
+    hits = values.group_sums(np.where(defined, rows[:, None] * values.values, 0.0))
+    total = values.group_sums(rows[:, None] * defined)
+    lower, upper = wilson(hits, total, level)
+    variance = np.where(defined, _divide(values.weight**2, rows)[:, None], 0.0)
+    factor = _divide(values.group_sums(variance), values.total_weight**2)
+    se = np.sqrt(np.clip(mean * (1 - mean), 0, None) * factor)
+    se = np.where(se > 0, se, np.nan)
+    constant = np.zeros(mean.shape, bool)
+    return MeanLimits(se, np.minimum(lower, mean), np.maximum(upper, mean), constant)
 
 
 def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -161,7 +241,7 @@ def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArr
     from scipy.special import ndtri, stdtrit
 
     probability = (1 + options.level) / 2
-    if options.interval in {"normal", "binomial"}:
+    if options.interval == "normal":
         return np.full(count.shape, ndtri(probability))
     quantiles = np.full(int(count.max(initial=1)) + 1, np.nan)
     quantiles[2:] = stdtrit(np.arange(1, len(quantiles) - 1, dtype=np.float64), probability)
@@ -169,30 +249,39 @@ def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArr
 
 
 def _bootstrap_limits(
-    values: CurveValues, options: AverageOptions, streams: list[tuple[int, ...]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    values: CurveValues,
+    options: AverageOptions,
+    streams: list[tuple[int, ...]],
+    bounds: tuple[float, float],
+) -> MeanLimits:
     """Return standard error and percentile limits of the mean over resampled curves."""
     ends = np.append(values.starts[1:], len(values.values))
-    se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
-    probabilities = [(1 - options.level) / 2, (1 + options.level) / 2]
+    se, lower, upper, constant = _no_limits(values)
+    magnitude = values.magnitude(bounds)
     for group, (start, end) in enumerate(zip(values.starts, ends, strict=True)):
         used = start + np.flatnonzero(values.defined[start:end].any(axis=1))
         if len(used) < 2:
             continue
-        means = _replicate_means(values.values[used], values.weight[used], options, streams[group])
-        single = values.defined[used].sum(axis=0) < 2
-        means[:, single] = np.nan
+        means = _replicate_means(values.scaled[used], values.weight[used], options, streams[group])
+        several = values.defined[used].sum(axis=0) > 1
         complete = ~np.isnan(means).any(axis=0)
-        se[group, complete] = means[:, complete].std(axis=0, ddof=1)
-        lower[group, complete], upper[group, complete] = np.quantile(
-            means[:, complete], probabilities, axis=0
-        )
+        parts = [(np.flatnonzero(several & complete), means[:, several & complete])]
         # In some resamples no curve has a value at these grid points.
-        for point in np.flatnonzero(~complete & ~single):
+        for point in np.flatnonzero(several & ~complete):
             defined = means[~np.isnan(means[:, point]), point]
-            se[group, point] = defined.std(ddof=1)
-            lower[group, point], upper[group, point] = np.quantile(defined, probabilities)
-    return se, lower, upper
+            parts.append((np.array([point]), defined[:, None]))
+        for points, replicates in parts:
+            if len(replicates) < 2:
+                continue
+            at = group, points
+            least, largest = replicates.min(axis=0), replicates.max(axis=0)
+            constant[at] = nearly_equal(least, largest, scale=magnitude[at])
+            se[at] = replicates.std(axis=0, ddof=1)
+            lower[at], upper[at] = replicate_limits(replicates, options.level)
+    se, lower, upper = (
+        np.where(constant, np.nan, values.unscaled(part)) for part in (se, lower, upper)
+    )
+    return MeanLimits(se, lower, upper, constant)
 
 
 def _replicate_means(

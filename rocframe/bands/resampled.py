@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_limits
+from rocframe.inference.bootstrap import replicate_limits
 from rocframe.inference.confidence import notes
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
 
@@ -36,7 +37,6 @@ def pointwise_bootstrap_limits(
     sizes = np.diff(edges)
     largest = int(sizes.max(initial=0))
     block = max(1, MAX_HEIGHTS // draws.n_boot)
-    probabilities = [(1 - level) / 2, (1 + level) / 2]
     for first in range(0, largest, block):
 
         def heights(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ def pointwise_bootstrap_limits(
 
         groups, width = varying & (sizes > first), min(largest, block)
         for group, values in _map_replicates(heights, scan, draws, groups, width=width):
-            limits = np.quantile(values, probabilities, axis=0, method="weibull")
+            limits = replicate_limits(values, level)
             start = edges[group] + first
             lower[start : start + limits.shape[1]], upper[start : start + limits.shape[1]] = limits
     tpr = curves.heights(grid.group, grid.fpr)

@@ -469,9 +469,11 @@ class CurveAxis:
         row = self.search(curve, limit, "last")
         if nearest:
             following = np.minimum(row + 1, last)
+            scale = np.where(np.abs(limit) > 1, 0.5, 1.0)  # differences must not overflow
             with np.errstate(invalid="ignore"):  # infinite thresholds
                 up, down = (
-                    np.abs(columns.at(THRESHOLD, rows) - limit) for rows in (row, following)
+                    np.abs(scale * columns.at(THRESHOLD, rows) - scale * limit)
+                    for rows in (row, following)
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
             exists, limit = np.ones(row.shape, bool), columns.at(THRESHOLD, row)

@@ -228,6 +228,14 @@ def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
     return value
 
 
+def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return the percentile limits of each column of finite replicates, in any order."""
+    probabilities = [(1 - level) / 2, (1 + level) / 2]
+    # The name in numpy of the quantile at position p·(n + 1).
+    limits: NDArray[np.float64] = np.quantile(values, probabilities, axis=0, method="weibull")
+    return limits
+
+
 def _bca_probability(p: float, bias: float, a: float) -> float:
     """Return the BCa-adjusted probability of a limit."""
     z = bias + STANDARD_NORMAL.inv_cdf(p)

@@ -26,6 +26,7 @@ TABLE = {
     "score": [0.9, 0.4, 0.4, 0.8, 0.6, 0.5, 0.1, 0.3],
 }
 LEFT_OUT = "left_out:1 (3)"
+SAME = f"zero_variance; {LEFT_OUT}"
 TAIL = ["ci_level", "n_curves", "threshold_mean", "threshold_sd", "note"]
 AXES = {
     "roc": ("fpr", "tpr"),
@@ -72,14 +73,14 @@ def test_the_mean_at_fixed_fpr_by_hand(frame):
             "fpr": [0.0, 0.5, 1.0],
             "tpr": [0.5, 0.875, 1.0],
             "tpr_sd": [0.0, sd, 0.0],
-            "tpr_se": [0.0, sd, 0.0],
-            "tpr_lower": [0.5, 0.0, 1.0],
-            "tpr_upper": [0.5, 1.0, 1.0],
+            "tpr_se": [None, sd, None],
+            "tpr_lower": [None, 0.0, None],
+            "tpr_upper": [None, 1.0, None],
             "ci_level": [0.95] * 3,
             "n_curves": [2, 2, 2],
             "threshold_mean": [0.85, 0.7, 0.25],
             "threshold_sd": [0.1 / sqrt(2), 0.4 / sqrt(2), 0.3 / sqrt(2)],
-            "note": [LEFT_OUT] * 3,
+            "note": [SAME, LEFT_OUT, SAME],
         }
     )
     assert_frame_equal(mean, expected, abs_tol=1e-14)
@@ -280,7 +281,6 @@ SPREAD = pl.concat(
         ("corrected", sqrt(11 / 120 * (1 / 10 + 1 / 9)), 2.262157162798205),
         ("t", sqrt(11 / 120 / 10), 2.262157162798205),
         ("normal", sqrt(11 / 120 / 10), 1.959963984540054),
-        ("binomial", sqrt(0.45 * 0.55 / 100), 1.959963984540054),
     ],
 )
 def test_limits_by_hand(interval, se, quantile):

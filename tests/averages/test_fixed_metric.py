@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.averages import axis_oracle, metric_oracle
-from tests.averages.test_average import LEFT_OUT, TABLE, TAIL, curves, fold_tables
+from tests.averages.test_average import LEFT_OUT, SAME, TABLE, TAIL, curves, fold_tables
 from tests.strategies import examples
 
 BETTER = {"fpr": "lower", "fnr": "lower", "alert_rate": None, "rnp": None, "tp": None}
@@ -119,7 +119,7 @@ def test_the_means_at_fixed_accuracy_by_hand(frame):
     third = 1 + 1 / 3
     assert rows == [
         (0.4, pytest.approx(0.1), 0.0, 1, 0.9, LEFT_OUT),
-        (two_thirds, 1.0, pytest.approx((1 + third) / 2), 2, pytest.approx(0.45), LEFT_OUT),
+        (two_thirds, 1.0, pytest.approx((1 + third) / 2), 2, pytest.approx(0.45), SAME),
         (most, 1.0, pytest.approx(1.2), 1, 0.5, LEFT_OUT),
         (0.8, None, None, 0, None, LEFT_OUT),
     ]
@@ -221,7 +221,7 @@ def test_a_metric_that_fewer_curves_have_is_named():
     # At the threshold 0.3 both call a positive, and fold 2 a negative too; at 0.1 all is called.
     found = rf.average(curves(table), fixed="threshold", metrics=["npv", "lr_neg"], grid=[0.3, 0.1])
     assert found.select("npv", "lr_neg", "n_curves", "note").rows() == [
-        (1.0, 0.0, 2, None),
+        (1.0, 0.0, 2, "zero_variance"),
         (None, None, 2, "fewer:npv (0), lr_neg (0)"),
     ]
     # Above the highest score of fold 2 nothing of it is called.
