@@ -75,8 +75,9 @@ class CurveValues:
         This division is exact. It keeps the squares of the values within the range of Float64.
         """
         largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
-        power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1]
-        return np.maximum(power, MIN_EXPONENT).astype(np.int64)
+        power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1].astype(np.int64)
+        result: NDArray[np.int64] = np.maximum(power, MIN_EXPONENT)
+        return result
 
     @cached_property
     def scaled(self) -> NDArray[np.float64]:

@@ -180,7 +180,7 @@ def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
     return float(abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
-def nearly_equal(a: Any, b: Any, *, scale: float = 1.0) -> Any:
+def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
     """Return whether numbers of magnitude `scale` are equal up to rounding."""
     with np.errstate(invalid="ignore"):
         near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
