@@ -89,7 +89,7 @@ class RepeatedNameError(RocframeError, ValueError):
         """List the names that were given."""
         return cls(
             f"{argument}={name!r}: the name is given more than once.\n"
-            f"Given: {format_list(given)}.\nUse each name once, or rename one with .alias()."
+            f"Given: {format_list(given)}.\nUse each name once."
         )
 
     @classmethod
@@ -214,7 +214,7 @@ class LabelError(RocframeError, ValueError):
             hint = f"Pass a datetime {zone} time zone, as a multiple of the time unit."
         return cls(
             f"positive={format_value(positive)}: a value of type {type(positive).__name__} is "
-            f"never equal to a label of {column!r}, which has type {dtype}.\n{hint}"
+            f"never equal to a label of column {column!r}, which has type {dtype}.\n{hint}"
         )
 
     @classmethod

@@ -378,8 +378,7 @@ REFUSED = [
     pytest.param(
         log(g=[1, 1, 2, 2]),
         {"by": ["g", "g"]},
-        "by='g': the name is given more than once.\nGiven: 'g', 'g'.\n"
-        "Use each name once, or rename one with .alias().",
+        "by='g': the name is given more than once.\nGiven: 'g', 'g'.\nUse each name once.",
         id="a group column named twice",
     ),
     pytest.param(

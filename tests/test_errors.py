@@ -106,10 +106,7 @@ TEXTS = {
     ),
     "a repeated name": (
         rf.RepeatedNameError.compose("by", "a", ["a", "b", "a"]),
-        (
-            "by='a': the name is given more than once.\nGiven: 'a', 'b', 'a'.\n"
-            "Use each name once, or rename one with .alias()."
-        ),
+        ("by='a': the name is given more than once.\nGiven: 'a', 'b', 'a'.\nUse each name once."),
     ),
     "a reserved name": (
         rf.ReservedColumnError.compose("tp", ["threshold", "tp"]),
@@ -166,8 +163,8 @@ TEXTS = {
     "a positive value that no label can be": (
         rf.LabelError.positive_type(1, "y", pl.String()),
         (
-            "positive=1: a value of type int is never equal to a label of 'y', which has type "
-            "String.\nPass the positive value in the type of the labels."
+            "positive=1: a value of type int is never equal to a label of column 'y', which has "
+            "type String.\nPass the positive value in the type of the labels."
         ),
     ),
     "scores that Float64 rounds": (

@@ -370,7 +370,7 @@ def test_labels_of_any_type_say_which_rows_are_positive(frame, dtype, values, po
     assert like(frame, rows).lazy().select(auc).collect().item() == 0.875
 
 
-NEVER_EQUAL = "is never equal to a label of 'label', which has type"
+NEVER_EQUAL = "is never equal to a label of column 'label', which has type"
 OWN_TYPE = "Pass the positive value in the type of the labels."
 POSITIVES = {
     "text for Boolean": (

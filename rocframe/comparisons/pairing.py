@@ -504,7 +504,7 @@ def _check_unmatched(
         "id",
         options.id,
         f"model {instances.models[model]!r} lacks {format_rows(int(n_absent[model]))} that other "
-        "models have in the same groups",
+        "models have",
         'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.',
     )
 

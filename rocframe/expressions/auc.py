@@ -72,7 +72,8 @@ def auc(
     Returns
     -------
     Expr
-        Float64, named like the score; null without positives or without negatives.
+        Float64, named like the score; null without positives or without negatives. Rows with a null
+        or NaN label or score are left out.
 
     References
     ----------
@@ -134,7 +135,8 @@ def gini(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], named like the score; null without positives or without negatives.
+        Float64 in [-1, 1], named like the score; null without positives or without negatives. Rows
+        with a null or NaN label or score are left out.
 
     References
     ----------

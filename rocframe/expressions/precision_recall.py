@@ -43,7 +43,8 @@ def average_precision(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives.
+        Float64 in [0, 1], named like the score; null without positives. Rows with a null or NaN
+        label or score are left out.
 
     References
     ----------
@@ -101,7 +102,8 @@ def pr_auc(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives.
+        Float64 in [0, 1], named like the score; null without positives. Rows with a null or NaN
+        label or score are left out.
 
     References
     ----------

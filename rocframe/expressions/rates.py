@@ -289,7 +289,8 @@ def ks(
     Returns
     -------
     Expr
-        Float64 in [0, 1], named like the score; null without positives or without negatives.
+        Float64 in [0, 1], named like the score; null without positives or without negatives. Rows
+        with a null or NaN label or score are left out.
 
     References
     ----------

@@ -268,7 +268,8 @@ def _check_metadata(about: object) -> dict[str, object]:
                 f"Use, for example, about={{{str(name)!r}: …}}.",
             )
         if name in reserved:
-            raise RepeatedNameError.compose("about", name, [*reserved, *about])
+            problem, hint = "rocframe writes this name itself", "Use another name."
+            raise RepeatedNameError(f"about={name!r}: {problem}.\n{hint}")
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:

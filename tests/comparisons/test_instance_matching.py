@@ -260,12 +260,12 @@ UNPAIRED = {
     "a row too few": (
         ROWS.filter(~(A & I1)),
         {},
-        "id='id': model 'a' lacks 1 row that other models have in the same groups.\n" + MATCHED,
+        "id='id': model 'a' lacks 1 row that other models have.\n" + MATCHED,
     ),
     "rows too few": (
         ROWS.filter(A | (pl.col("g") == 0) | (pl.col("id") == "i9")),
         {},
-        "id='id': model 'b' lacks 5 rows that other models have in the same groups.\n" + MATCHED,
+        "id='id': model 'b' lacks 5 rows that other models have.\n" + MATCHED,
     ),
     "two labels": (
         ROWS.with_columns(label=pl.col("label") ^ (I1 & A)),
