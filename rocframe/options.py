@@ -42,6 +42,13 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
         raise UnknownOptionError.compose(argument, value, allowed)
 
 
+def check_flag(argument: str, value: object) -> None:
+    """Check that an option is True or False."""
+    if not isinstance(value, bool):
+        hint = f"Use {argument}=True, or leave it out."
+        raise OptionValueError.compose(argument, value, "expected True or False", hint)
+
+
 def to_float(value: object) -> float | None:
     """Return a scalar number of Python or numpy as a float; None for other values."""
     if isinstance(value, str | bytes | pl.Series | pl.Expr) or getattr(value, "ndim", None):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf, isclose
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # expressions compare to expressions
@@ -39,7 +42,7 @@ class Rate:
         Smallest and largest possible value.
     aliases : tuple of str
         Other names.
-    mixes : bool
+    depends_on_prevalence : bool
         Whether the value depends on the prevalence.
     occurrence : {"first", "last"}
         Which row of a curve is used if several rows have the same value: the row with the highest
@@ -60,7 +63,7 @@ class Rate:
     better: Literal["higher", "lower", "neither"]
     bounds: tuple[float, float] = (0, 1)
     aliases: tuple[str, ...] = ()
-    mixes: bool = True
+    depends_on_prevalence: bool = True
     occurrence: Literal["first", "last"] = "last"
     extends: bool = False
     needs_alerts: bool = False
@@ -68,10 +71,23 @@ class Rate:
     settings: Settings | None = None
 
     @property
+    def at_given_prevalence(self) -> bool:
+        """Whether the metric is computed at a prevalence that the caller has set."""
+        prevalence = None if self.settings is None else self.settings.prevalence
+        return self.depends_on_prevalence and prevalence is not None
+
+    @property
+    def varies_with_prevalence(self) -> bool:
+        """Whether the value may depend on the prevalence of the data."""
+        is_own = not self.name  # formulas of the caller are not analysed
+        return is_own or (self.depends_on_prevalence and not self.at_given_prevalence)
+
+    @property
     def count_ratio(self) -> CountRatio | None:
         """The metric as a ratio of counts; None for other formulas and at a given prevalence."""
-        scaled = self.mixes and self.settings is not None and self.settings.prevalence is not None
-        return self.formula if isinstance(self.formula, CountRatio) and not scaled else None
+        if self.at_given_prevalence or not isinstance(self.formula, CountRatio):
+            return None
+        return self.formula
 
     @property
     def rising(self) -> bool | None:
@@ -100,7 +116,7 @@ class Rate:
     def expr(self, settings: Settings | None = None) -> pl.Expr:
         """Return the metric as a Float64 expression; null where it is undefined."""
         settings = settings or self.settings or Settings()
-        counts = settings.counts if self.mixes else COUNT_COLUMNS
+        counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
@@ -287,7 +303,7 @@ RATES = {
             formula=tpr,
             better="higher",
             aliases=("recall", "sensitivity", "hit_rate"),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="fpr",
@@ -296,7 +312,7 @@ RATES = {
             formula=fpr,
             better="lower",
             aliases=("fall_out",),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="tnr",
@@ -304,7 +320,7 @@ RATES = {
             formula=tnr,
             better="higher",
             aliases=("specificity",),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="fnr",
@@ -313,7 +329,7 @@ RATES = {
             formula=fnr,
             better="lower",
             aliases=("miss_rate",),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="precision",
@@ -361,7 +377,7 @@ RATES = {
             label="Balanced accuracy",
             formula=lambda c, s: (tpr(c, s) + tnr(c, s)) / 2,
             better="higher",
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="f1",
@@ -390,7 +406,7 @@ RATES = {
             formula=lambda c, s: tpr(c, s) - fpr(c, s),
             better="higher",
             bounds=(-1, 1),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="markedness",
@@ -433,7 +449,7 @@ RATES = {
             formula=lambda c, s: odds(tpr(c, s), fpr(c, s)),
             better="higher",
             bounds=(0, inf),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="lr_neg",
@@ -442,7 +458,7 @@ RATES = {
             formula=lambda c, s: odds(fnr(c, s), tnr(c, s)),
             better="lower",
             bounds=(0, inf),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="odds_ratio",
@@ -450,7 +466,7 @@ RATES = {
             formula=lambda c, _: odds(c.tp.cast(pl.Float64) * c.tn, c.fp.cast(pl.Float64) * c.fn),
             better="higher",
             bounds=(0, inf),
-            mixes=False,
+            depends_on_prevalence=False,
         ),
         Rate(
             name="mutual_information",
@@ -491,7 +507,7 @@ COUNT_METRICS = {
         formula=CountRatio((name,)),
         better="neither",
         bounds=(0, inf),
-        mixes=False,
+        depends_on_prevalence=False,
         occurrence="first" if name in {"tp", "fn"} else "last",
     )
     for name in Counts._fields
@@ -526,7 +542,7 @@ def own_metric(argument: str, expr: pl.Expr) -> Rate:
         formula=lambda *_: expr,
         better="neither",
         bounds=(-inf, inf),
-        mixes=False,
+        depends_on_prevalence=False,
     )
 
 
@@ -540,31 +556,23 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
     return name
 
 
-def list_metrics(metrics: object) -> list[object]:
-    """Return one metric, or a sequence of metrics, as a list."""
-    if isinstance(metrics, str | pl.Expr) or not isinstance(metrics, Iterable):
-        return [metrics]
-    return [*metrics]
+def parse_metrics(
+    metrics: object, parse: Callable[[object], tuple[str, Parsed]], *, allow_empty: bool = False
+) -> dict[str, Parsed]:
+    """Parse one metric, or a sequence of metrics, into a mapping from names.
 
-
-def parse_metric_expressions(
-    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
-) -> dict[str, pl.Expr]:
-    """Return metrics, given by name or as expressions, as named expressions."""
-    named: dict[str, pl.Expr] = {}
-    for metric in list_metrics(metrics):
-        if isinstance(metric, pl.Expr):
-            name, expr = expression_name("metrics", metric), metric
-        else:
-            check_choice("metrics", metric, NAMES)
-            name = str(metric)
-            expr = NAMES[name].expr(settings).alias(name)
-        if name in named:
-            raise RepeatedNameError.compose(
-                "metrics", name, [str(one) for one in list_metrics(metrics)]
-            )
-        named[name] = expr
-    return named
+    `parse` returns the name of a metric and its parsed form.
+    """
+    single = isinstance(metrics, str | pl.Expr) or not isinstance(metrics, Iterable)
+    parsed = [parse(metric) for metric in ([metrics] if single else [*metrics])]  # type: ignore[misc]
+    names = [name for name, _ in parsed]
+    if not (names or allow_empty):
+        hint = 'Use, for example, metrics=["precision"].'
+        raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)
+    for name in names:
+        if names.count(name) > 1:
+            raise RepeatedNameError.compose("metrics", name, names)
+    return dict(parsed)
 
 
 def check_metric_settings(

@@ -11,8 +11,8 @@ import numpy as np
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.options import check_choice, parse_grid, parse_names, parse_number
-from rocframe.rates import Settings, check_metric_settings, list_metrics, parse_metric
+from rocframe.options import check_choice, check_flag, parse_grid, parse_names, parse_number
+from rocframe.rates import Settings, check_metric_settings, parse_metric, parse_metrics
 from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
@@ -225,10 +225,7 @@ def parse_average_options(
     """Check each option, also in combination with the method, and return one record."""
     settings = settings or Settings()
     keys = parse_over(over)
-    flag: object = nearest
-    if not isinstance(flag, bool):
-        problem, hint = "expected True or False", "Use nearest=True, or leave it out."
-        raise OptionValueError.compose("nearest", flag, problem, hint)
+    check_flag("nearest", nearest)
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
         _check_settings((), settings)
@@ -242,7 +239,10 @@ def parse_average_options(
         )
     elif not _is_threshold(fixed):
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
-    averaged = None if metrics is None else _parse_metrics(metrics, settings)
+    averaged = None
+    if metrics is not None:
+        parsed = parse_metrics(metrics, lambda metric: _parse_metric(metric, settings))
+        averaged = tuple(parsed.values())
     given_grid, grid = grid, DEFAULT_GRID if at_values else grid
     check_choice("method", method, get_args(AverageMethod))
     check_choice("interval", interval, (*get_args(AverageInterval), None))
@@ -312,15 +312,9 @@ def parse_over(over: object) -> tuple[str, ...]:
     return parse_names(several)  # type: ignore[arg-type]
 
 
-def _parse_metrics(
-    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
-) -> tuple[Rate, ...]:
-    """Return the metrics to average."""
-    given = list_metrics(metrics)
-    if not given:
-        hint = 'Use, for example, metrics=["precision"].'
-        raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)
-    return tuple(parse_metric("metrics", metric, settings) for metric in given)
+def _parse_metric(metric: object, settings: Settings) -> tuple[str, Rate]:
+    rate = parse_metric("metrics", metric, settings)
+    return rate.column, rate
 
 
 def parse_test_per_train(given: object, over: Sequence[str], interval: str | None) -> float | None:
@@ -362,7 +356,9 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
     check_metric_settings(
         [metric.name for metric in metrics], beta=settings.beta, costs=settings.costs
     )
-    if settings.prevalence is not None and not any(metric.mixes for metric in metrics):
+    if settings.prevalence is not None and not any(
+        metric.depends_on_prevalence for metric in metrics
+    ):
         problem = "no metric depends on the prevalence"
         hint = 'Use it with, for example, metrics=["precision"], or leave it out.'
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)

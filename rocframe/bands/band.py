@@ -19,7 +19,7 @@ from rocframe.bands.grid import (
 )
 from rocframe.bands.resampled import envelope_limits, fixed_width_limits, pointwise_bootstrap_limits
 from rocframe.curves.curve import trace_curves
-from rocframe.errors import OptionValueError, UnknownOptionError
+from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
 from rocframe.inputs.node import plan_table
@@ -331,8 +331,6 @@ BAND_METHODS: dict[str, BandMethod] = {
 
 def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
     """Return the method of this name; raise an error if it does not support the weights."""
-    if name is None:
-        raise UnknownOptionError.compose("method", name, BAND_METHODS)
     check_choice("method", name, BAND_METHODS)
     method = BAND_METHODS[name]
     if weight is not None and not method.is_resampled:

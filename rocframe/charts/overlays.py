@@ -28,7 +28,7 @@ from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
-from rocframe.options import to_floats
+from rocframe.options import check_flag, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 
@@ -122,10 +122,8 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
 
 def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
     """Check that `hull` and `ties` are Booleans, and that this kind of curve has an overlay."""
-    if option in {"hull", "ties"} and not isinstance(value, bool):
-        raise OptionValueError.compose(
-            option, value, "expected True or False", f"Pass {option}=True, or leave it out."
-        )
+    if option in {"hull", "ties"}:
+        check_flag(option, value)
     kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
     if value is None or value is False or kind.name in kinds:
         return

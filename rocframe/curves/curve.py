@@ -21,8 +21,15 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
-from rocframe.options import NOT_GIVEN, parse_names, parse_numbers
-from rocframe.rates import Settings, check_metric_settings, parse_metric_expressions
+from rocframe.options import NOT_GIVEN, check_choice, parse_names, parse_numbers
+from rocframe.rates import (
+    NAMES,
+    Settings,
+    check_metric_settings,
+    expression_name,
+    parse_metric,
+    parse_metrics,
+)
 from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
@@ -185,7 +192,9 @@ def curve(
     """
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     shape = kind_named(kind)
-    named = parse_metric_expressions(metrics, settings)
+    named = parse_metrics(
+        metrics, lambda metric: _metric_expression(metric, settings), allow_empty=True
+    )
     if max_error is not None:
         max_error = parse_max_error(max_error)
         _check_no_thresholds(thresholds)
@@ -227,6 +236,14 @@ def curve(
     if measures:
         result = result.select(~cs.by_name(*measures), cs.by_name(*measures))
     return as_input_frame(predictions, result)
+
+
+def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
+    """Return the name of a metric and its expression."""
+    if isinstance(metric, pl.Expr):
+        return expression_name("metrics", metric), metric
+    check_choice("metrics", metric, NAMES)
+    return str(metric), parse_metric("metrics", metric, settings).expr()
 
 
 def _check_no_thresholds(thresholds: object) -> None:

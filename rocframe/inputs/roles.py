@@ -19,10 +19,16 @@ from rocframe.errors import (
     MissingColumnError,
     OptionValueError,
     RepeatedNameError,
-    UnknownOptionError,
 )
 from rocframe.frames import column, private_names
-from rocframe.options import NOT_GIVEN, NotGiven, check_group_columns, group_dtypes, parse_names
+from rocframe.options import (
+    NOT_GIVEN,
+    NotGiven,
+    check_choice,
+    check_group_columns,
+    group_dtypes,
+    parse_names,
+)
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
 
@@ -53,8 +59,7 @@ class Roles:
     cluster: Column | None = None
 
     def __post_init__(self) -> None:
-        if self.missing not in get_args(Missing):
-            raise UnknownOptionError.compose("missing", self.missing, get_args(Missing))
+        check_choice("missing", self.missing, get_args(Missing))
         if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
             raise OptionValueError.compose(
                 "count",

@@ -12,7 +12,12 @@ import numpy as np
 from rocframe.areas.variance import Clusters, class_sizes
 from rocframe.curves.at import parse_point
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
+from rocframe.inference.bootstrap import (
+    BOOTSTRAPS,
+    Statistic,
+    bootstrap_interval,
+    sample_acceleration,
+)
 from rocframe.inference.confidence import (
     Confidence,
     clopper_pearson,
@@ -31,10 +36,10 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.metrics.metric import check_method, check_points, parse_metrics
+from rocframe.metrics.metric import check_method, check_points, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
 from rocframe.options import NOT_GIVEN
-from rocframe.rates import Settings, check_metric_settings
+from rocframe.rates import Rate, Settings, check_metric_settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
 if TYPE_CHECKING:
@@ -50,7 +55,6 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import GroupReplicates, ReplicateScan
-    from rocframe.metrics.metric import Metric
     from rocframe.metrics.points import CurvePoints
 
 
@@ -234,8 +238,10 @@ def intervals(
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
     confidence = Confidence.of(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
-    parsed = parse_metrics(metrics, Settings(beta=beta, costs=costs, prevalence=prevalence))
-    check_metric_settings([metric.name for metric in parsed], beta=beta, costs=costs)
+    parsed = parse_interval_metrics(
+        metrics, Settings(beta=beta, costs=costs, prevalence=prevalence)
+    )
+    check_metric_settings(parsed, beta=beta, costs=costs)
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     check_points(parsed, given)
     at_points = any(value is not None for value in given.values())
@@ -266,19 +272,31 @@ def intervals(
 class IntervalOptions:
     """The metrics, the axis and values that determine the points, and the interval options."""
 
-    metrics: Sequence[Metric]
+    metrics: Mapping[str, Statistic | Rate]
     axis: PointAxis | None
     values: Sequence[float]
     confidence: Confidence
 
     @property
-    def lines(self) -> list[tuple[Metric, int | None]]:
-        """The rows of each group: a metric, and the index of the value of its point."""
+    def curve_statistics(self) -> dict[str, Statistic]:
+        """The statistics of complete curves."""
+        return {
+            name: metric for name, metric in self.metrics.items() if isinstance(metric, Statistic)
+        }
+
+    @property
+    def rates(self) -> list[Rate]:
+        """The metrics of single points."""
+        return [metric for metric in self.metrics.values() if isinstance(metric, Rate)]
+
+    @property
+    def lines(self) -> list[tuple[str, int | None]]:
+        """The rows of each group: the name of a metric, and the index of the value of its point."""
         indices = range(len(self.values))
         return [
-            (metric, index)
-            for metric in self.metrics
-            for index in ([None] if metric.curve is not None else indices)
+            (name, index)
+            for name in self.metrics
+            for index in ([None] if name in self.curve_statistics else indices)
         ]
 
 
@@ -339,13 +357,12 @@ def _estimate(
     """Compute the estimates and the thresholds of the points."""
     rates: dict[str, NDArray[np.float64]] = {}
     if search is not None and points is not None:
-        at_points = [metric for metric in options.metrics if metric.curve is None]
-        rates = rates_at(stack_points(points), at_points, search)
-    for i, (metric, index) in enumerate(options.lines):
-        if metric.curve is not None:
-            results.estimate[i] = metric.curve.replicate.function(scan)
+        rates = rates_at(stack_points(points), options.rates, search)
+    for i, (name, index) in enumerate(options.lines):
+        if name in options.curve_statistics:
+            results.estimate[i] = options.curve_statistics[name].replicate.function(scan)
         elif points is not None:
-            results.estimate[i] = rates[metric.name][:, index]
+            results.estimate[i] = rates[name][:, index]
             threshold = points.threshold[:, index]
             results.threshold[i] = np.where(points.missing[:, index], nan, threshold)
 
@@ -367,18 +384,16 @@ def _bootstrap(
     """
     enough = (sizes[0] > 1) & (sizes[1] > 1)
     at_threshold = options.axis == "threshold"
-    curves = [metric for metric in options.metrics if metric.curve is not None]
     # Metrics whose resamples are drawn in the same way use the same points of these resamples.
-    at_points: dict[bool, list[Metric]] = {}
-    for metric in options.metrics:
-        if metric.curve is None:
-            mixed = metric.mixed or options.axis == "alert_rate"
-            at_points.setdefault(mixed, []).append(metric)
-    statistics = [metric.curve.replicate for metric in curves if metric.curve is not None]
+    rates: dict[bool, list[Rate]] = {}
+    for rate in options.rates:
+        mixed = rate.varies_with_prevalence or options.axis == "alert_rate"
+        rates.setdefault(mixed, []).append(rate)
+    statistics = [statistic.replicate for statistic in options.curve_statistics.values()]
     if search is not None:
         # A resample may lack the score of a point. The threshold is then searched, but
         # only if a metric uses it.
-        scores = any(metric.reads_threshold for metric in options.metrics)
+        scores = any(rate.reads_threshold for rate in options.rates)
         points_of = partial(search.points, scores=scores)
         statistics += [
             ReplicateStatistic(
@@ -387,15 +402,16 @@ def _bootstrap(
                 corners=False,
                 width=len(CURVE_COLUMNS) * len(search.values),
             )
-            for mixed in at_points
+            for mixed in rates
         ]
     for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
         group = resamples.population.group
-        replicates = _metric_replicates(resamples, curves, at_points, search)
-        for i, (metric, index) in enumerate(options.lines):
-            if not (enough[group] or (at_threshold and metric.curve is None)):
+        replicates = _metric_replicates(resamples, [*options.curve_statistics], rates, search)
+        for i, (name, index) in enumerate(options.lines):
+            metric = options.metrics[name]
+            if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
                 continue
-            values, redrawn = replicates[metric.name]
+            values, redrawn = replicates[name]
             interval = bootstrap_interval(
                 values[:, index or 0],
                 float(results.estimate[i, group]),
@@ -416,29 +432,30 @@ def _bootstrap(
 
 def _metric_replicates(
     resamples: GroupReplicates,
-    curves: Sequence[Metric],
-    at_points: Mapping[bool, Sequence[Metric]],
+    statistics: Sequence[str],
+    rates: Mapping[bool, Sequence[Rate]],
     search: PointSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return the replicates of each metric, a column per value, and the number of redraws."""
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
-        metric.name: (values[:, None], redrawn)
-        for metric, (values, redrawn) in zip(curves, pairs, strict=False)
+        name: (values[:, None], redrawn)
+        for name, (values, redrawn) in zip(statistics, pairs, strict=False)
     }
-    for metrics, (points, redrawn) in zip(at_points.values(), pairs[len(curves) :], strict=True):
+    pairs_at_points = pairs[len(statistics) :]
+    for own_rates, (points, redrawn) in zip(rates.values(), pairs_at_points, strict=True):
         assert search is not None
-        rates = rates_at(points, metrics, search)
-        replicates |= {name: (values, redrawn) for name, values in rates.items()}
+        values_at_points = rates_at(points, own_rates, search)
+        replicates |= {name: (values, redrawn) for name, values in values_at_points.items()}
     return replicates
 
 
 def _influence(
-    metric: Metric, search: PointSearch | None, index: int | None
+    metric: Statistic | Rate, search: PointSearch | None, index: int | None
 ) -> Callable[[ReplicateScan], Influences]:
     """Return the influence function of a metric."""
-    if metric.curve is not None:
-        return metric.curve.influence
+    if isinstance(metric, Statistic):
+        return metric.influence
     assert search is not None
     assert index is not None
     return partial(influence_at, metric, search, index)
@@ -448,10 +465,10 @@ def _replace_limits_of_perfect_areas(
     options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> None:
     """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
-    for i, (metric, _) in enumerate(options.lines):
-        if metric.name not in {"auc", "gini"} or metric.curve is None:
+    for i, (name, _) in enumerate(options.lines):
+        if name not in {"auc", "gini"} or name not in options.curve_statistics:
             continue
-        low, high = metric.bounds
+        low, high = options.curve_statistics[name].bounds
         area = (results.estimate[i] - low) / (high - low)
         perfect = np.isnan(results.lower[i]) & is_perfect(area)
         n_pos, n_neg = (counts[perfect] for counts in sizes)
@@ -476,12 +493,14 @@ def _limits_of_proportions(
     if points is None or options.axis != "threshold":
         return
     limits = wilson if ci == "wilson" else clopper_pearson
-    for i, (metric, index) in enumerate(options.lines):
-        if metric.proportion is None:
+    rates = {rate.column: rate for rate in options.rates}
+    for i, (name, index) in enumerate(options.lines):
+        ratio = rates[name].count_ratio if name in rates else None
+        if ratio is None:
             continue
         count, total = (
-            np.sum([getattr(points, name)[:, index] for name in names], axis=0).astype(float)
-            for names in (metric.proportion.part, metric.proportion.whole)
+            np.sum([getattr(points, count)[:, index] for count in counts], axis=0).astype(float)
+            for counts in (ratio.part, ratio.whole)
         )
         selected = total > 0
         if degenerate_only:
@@ -507,7 +526,7 @@ def _table(
         )
     ]
     columns: dict[str, Any] = {
-        "metric": [metric.name for metric, _ in lines] * groups,
+        "metric": [name for name, _ in lines] * groups,
         "at": [None if index is None else options.axis for _, index in lines] * groups,
         "value": [None if index is None else options.values[index] for _, index in lines] * groups,
         "n_pos": np.repeat(totals.pos_rows, len(lines)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
-    from rocframe.metrics.metric import Metric
+    from rocframe.rates import Rate
 
 
 class CurvePoints(NamedTuple):
@@ -202,7 +202,7 @@ def stack_points(points: CurvePoints) -> NDArray[np.float64]:
 
 
 def rates_at(
-    points: NDArray[np.float64], metrics: Sequence[Metric], search: PointSearch
+    points: NDArray[np.float64], metrics: Sequence[Rate], search: PointSearch
 ) -> dict[str, NDArray[np.float64]]:
     """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
     shape = points.shape[:2]
@@ -210,14 +210,10 @@ def rates_at(
     if search.axis == "threshold":  # the given threshold, not the lowest score that reaches it
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
-    values = frame.with_columns(
-        metric.expr.cast(pl.Float64).alias(str(i))
-        for i, metric in enumerate(metrics)
-        if metric.expr is not None
-    )
+    values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))
     no_point = frame.get_column("tp").is_null().to_numpy()
     return {
-        metric.name: np.where(no_point, np.nan, values[str(i)].to_numpy()).reshape(shape)
+        metric.column: np.where(no_point, np.nan, values[str(i)].to_numpy()).reshape(shape)
         for i, metric in enumerate(metrics)
     }
 
@@ -226,7 +222,7 @@ RELATIVE_STEP = 1e-4  # of numerical derivatives with respect to counts
 
 
 def influence_at(
-    metric: Metric, search: PointSearch, index: int, sample: ReplicateScan
+    metric: Rate, search: PointSearch, index: int, sample: ReplicateScan
 ) -> Influences:
     """Return the influence values of a metric at a given threshold.
 
@@ -238,7 +234,8 @@ def influence_at(
     for i in range(4):
         trials[2 * i, i + 1] *= 1 + RELATIVE_STEP
         trials[2 * i + 1, i + 1] *= 1 - RELATIVE_STEP
-    values = rates_at(trials[:, None, :], [metric], search.single(index))[metric.name].reshape(4, 2)
+    (values,) = rates_at(trials[:, None, :], [metric], search.single(index)).values()
+    values = values.reshape(4, 2)
     cells = counts[1:]
     with np.errstate(invalid="ignore"):
         slopes = np.divide(
@@ -248,7 +245,9 @@ def influence_at(
             where=cells > 0,
         )
     slopes[~np.isfinite(slopes)] = 0
-    tp, fp, fn, tn = slopes - _mean_slopes(slopes, cells, by_class=not metric.mixed)
+    tp, fp, fn, tn = slopes - _mean_slopes(
+        slopes, cells, by_class=not metric.varies_with_prevalence
+    )
     called = search.is_called(sample.block.codes, index)
     return np.append(np.where(called, tp, fn), fn), np.append(np.where(called, fp, tn), fp)
 

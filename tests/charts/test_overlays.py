@@ -304,5 +304,5 @@ def test_a_switch_is_true_or_false(table, option):
         rf.chart(table, **{option: "yes"})
     assert (
         str(caught.value)
-        == f"{option}='yes': expected True or False.\nPass {option}=True, or leave it out."
+        == f"{option}='yes': expected True or False.\nUse {option}=True, or leave it out."
     )

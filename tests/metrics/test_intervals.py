@@ -18,7 +18,7 @@ import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.metric import PROPORTIONS, parse_metrics
+from rocframe.metrics.metric import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.rates import Settings
 from tests import oracles
@@ -315,7 +315,7 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
     table = normal_table(100)
     scan = scan_of(table)
     search = PointSearch.of(scan, "threshold", [0.5], 1.0)
-    (parsed,) = parse_metrics(metric, Settings())
+    parsed = parse_interval_metrics(metric, Settings())[metric]
     population = GroupRows.from_scan(scan, 0)
     found = sample_acceleration(population, lambda sample: influence_at(parsed, search, 0, sample))
     points = search.points(scan)
@@ -506,7 +506,7 @@ WRONG = [
     ),
     (
         {"metrics": []},
-        'metrics=[]: expected at least one metric.\nUse, for example, metrics="auc".',
+        'metrics=[]: expected at least one metric.\nUse, for example, metrics=["precision"].',
     ),
     (
         {"metrics": ["auc", "auc"]},
