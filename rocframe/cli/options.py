@@ -57,6 +57,9 @@ class CommandOptions:
         Method of the confidence interval of the AUC.
     level
         Confidence level of the intervals, between 0 and 1.
+    unmatched
+        Handling of instances that only one of two compared models has. "raise": stop with an error.
+        "drop": leave them out of the comparison and count them.
     title
         Title of the page.
     skip_unreadable
@@ -78,6 +81,7 @@ class CommandOptions:
     kind: Annotated[list[KindChoice] | None, Parameter(metavar="KIND")] = None
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    unmatched: Literal["raise", "drop"] = "raise"
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
     skip_unreadable: Annotated[bool, FLAG] = False
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
@@ -106,6 +110,7 @@ class CommandOptions:
             "kind": self.kind or DEFAULT_KINDS,
             "ci": None if self.ci == "none" else self.ci,
             "level": self.level,
+            "unmatched": self.unmatched,
             "positive": parse_positive(self.positive, label_dtype),
             "weight": self.weight,
             "count": self.count,

@@ -15,6 +15,7 @@ from rocframe.io.logs import find_logs, open_logs
 from rocframe.io.tables import write
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
+from rocframe.reports.report import check_page_path
 from rocframe.reports.report_tables import areas_and_curves, group_columns, report_tables
 from rocframe.schemas import MODEL
 
@@ -70,7 +71,7 @@ def report_logs(
     """Write the page to a file."""
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
-    check_target(path)
+    check_page_path(path)
     evaluation = _evaluate(logs, options, progress)
     progress.step("Writing the page")
     _write_page(evaluation, options, path)

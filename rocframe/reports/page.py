@@ -81,7 +81,7 @@ def report_page(
         ),
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         comparison_figure=table_figure(tables.comparison),
-        omissions=_omissions(tables, provenance),
+        omissions=_omissions(tables, options, provenance),
         settings=_settings_list(areas, options, provenance, versions),
         files=provenance.get("files", []),
         config=Markup(json.dumps({**PAGE_STYLE.config(), "background": None})),
@@ -122,16 +122,18 @@ UNDEFINED_AUC = {
 MAX_NAMED_GROUPS = 40
 
 
-def _omissions(tables: ReportTables, provenance: Mapping[str, Any]) -> list[str]:
+def _omissions(
+    tables: ReportTables, options: ReportOptions, provenance: Mapping[str, Any]
+) -> list[str]:
     """Return sentences that state which files, rows and results are missing."""
     areas = tables.areas
     skipped: Mapping[str, str] = provenance.get("files_skipped", {})
     sentences = [f"{file}: {reason}." for file, reason in skipped.items()]
     n_missing = int(areas["n_missing"].sum())
-    if n_missing:
-        handling = "counted as errors" if provenance["missing"] == "worst" else "left out"
+    # With missing="worst", no row is left out: the settings state how many count as errors.
+    if n_missing and options.missing != "worst":
         rows = format_count(n_missing, "prediction")
-        sentences.append(f"{rows} with a missing label, score or weight: {handling}.")
+        sentences.append(f"{rows} with a missing label, score or weight: left out.")
     for note, cause in UNDEFINED_AUC.items():
         groups = areas.filter(pl.col("note") == note)
         if groups.height:
@@ -139,7 +141,21 @@ def _omissions(tables: ReportTables, provenance: Mapping[str, Any]) -> list[str]
             count = format_count(groups.height, "group")
             names = _group_names(groups)
             sentences.append(f"{count} {have} {cause}, so {pronoun} AUC is undefined{names}.")
-    return [*sentences, *tables.remarks] or ["Nothing."]
+    return [*sentences, *_unmatched(tables.comparison), *tables.remarks] or ["Nothing."]
+
+
+def _unmatched(comparison: pl.DataFrame | None) -> list[str]:
+    """Return a sentence about rows that comparisons leave out because a model lacks them."""
+    if comparison is None:
+        return []
+    notes = comparison.get_column("note").str.extract(r"unmatched:(\d+)").cast(pl.Int64)
+    n_pairs = notes.len() - notes.null_count()
+    if not n_pairs:
+        return []
+    rows = format_count(int(notes.max()), "row")  # type: ignore[arg-type]
+    most = "up to " if notes.n_unique() > 1 else ""
+    pairs = format_count(n_pairs, "pair")
+    return [f"Comparison: {most}{rows} that one of the two models lacks, in {pairs} of models."]
 
 
 def _group_names(groups: pl.DataFrame) -> str:
@@ -162,6 +178,8 @@ MISSING_POLICIES = {
     "worst": "rows without a score count as errors at every threshold",
 }
 
+UNMATCHED = {"drop": "instances that one of the two models lacks are left out of the comparison"}
+
 
 def _settings_list(
     areas: pl.DataFrame,
@@ -179,8 +197,12 @@ def _settings_list(
         "Count": provenance["count"],
         "Averaged over": options.averaged,
         "Paired by": options.id_names,
+        "Unmatched rows": UNMATCHED.get(options.unmatched),
+        "Seed": None if options.seed is None else str(options.seed),
     }
     about: Mapping[str, object] = provenance.get("about", {})
+    n_missing = int(areas["n_missing"].sum())
+    unscored = f": {format_count(n_missing, 'row')}" if options.missing == "worst" else ""
     return [
         ("Label", format_name(provenance["label"])),
         ("Positive class", _value_text(provenance["positive"])),
@@ -189,7 +211,7 @@ def _settings_list(
         *((name, format_name(value)) for name, value in optional.items() if value is not None),
         ("Decision rule", "positive if score ≥ threshold"),
         ("Tied scores", "one point of the curve; a tied pair counts one half in the AUC"),
-        ("Missing values", MISSING_POLICIES[provenance["missing"]]),
+        ("Missing values", MISSING_POLICIES[options.missing] + unscored),
         ("Intervals", (", ".join(methods) + percent) if len(methods) else "none"),
         ("Rows", f"{provenance['rows']:,}"),
         *((format_name(name), format_name(str(value))) for name, value in about.items()),

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
 
-from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.comparisons.pairing import Unmatched
+from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import collect_frame, column, lazy_plan
 from rocframe.io.files import check_target, write_text
 from rocframe.kinds import kind_named
-from rocframe.options import NOT_GIVEN, NotGiven, parse_names
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_names
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report_tables import areas_and_curves, report_tables
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from rocframe.inference.confidence import AUCIntervalMethod
@@ -44,19 +46,21 @@ def report(
     kind: KindName | Sequence[KindName] = ("roc", "precision_recall"),
     ci: AUCIntervalMethod | None = "logit_delong",
     level: float = 0.95,
+    unmatched: Unmatched = "raise",
+    seed: int | None = None,
     title: str = "Evaluation",
     about: Mapping[str, object] | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
-) -> None:
+) -> Path:
     """Write an HTML page with the AUC and the curves of each group.
 
     The page is one file that needs no network. It contains tables of the AUC and of other metrics
     of whole curves, charts, an interactive dashboard, a comparison of models if their rows can be
     paired, a list of what was left out, and the data and settings. The same predictions give the
-    same file, byte by byte.
+    same file, byte by byte; for bootstrap intervals, only with the same `seed`.
 
     Parameters
     ----------
@@ -71,7 +75,8 @@ def report(
         names to columns compares several models side by side. It adds the key `model` (String)
         after `by`.
     path : str or Path
-        File to write, in an existing folder. A failure leaves the old file unchanged.
+        File to write, with the suffix `.html`, in an existing folder. A failure leaves the old file
+        unchanged.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     over : str or sequence of str, optional
@@ -86,6 +91,12 @@ def report(
         Method of the confidence interval of the AUC, as in `auc`; None for no intervals.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
+    unmatched : {"raise", "drop"}, default "raise"
+        Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
+        them and count their rows in `note`.
+    seed : int, default None
+        Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
+        a group depend only on the seed and the group's key.
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None
@@ -106,12 +117,17 @@ def report(
         only; an unscored positive is a false negative and an unscored negative is a false positive
         at every threshold.
 
+    Returns
+    -------
+    Path
+        The path of the file.
+
     Raises
     ------
     MissingExtraError
         If vl-convert is not installed.
     StorageError
-        If the folder does not exist or the file cannot be written.
+        If the suffix is not `.html`, the folder does not exist, or the file cannot be written.
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
@@ -129,8 +145,8 @@ def report(
     >>> from tempfile import TemporaryDirectory
     >>> import rocframe as rf
     >>> with TemporaryDirectory() as folder:
-    ...     page = Path(folder) / "vote.html"
-    ...     rf.report(rf.datasets.vote(), "label", "score", path=page, by="model", id="id")
+    ...     file = Path(folder) / "vote.html"
+    ...     page = rf.report(rf.datasets.vote(), "label", "score", path=file, by="model", id="id")
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
@@ -144,17 +160,32 @@ def report(
         kind=kind,
         ci=ci,
         level=level,
+        unmatched=unmatched,
+        seed=seed,
         positive=positive,
         weight=weight,
         count=count,
         missing=missing,
     )
     entries = _check_about(about)
-    check_target(path)
+    check_page_path(path)
     rows = options.read(predictions)
     tables = report_tables(rows, options, *areas_and_curves(rows, options))
     provenance = {**options.provenance(rows), "about": entries}
     write_text(path, report_page(tables, options, title=title, provenance=provenance))
+    return Path(path)
+
+
+def check_page_path(path: str | os.PathLike[str]) -> None:
+    """Check that a page can be written to a file, whose suffix has to be `.html`."""
+    suffix = Path(path).suffix
+    if suffix.lower() != ".html":
+        raise StorageError.compose(
+            os.fspath(path),
+            f"a page is an HTML file, and the suffix is {suffix!r}",
+            "Use a name that ends with .html.",
+        )
+    check_target(path)
 
 
 def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
@@ -187,6 +218,8 @@ class ReportOptions:
     kind: KindName | Sequence[KindName] = DEFAULT_KINDS
     ci: AUCIntervalMethod | None = "logit_delong"
     level: float = 0.95
+    unmatched: Unmatched = "raise"
+    seed: int | None = None
     positive: object = None
     weight: Column | None = None
     count: Count = NOT_GIVEN
@@ -207,6 +240,7 @@ class ReportOptions:
                 f"over={over!r}: the column is not in by=.\n"
                 f"Group columns: {format_list(keys) or 'none'}.\nInclude {over!r} in by=."
             )
+        check_choice("unmatched", self.unmatched, get_args(Unmatched))
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "kinds", tuple(names))

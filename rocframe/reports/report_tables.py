@@ -77,7 +77,7 @@ def areas_and_curves(
     """Compute the AUC and the curves of each group; `on_step` receives the name of each step."""
     arguments = {**options.roles, "by": options.keys or None}
     on_step("Computing the AUC")
-    areas = auc(predictions, **arguments, ci=options.ci, level=options.level)
+    areas = auc(predictions, **arguments, ci=options.ci, level=options.level, seed=options.seed)
     on_step("Computing the curves")
     first, *others = map(kind_named, options.kinds)
     rates = [rate for kind in others for rate in kind.rates if rate not in first.rates]
@@ -161,6 +161,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         id=options.id,
         by=options.keys_without(options.averaged, MODEL),
         level=options.level,
+        unmatched=options.unmatched,
     )
 
 
@@ -274,7 +275,8 @@ def _text_table(
     n_omitted = table.height - top.height
     omitted = f"Not shown here: {format_count(n_omitted, 'row')}{f', see {file}' if file else ''}."
     return TextTable(
-        columns=[*columns, *note_columns(top, table)], omitted=omitted if n_omitted else ""
+        columns=[*columns, *note_columns(top, table, note_in_words)],
+        omitted=omitted if n_omitted else "",
     )
 
 
@@ -315,8 +317,43 @@ def interval_title(table: pl.DataFrame) -> str | None:
     return f"{100 * level[0]:g} % interval" if len(level) else None
 
 
-def note_columns(top: pl.DataFrame, table: pl.DataFrame) -> list[TextColumn]:
+# Each note of a table, and what a report writes in its place. "{}" is the number in the note.
+NOTES = {
+    "no_rows": "no rows",
+    "no_positives": "no positives",
+    "no_negatives": "no negatives",
+    "one_positive": "no interval: only one positive",
+    "one_negative": "no interval: only one negative",
+    "zero_variance": "no interval: the estimated variance is 0",
+    "no_solution": "undefined",
+    "redrawn": "resamples drawn again because they lacked a class: {}",
+    "unmatched": "rows left out because one of the two models lacks them: {}",
+    "left_out": "curves left out because they lack a class: {}",
+    "fewer": "groups with fewer curves: {}",
+}
+
+
+def note_columns(
+    top: pl.DataFrame,
+    table: pl.DataFrame,
+    format_note: Callable[[str], str] = str,
+) -> list[TextColumn]:
     """Return a column of notes as text; an empty list if the table has none."""
     if table["note"].null_count() == table.height:
         return []
-    return [TextColumn(title="note", cells=[note or "" for note in top["note"]], kind="word")]
+    cells = [format_note(note) if note else "" for note in top["note"]]
+    return [TextColumn(title="note", cells=cells, kind="word")]
+
+
+def note_in_words(note: str) -> str:
+    """Return the notes of a row in words, such as "no positives" for "no_positives"."""
+    return "; ".join(map(_one_note_in_words, note.split("; ")))
+
+
+def _one_note_in_words(note: str) -> str:
+    name, _, rest = note.partition(":")
+    if name not in NOTES:
+        return note
+    number, _, names = rest.partition(" ")
+    words = NOTES[name].format(f"{int(number):,}" if number.isdecimal() else number)
+    return f"{words} {names}".strip()

@@ -14,7 +14,7 @@ pytest.importorskip("vl_convert")
 
 from rocframe.reports.page import report_page
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.report_tables import areas_and_curves, note_in_words, report_tables
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -57,7 +57,8 @@ def log(names=("a", "b")):
 def evaluate(predictions=None, by="model", **more):
     """Return the tables of a page, the options and the other entries of its provenance."""
     predictions = log() if predictions is None else predictions
-    options = {name: more.pop(name) for name in ("kind", "id", "over", "score") if name in more}
+    names = ("kind", "id", "over", "score", "missing", "unmatched", "ci")
+    options = {name: more.pop(name) for name in names if name in more}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
     options = ReportOptions(**options)
     tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
@@ -224,7 +225,67 @@ def test_the_page_names_what_was_left_out_and_why():
         "1 prediction with a missing label, score or weight: left out.",
         "1 group has no negatives, so its AUC is undefined: model = c.",
     ]
-    assert {"missing", "note", "no_negatives"} <= set(read.text)
+    assert {"missing", "note", "no negatives"} <= set(read.text)
+
+
+def test_rows_that_count_as_errors_are_not_listed_as_left_out():
+    predictions = log().with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
+    read = Reader(write(predictions, missing="worst"))
+    first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
+    assert read.text[first] == "Nothing."
+    rule = "rows without a score count as errors at every threshold: 1 row"
+    assert read.after("Missing values", 1) == [rule]
+
+
+def test_unmatched_rows_are_left_out_of_the_comparison_and_counted_in_words():
+    worse = pl.when(pl.col("model") == "b").then(pl.col("id") / 6).otherwise("score")
+    rows = log().with_columns(score=worse).filter((pl.col("model") == "a") | (pl.col("id") > 0))
+    with pytest.raises(rf.PairingError, match='Pass unmatched="drop"'):
+        write(rows, id="id")
+    read = Reader(write(rows, id="id", unmatched="drop"))
+    words = "rows left out because one of the two models lacks them: 1"
+    assert any(text.endswith(words) for text in read.text)
+    assert "Comparison: 1 row that one of the two models lacks, in 1 pair of models." in read.text
+    with pytest.raises(rf.OptionValueError, match=r"^unmatched='all': "):
+        write(rows, unmatched="all")
+
+
+@pytest.mark.parametrize(
+    ("note", "words"),
+    [
+        ("no_rows", "no rows"),
+        ("zero_variance", "no interval: the estimated variance is 0"),
+        ("unmatched:10121", "rows left out because one of the two models lacks them: 10,121"),
+        (
+            "one_positive; left_out:2 (a; b, x:1)",
+            (
+                "no interval: only one positive; "
+                "curves left out because they lack a class: 2 (a; b, x:1)"
+            ),
+        ),
+        ("new_note:3", "new_note:3"),
+    ],
+)
+def test_notes_are_written_in_words(note, words):
+    assert note_in_words(note) == words
+
+
+def test_report_returns_the_path_and_writes_html_files_only(tmp_path):
+    rows = log().drop("id")
+    path = tmp_path / "page.HTML"
+    options = {"by": "model", "ci": "bootstrap", "kind": "roc"}
+    assert rf.report(rows, "label", "score", path=path, seed=1, **options) == path
+    again = rf.report(rows, "label", "score", path=str(tmp_path / "b.html"), seed=1, **options)
+    assert again.read_bytes() == path.read_bytes()
+    assert Reader(path.read_text(encoding="utf-8")).after("Seed", 1) == ["1"]
+    for name in ("page.pdf", "page", "page.html.gz"):
+        with pytest.raises(rf.StorageError) as error:
+            rf.report(rows, "label", "score", path=tmp_path / name, by="model")
+        assert str(error.value) == (
+            f"path={str(tmp_path / name)!r}: a page is an HTML file, and the suffix is "
+            f"{(tmp_path / name).suffix!r}.\nUse a name that ends with .html."
+        )
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["b.html", "page.HTML"]
 
 
 def test_the_page_counts_the_groups_that_it_does_not_show():
