@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rocframe import datasets
 from rocframe.errors import (
     AmbiguousCountError,
+    ArgumentError,
     BrokenCurveError,
     ColumnTypeError,
     LabelError,
@@ -34,7 +35,13 @@ from rocframe.errors import (
     StorageError,
     UnknownOptionError,
 )
-from rocframe.namespace import LazyMethod, RocExpr, RocFrame  # noqa: F401 - RocExpr for tests and docs
+from rocframe.namespace import (
+    FUNCTION_MODULES,
+    RocExpr,  # noqa: F401 - for tests and docs
+    RocFrame,
+    lazy_methods,
+    suggest_name,
+)
 
 if TYPE_CHECKING:
     from rocframe.areas.area import area
@@ -67,6 +74,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AmbiguousCountError",
+    "ArgumentError",
     "BrokenCurveError",
     "ColumnTypeError",
     "LabelError",
@@ -120,23 +128,14 @@ __all__ = [
 ]
 
 
-# The module of every public function: the methods of `.roc`, and those that take no frame.
-MODULES = {
-    **{
-        name: value.module
-        for name, value in vars(RocFrame).items()
-        if isinstance(value, LazyMethod)
-    },
-    **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
-    "chart_bundle": "rocframe.reports.offline_script",
-    **dict.fromkeys(("chart_fragment", "save_chart"), "rocframe.reports.export"),
-    **dict.fromkeys(("about", "read", "scan", "write"), "rocframe.io.tables"),
-}
+# The module of each public function.
+MODULES = {**lazy_methods(RocFrame), **FUNCTION_MODULES}
 
 
 def __getattr__(name: str) -> Any:
     if name not in MODULES:
-        raise AttributeError(f"module 'rocframe' has no attribute {name!r}", name=name)
+        hint = "" if name.startswith("_") else suggest_name(name, __all__, "rocframe.")
+        raise AttributeError(f"module 'rocframe' has no attribute {name!r}{hint}", name=name)
     function = getattr(import_module(MODULES[name]), name)
     globals()[name] = function
     return function

@@ -1,6 +1,7 @@
 """The exceptions that rocframe raises.
 
 RocframeError
+├── ArgumentError          a call with an unknown argument, or without a required one
 ├── MissingColumnError     a column that an argument names is not in the frame
 ├── RepeatedNameError      a name is given twice, or two columns of the result would share it
 ├── ReservedColumnError    a group column has the name of a column of the result
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AmbiguousCountError",
+    "ArgumentError",
     "BrokenCurveError",
     "ColumnTypeError",
     "LabelError",
@@ -64,6 +66,17 @@ MAX_FRACTIONAL_LABELS = 10  # more distinct fractional labels are probably score
 # from their text alone. The class methods compose the message.
 class RocframeError(Exception):
     """Base class of all errors of rocframe."""
+
+
+class ArgumentError(RocframeError, TypeError):
+    """A call with an unknown argument, or without a required one."""
+
+    @classmethod
+    def compose(
+        cls, function: str, problem: str, arguments: Iterable[str], hint: str
+    ) -> ArgumentError:
+        """List the arguments of the function."""
+        return cls(f"{function}: {problem}.\nArguments: {', '.join(arguments)}.\n{hint}")
 
 
 class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.errors import OptionValueError, RocframeError
+from rocframe.errors import RocframeError
+from rocframe.options import check_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +25,7 @@ def column(name: str) -> pl.Expr:
 
 def lazy_plan(argument: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
     """Return a DataFrame or LazyFrame as a LazyFrame; raise an error for other values."""
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        raise OptionValueError(
-            f"{argument}: a {type(frame).__name__} is not a polars DataFrame or LazyFrame.\n"
-            "Convert it first, for example with pl.DataFrame(…), pl.from_pandas(…) or "
-            "pl.scan_parquet(path)."
-        )
+    check_frame(argument, frame)
     return frame.lazy()
 
 

@@ -6,9 +6,55 @@ from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from types import MethodType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+# The modules of the public functions that are not methods of `.roc`.
+FUNCTION_MODULES = {
+    **dict.fromkeys(("power", "sample_size", "detectable_difference"), "rocframe.planning"),
+    "chart_bundle": "rocframe.reports.offline_script",
+    **dict.fromkeys(("chart_fragment", "save_chart"), "rocframe.reports.export"),
+    **dict.fromkeys(("about", "read", "scan", "write"), "rocframe.io.tables"),
+}
+
+# Names that other packages use, and the function of this package with the same purpose.
+NAME_ALIASES = {
+    alias: function
+    for function, aliases in {
+        "auc": "roc_auc roc_auc_score auroc auc_score partial_auc",
+        "curve": "roc roc_curve precision_recall_curve pr_curve det_curve gain_curve lift_curve",
+        "intervals": "ci_coords ci_thresholds confidence_interval metrics",
+        "chart": "plot draw show plot_roc plot_roc_curve roccurvedisplay",
+        "at": "coords at_threshold",
+        "compare": "roc_test delong delong_test delong_roc_test",
+        "average": "mean mean_curve",
+        "average_precision": "average_precision_score ap",
+        "brier": "brier_score brier_score_loss",
+    }.items()
+    for alias in aliases.split()
+}
+NAME_HINTS = {
+    **dict.fromkeys(
+        ("ci", "ci_auc", "confint"), "Use {}auc: its columns lower and upper are confidence limits."
+    ),
+    **dict.fromkeys(
+        ("confusion_matrix", "confusion_matrix_at_thresholds", "confusion_curve"),
+        "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold.",
+    ),
+    **dict.fromkeys(
+        ("best", "best_threshold", "optimal_threshold", "operating_point", "youden", "cutpoint"),
+        'Use {}curve with metrics="youden", and take the row with the largest value.',
+    ),
+    **dict.fromkeys(
+        ("save", "savefig", "to_html", "to_png"),
+        "Use rocframe.write for tables and rocframe.save_chart for charts.",
+    ),
+}
 
 
 class LazyMethod:
@@ -36,14 +82,37 @@ class Namespace:
     _subject: Any
 
     def __getattr__(self, name: str) -> NoReturn:
-        methods = [key for key, value in vars(type(self)).items() if isinstance(value, LazyMethod)]
-        guess = get_close_matches(name, methods, n=1, cutoff=0.4)
+        methods = lazy_methods(type(self))
+        hint = suggest_name(name, methods, ".roc.")
         raise AttributeError(
-            f".roc.{name}: unknown method.\nMethods: {', '.join(sorted(methods))}."
-            + (f"\nDid you mean .roc.{guess[0]}?" if guess else ""),
+            f".roc.{name}: unknown method.\nMethods: {', '.join(sorted(methods))}.{hint}",
             name=name,
             obj=self,
         )
+
+
+def lazy_methods(namespace: type[Namespace]) -> dict[str, str]:
+    """Return the methods of a namespace, and the modules of their functions."""
+    members = vars(namespace).items()
+    return {name: value.module for name, value in members if isinstance(value, LazyMethod)}
+
+
+def suggest_name(name: str, names: Iterable[str], prefix: str) -> str:
+    """Return a line that names a similar function, or nothing; `names` have this prefix."""
+    key = name.lower()
+    if key in NAME_HINTS:
+        return "\n" + NAME_HINTS[key].format(prefix)
+    available = list(names)
+    function = NAME_ALIASES.get(key, name)
+    if function not in available:
+        if function in FUNCTION_MODULES:
+            return f"\nUse the function rocframe.{function}."
+        if function in lazy_methods(RocFrame):
+            return f"\nUse .roc.{function} of a DataFrame or LazyFrame."
+        if function in lazy_methods(RocExpr):
+            return f'\nUse the expression pl.col("score").roc.{function}("label").'
+    guess = get_close_matches(function, available, n=1)
+    return f"\nDid you mean {prefix}{guess[0]}?" if guess else ""
 
 
 @pl.api.register_dataframe_namespace("roc")

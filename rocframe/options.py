@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from enum import Enum
+from functools import wraps
+from inspect import Parameter, signature
 from math import inf, isfinite, isnan
-from typing import TYPE_CHECKING, Final, Literal
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 import polars as pl
 
 from rocframe.errors import (
+    ArgumentError,
     ColumnTypeError,
     MissingColumnError,
     OptionValueError,
     RepeatedNameError,
     ReservedColumnError,
+    RocframeError,
     UnknownOptionError,
 )
+from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
 
 class NotGiven(Enum):
@@ -217,3 +225,147 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
             hint = "Groups are sorted by their keys, and these have no order: cast them first."
             raise ColumnTypeError.compose("by", name, schema[name], hint)
     return {name: schema[name] for name in by}
+
+
+def check_frame(argument: str, value: object) -> None:
+    """Check that a value is a DataFrame or LazyFrame; the error says how to make one of it."""
+    if isinstance(value, pl.DataFrame | pl.LazyFrame):
+        return
+    is_array = isinstance(value, Sequence | pl.Series) or type(value).__module__ == "numpy"
+    hint = "Convert it first, for example with pl.DataFrame(…) or pl.from_pandas(…)."
+    if isinstance(value, str | PathLike):
+        reader = "csv" if str(value).endswith(".csv") else "parquet"
+        hint = f"Read the file first: pl.read_{reader}(path) or pl.scan_{reader}(path)."
+    elif isinstance(value, Mapping):
+        hint = "Convert it first: pl.DataFrame(…)."
+    elif type(value).__name__.endswith("GroupBy"):
+        hint = "Pass the table itself, and the group columns as by=."
+    elif argument != "predictions" and (is_array or value is None):
+        hint = (
+            "Pass a table that rocframe returned, such as the result of .roc.curve(label, score)."
+        )
+    elif value is None:
+        hint = "Pass a table, such as the result of pl.read_parquet(path)."
+    elif is_array:
+        hint = (
+            'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": y_score}). '
+            "Then pass the names of its columns."
+        )
+    raise OptionValueError(
+        f"{argument}: a {type(value).__name__} is not a polars DataFrame or LazyFrame.\n{hint}"
+    )
+
+
+# Names that other packages use, and the arguments of this package with the same meaning.
+ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
+    alias: arguments
+    for arguments, aliases in {
+        ("label",): "y_true y_test y target targets truth true actual labels outcome response",
+        ("score", "scores"): "y_score y_pred y_prob y_proba y_hat pred preds prediction predictor "
+        "prob probs proba probability probas_pred score scores",
+        ("positive",): "pos_label pos_class positive_class positive_label event",
+        ("by",): "group_by groupby group groups strata",
+        ("between", "by"): "model models",
+        ("over", "by"): "fold folds cv",
+        ("weight",): "sample_weight sample_weights weights case_weights",
+        ("count",): "counts freq frequency n",
+        ("missing",): "na nan nulls na_rm dropna on_missing",
+        ("level",): "conf_level confidence confidence_level",
+        ("ci", "interval"): "ci_method interval method",
+        ("n_boot",): "boot_n bootstrap n_bootstrap n_bootstraps n_resamples",
+        ("n_perm",): "permutations n_permutations",
+        ("seed",): "random_state random_seed rng",
+        ("id",): "ids id_column pair_by",
+        ("cluster",): "clusters user_id",
+        ("metrics",): "metric",
+        ("thresholds", "threshold"): "threshold thresholds cutoff cutoffs",
+        ("fpr",): "max_fpr fpr_range partial_auc",
+        ("tpr",): "min_tpr tpr_range recall sensitivity",
+        ("max_error",): "drop_intermediate tolerance",
+        ("color",): "colour hue color_by",
+        ("facet",): "col row facet_by",
+        ("path",): "file filename fname output out",
+        ("about",): "metadata",
+        ("adjust",): "p_adjust correction",
+    }.items()
+    for alias in aliases.split()
+}
+
+# Arguments of other packages for which this package has another function.
+ARGUMENTS_OF_OTHERS = {
+    **dict.fromkeys(
+        ("title", "width", "height"),
+        "If the result is a chart, use its method .properties({name}=…).",
+    ),
+    **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
+}
+
+
+def suggest_argument(name: str, arguments: Iterable[str]) -> str | None:
+    """Return the argument that a user probably means by a name; None if none is similar."""
+    available = list(arguments)
+    for argument in ARGUMENT_ALIASES.get(name.lower(), ()):
+        if argument in available:
+            return argument
+    return next(iter(get_close_matches(name, available, n=1, cutoff=0.7)), None)
+
+
+FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
+FRAME_ARGUMENTS = ("predictions", "curves", "table")
+
+
+def public(function: FunctionT) -> FunctionT:
+    """Return a function that raises ArgumentError if it is called with wrong arguments.
+
+    Its signature and its docstring are those of `function`.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            # The traceback of an error inside the function contains the frame of the function.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            problem = str(error)
+        raise _argument_error(function, args, kwargs, problem)
+
+    return cast("FunctionT", call)
+
+
+def _argument_error(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], problem: str
+) -> RocframeError:
+    """Return the error for a call with wrong arguments; `problem` is the message of Python."""
+    parameters = signature(function).parameters
+    first = next(iter(parameters.values()), None)
+    if first is not None and args and first.name in FRAME_ARGUMENTS:
+        check_frame(first.name, args[0])
+    problem = problem.removeprefix(f"{function.__qualname__}() ")
+    unknown = [name for name in kwargs if name not in parameters]
+    required = [
+        name
+        for name, parameter in list(parameters.items())[len(args) :]
+        if parameter.default is Parameter.empty and name not in kwargs
+    ]
+    if unknown:
+        name = unknown[0]
+        problem = f"unexpected keyword argument {name!r}"
+        by_name = [
+            key
+            for key, parameter in parameters.items()
+            if parameter.kind is not Parameter.POSITIONAL_ONLY
+        ]
+        argument = suggest_argument(name, by_name)
+        if argument is None:
+            hint = ARGUMENTS_OF_OTHERS.get(name, "Leave it out.").format(name=name)
+        else:
+            hint = f"Use {argument}= instead."
+    elif first is not None and not args and first.kind is Parameter.POSITIONAL_ONLY:
+        hint = f"Pass {first.name} by position, as the first argument."
+    elif required:
+        hint = f"Pass {join_names([f'{name}=…' for name in required])}."
+    else:
+        hint = "Pass each argument once, and all but the first ones by name."
+    return ArgumentError.compose(function.__name__, problem, parameters, hint)

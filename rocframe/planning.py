@@ -21,7 +21,7 @@ from rocframe.areas.variance import exponential_variance
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.inference.p_values import check_alternative
-from rocframe.options import check_choice, parse_integer, parse_number
+from rocframe.options import check_choice, parse_integer, parse_number, public
 from rocframe.schemas import PLAN
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rocframe.inference.p_values import Alternative
 
 
+@public
 def power(
     *,
     auc: Numbers,
@@ -153,6 +154,7 @@ def power(
     )
 
 
+@public
 def sample_size(
     *,
     auc: Numbers,
@@ -308,6 +310,7 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     return with_n_pos(upper)
 
 
+@public
 def detectable_difference(
     *,
     null: Numbers = 0.5,

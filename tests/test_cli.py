@@ -78,6 +78,16 @@ def test_the_tables_are_those_of_the_verbs(capsys):
     assert lines[7:] == ["", "out/curves.parquet", "out/auc.parquet"]
 
 
+def test_with_a_maximal_error_the_table_has_fewer_rows_of_each_curve(capsys):
+    evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model", "--kind", "pr",
+              "--max-error", "0.01")  # fmt: skip
+    curves = rf.curve(rf.datasets.vote(), "label", "score", by="model", kind="pr")
+    expected = rf.simplify(curves, max_error=0.01)
+    assert expected.height < curves.height
+    assert_frame_equal(rf.read("out/curves.parquet"), expected)
+    assert rf.about("out/curves.parquet")["max_error"] == 0.01
+
+
 def test_the_metadata_say_where_the_tables_come_from(capsys):
     evaluated(capsys, "log.parquet", "--label", "truth", "--positive", "yes", "--score", "score",
               "--by", "model", "--missing", "drop")  # fmt: skip
@@ -230,6 +240,11 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
         ([*BASIC, "--level", "95"], "--level 95.0: "),
         ([*BASIC, "--missing", "ignore"], 'Invalid value "ignore" for --missing. Choose from:'),
         ([*BASIC, "--labels", "x"], "Unknown option: --labels. Did you mean --label?"),
+        ([*BASIC, "--target", "x"], "Unknown option: --target. Did you mean --label?"),
+        ([*BASIC, "--y-true=x"], "Unknown option: --y-true=x. Did you mean --label?"),
+        ([*BASIC, "--group-by", "x"], "Unknown option: --group-by. Did you mean --by?"),
+        ([*BASIC, "--pos-label", "x"], "Unknown option: --pos-label. Did you mean --positive?"),
+        ([*BASIC, "--max-error", "2"], "--max-error 2.0: expected a number above 0 and below 1."),
         (["--label", "label", "--score", "other"], 'Command "evaluate" parameter LOG requires'),
         (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),
     ],
@@ -290,7 +305,7 @@ def test_version_and_help(capsys):
     code, out, _ = run(capsys, "evaluate", "--help")
     assert code == 0
     for option in ("--label", "--score", "--by", "--positive", "--weight", "--count", "--no-count",
-                   "--missing", "--kind", "--ci", "--level", "--title", "--out",
+                   "--missing", "--kind", "--ci", "--level", "--title", "--out", "--max-error",
                    "--skip-unreadable", "--quiet"):  # fmt: skip
         assert option in out
 

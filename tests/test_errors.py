@@ -15,6 +15,7 @@ from rocframe import errors
 from rocframe.text import format_list, format_rows, format_value
 
 BASES = {
+    rf.ArgumentError: TypeError,
     rf.MissingColumnError: pl.exceptions.ColumnNotFoundError,
     rf.RepeatedNameError: ValueError,
     rf.ReservedColumnError: ValueError,
@@ -90,6 +91,12 @@ def test_an_error_goes_through_a_node_and_through_the_schema(error, engine):
 
 
 TEXTS = {
+    "an unknown argument": (
+        rf.ArgumentError.compose(
+            "at", "unexpected keyword argument 'recall'", ["curves", "tpr"], "Use tpr= instead."
+        ),
+        ("at: unexpected keyword argument 'recall'.\nArguments: curves, tpr.\nUse tpr= instead."),
+    ),
     "a missing column": (
         rf.MissingColumnError.compose("by", "modle", ["model", "fold"]),
         (

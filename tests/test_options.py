@@ -61,11 +61,16 @@ BETA = "expected a finite number above 0.\nUse, for example, beta=2."
 EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
 PAIR = "expected a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
-FRAME = (
-    "is not a polars DataFrame or LazyFrame.\n"
-    "Convert it first, for example with pl.DataFrame(…), pl.from_pandas(…) or "
-    "pl.scan_parquet(path)."
+FRAME = "is not a polars DataFrame or LazyFrame.\n"
+READ_FILE = "Read the file first: pl.read_{0}(path) or pl.scan_{0}(path)."
+CONVERT = "Convert it first: pl.DataFrame(…)."
+ARRAYS = (
+    'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": y_score}). Then '
+    "pass the names of its columns."
 )
+PASS_FRAME = "Pass a table, such as the result of pl.read_parquet(path)."
+PASS_RESULT = "Pass a table that rocframe returned, such as the result of .roc.curve(label, score)."
+UNGROUPED = "Pass the table itself, and the group columns as by=."
 WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
 TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
@@ -359,14 +364,17 @@ WRONG = [
         "standardize='mcclish': only partial areas can be standardized.\nPass fpr= or tpr=.",
     ),
     (lambda: rf.area(CURVES, kind="x"), f"kind='x': unknown value.\n{KINDS}"),
-    (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}"),
-    (lambda: rf.curve("log.parquet", "label", "score"), f"predictions: a str {FRAME}"),
+    (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}{CONVERT}"),
+    (
+        lambda: rf.curve("log.parquet", "label", "score"),
+        f"predictions: a str {FRAME}{READ_FILE.format('parquet')}",
+    ),
     (
         lambda: rf.auc(PREDICTIONS.group_by("g"), "label", "score"),
-        f"predictions: a GroupBy {FRAME}",
+        f"predictions: a GroupBy {FRAME}{UNGROUPED}",
     ),
-    (lambda: rf.at(CURVES["tp"], fpr=0.1), f"curves: a Series {FRAME}"),
-    (lambda: rf.area(None), f"curves: a NoneType {FRAME}"),
+    (lambda: rf.at(CURVES["tp"], fpr=0.1), f"curves: a Series {FRAME}{PASS_RESULT}"),
+    (lambda: rf.area(None), f"curves: a NoneType {FRAME}{PASS_RESULT}"),
 ]
 
 

@@ -418,8 +418,8 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
 def test_only_polars_frames_can_be_written(tmp_path):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write({"a": [1]}, tmp_path / "table.parquet")
-    assert str(caught.value).startswith(
-        "table={'a': [1]}: expected a polars DataFrame or LazyFrame.\n"
+    assert str(caught.value) == (
+        "table: a dict is not a polars DataFrame or LazyFrame.\nConvert it first: pl.DataFrame(…)."
     )
 
 

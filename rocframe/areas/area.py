@@ -13,7 +13,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
-from rocframe.options import check_group_columns, group_dtypes
+from rocframe.options import check_group_columns, group_dtypes, public
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ANCHOR_COLUMN = "(rows)"  # private column that marks rows of groups; removed from the result
 
 
+@public
 def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> FrameT:
     """Compute the area under each curve of a curve table.
 

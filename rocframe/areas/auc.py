@@ -42,7 +42,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import BootstrapDraws, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
+@public
 def auc(
     predictions: FrameT,
     /,

@@ -18,7 +18,7 @@ from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueErr
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.kernel.resample import stream_keys
 from rocframe.kinds import kind_of
-from rocframe.options import check_group_columns
+from rocframe.options import check_group_columns, public
 from rocframe.rates import Settings
 from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, spread_columns
 from rocframe.text import format_list
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, KindName
 
 
+@public
 def average(
     curves: FrameT,
     /,

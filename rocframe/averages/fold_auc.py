@@ -30,7 +30,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
-from rocframe.options import NOT_GIVEN, check_choice, parse_names
+from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
 from rocframe.schemas import FOLD_AUC, ROW_COUNTS, curve_average_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
+@public
 def fold_auc(
     predictions: FrameT,
     /,

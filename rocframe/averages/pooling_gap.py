@@ -17,7 +17,7 @@ from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.groups import RowGroups, scale_weights, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import NOT_GIVEN, parse_names
+from rocframe.options import NOT_GIVEN, parse_names, public
 from rocframe.schemas import POOLING_GAP
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.groups import SortedRows
 
 
+@public
 def pooling_gap(
     predictions: FrameT,
     /,

@@ -26,7 +26,7 @@ from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice
+from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas import BAND
 from rocframe.text import format_list
 
@@ -53,6 +53,7 @@ BandMethodName: TypeAlias = Literal[
 ]
 
 
+@public
 def band(
     predictions: FrameT,
     /,

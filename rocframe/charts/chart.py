@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, LazyFrameError, OptionValueError
-from rocframe.options import NOT_GIVEN, NotGiven
+from rocframe.options import NOT_GIVEN, NotGiven, check_frame, public
 from rocframe.schemas import CONTRAST, CURVE, CURVE_COLUMNS, table_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table, TableType
 
 
+@public
 def chart(
     table: pl.DataFrame,
     /,
@@ -155,6 +156,7 @@ def chart(
 chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
 convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
     """
+    check_frame("table", table)
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.compose("chart")
     layout = table_of(table.columns)

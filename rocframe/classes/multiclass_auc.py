@@ -24,7 +24,7 @@ from rocframe.inference.confidence import Confidence
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.options import NOT_GIVEN, check_choice
+from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas import MULTICLASS_AUC
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 BootstrapMethod = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 
 
+@public
 def multiclass_auc(
     predictions: FrameT,
     /,

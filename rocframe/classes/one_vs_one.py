@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
-from rocframe.options import check_choice, parse_integer
+from rocframe.options import check_choice, parse_integer, public
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ Relative = Literal["difference", "ratio"]
 ONE_VS_ONE_COLUMNS = ("class_a", "class_b", "label", "score")
 
 
+@public
 def one_vs_one(
     predictions: FrameT,
     /,

@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.classes.layout import read_layout, score_difference
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names
-from rocframe.options import parse_integer
+from rocframe.options import parse_integer, public
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ONE_VS_REST_COLUMNS = ("class", "label", "score")
 
 
+@public
 def one_vs_rest(
     predictions: FrameT,
     /,

@@ -12,7 +12,7 @@ from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
 from rocframe.kernel import exact
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import VOLUME
 from rocframe.text import format_list
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 VolumeMethod = Literal["logit", "wald"]
 
 
+@public
 def volume(
     predictions: FrameT,
     /,

@@ -9,11 +9,13 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rocframe.errors import RocframeError
 from rocframe.frames import PLAN_MARK
+from rocframe.options import suggest_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Arguments after `rocframe`; by default those of the command line.
     """
-    from cyclopts import CycloptsError
+    from cyclopts import CycloptsError, UnknownOptionError
 
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
@@ -47,7 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except CycloptsError as error:
         command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
-        return _fail(f"{str(error).strip()}\nSee rocframe {command}--help.")
+        text = str(error).strip()
+        if isinstance(error, UnknownOptionError):
+            option = similar_option(error.token.keyword or error.token.value)
+            if option is not None:
+                text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
+        return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
         return _fail(with_options(str(error).split(PLAN_MARK)[0]))
     except KeyboardInterrupt:
@@ -63,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 COMMANDS = ("evaluate", "report")
 
 # Arguments that messages of the package contain and that are also options of the command.
-ARGUMENTS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|path"
+ARGUMENTS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path"
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
 
 
@@ -77,9 +84,18 @@ def with_options(message: str) -> str:
         value = bare if quoted is None else quoted
         if name == "path":
             return value
-        return f"--{name} {repr(value) if ' ' in value or not value else value}"
+        return f"--{name.replace('_', '-')} {repr(value) if ' ' in value or not value else value}"
 
     return ASSIGNMENT.sub(option, message)
+
+
+def similar_option(option: str) -> str | None:
+    """Return the option that a user probably means, which other programs may name differently."""
+    from rocframe.cli.options import CommandOptions
+
+    name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
+    argument = suggest_argument(name, [field.name for field in fields(CommandOptions)])
+    return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
 def application() -> "App":
@@ -106,6 +122,7 @@ def application() -> "App":
         *log: Annotated[str, Parameter(required=True)],
         options: CommandOptions,
         out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
+        max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
     ) -> int:
         """Write tables of AUC and curves, and a page with charts, to a folder.
 
@@ -118,10 +135,21 @@ def application() -> "App":
             folder is named key=value, its logs have a column of this name.
         out
             Folder for the files. It is created if it does not exist.
+        max_error
+            Write fewer rows of each curve to curves.parquet, as simplify does: the largest allowed
+            distance from the full curve, as a fraction of the length of an axis, such as 0.002. It
+            applies to the first kind. The page and the areas use the full curves.
         """
         from rocframe.cli.tasks import evaluate_logs
 
-        return _run(evaluate_logs, log, options, out)
+        return _run(
+            lambda sources, given, folder, progress: evaluate_logs(
+                sources, given, folder, progress, max_error
+            ),
+            log,
+            options,
+            out,
+        )
 
     @app.command
     def report(

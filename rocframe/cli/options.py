@@ -133,5 +133,6 @@ def parse_positive(text: str | None, dtype: pl.DataType) -> object:
                 continue
     if dtype.is_temporal() and dtype != pl.Duration:
         with suppress(ValueError):
-            return dtype.to_python().fromisoformat(text)
+            parse: Any = dtype.to_python()
+            return parse.fromisoformat(text)
     return text.encode() if dtype == pl.Binary else text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rocframe.curves.simplify import parse_max_error, simplify
 from rocframe.errors import AmbiguousCountError, StorageError
 from rocframe.io.files import check_target, write_text
 from rocframe.io.logs import find_logs, open_logs
@@ -42,9 +43,18 @@ class Outcome:
 
 
 def evaluate_logs(
-    sources: Sequence[str], options: CommandOptions, folder: Path, progress: Progress
+    sources: Sequence[str],
+    options: CommandOptions,
+    folder: Path,
+    progress: Progress,
+    max_error: float | None = None,
 ) -> Outcome:
-    """Write the tables to a folder, and the page if vl-convert is installed."""
+    """Write the tables to a folder, and the page if vl-convert is installed.
+
+    With `max_error`, the curves in the table are simplified.
+    """
+    if max_error is not None:
+        parse_max_error(max_error)
     results = [folder / CURVES_FILE, folder / AREAS_FILE]
     logs = _open_sources(sources, options, progress, exclude=results)
     if find_spec("vl_convert") is not None:
@@ -52,7 +62,11 @@ def evaluate_logs(
     _check_folder(folder, results)
     evaluation = _evaluate(logs, options, progress)
     progress.step("Writing the tables")
-    write(evaluation.curves, results[0], about=evaluation.provenance)
+    curves, about = evaluation.curves, evaluation.provenance
+    if max_error is not None:
+        curves = simplify(curves, max_error=max_error, kind=evaluation.options.kinds[0])
+        about = {**about, "max_error": max_error}
+    write(curves, results[0], about=about)
     write(evaluation.areas, results[1], about=evaluation.provenance)
     for path in results[2:]:
         progress.step("Writing the page")

@@ -18,7 +18,7 @@ from rocframe.comparisons.pairing import (
 from rocframe.frames import build_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import MODEL, covariance_columns
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
+@public
 def auc_covariance(
     predictions: FrameT,
     /,

@@ -29,7 +29,7 @@ from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
-from rocframe.options import NOT_GIVEN, check_choice, parse_integer
+from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
 from rocframe.schemas import MODEL, comparison_columns
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
+@public
 def compare(
     predictions: FrameT,
     /,

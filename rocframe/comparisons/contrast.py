@@ -22,7 +22,7 @@ from rocframe.frames import build_table
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
-from rocframe.options import NOT_GIVEN, to_float
+from rocframe.options import NOT_GIVEN, public, to_float
 from rocframe.schemas import CONTRAST, MODEL
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ COEFFICIENT_ROUNDING = 1e-9  # rounding error of a sum of coefficients, relative
 EIGENVALUE_ROUNDING = 1e-10  # rounding error of eigenvalues, relative to the largest
 
 
+@public
 def contrast(
     predictions: FrameT,
     /,

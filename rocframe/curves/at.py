@@ -12,7 +12,7 @@ from rocframe.curves.segment import segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
-from rocframe.options import parse_numbers
+from rocframe.options import parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES
 from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
 
@@ -30,6 +30,7 @@ PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
 PointAxis = Literal["threshold", "fpr", "tpr", "alert_rate"]
 
 
+@public
 def at(
     curves: FrameT,
     /,

@@ -21,7 +21,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import KindName, kind_named, scale_of
-from rocframe.options import NOT_GIVEN, check_choice, parse_names, parse_numbers
+from rocframe.options import NOT_GIVEN, check_choice, parse_names, parse_numbers, public
 from rocframe.rates import (
     NAMES,
     Settings,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
+@public
 def curve(
     predictions: FrameT,
     /,

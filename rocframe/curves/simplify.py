@@ -15,7 +15,7 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
-from rocframe.options import parse_fraction, to_floats
+from rocframe.options import parse_fraction, public, to_floats
 from rocframe.schemas import SIMPLIFICATION, THRESHOLD
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
 
 
+@public
 def simplify(
     curves: FrameT,
     /,

@@ -22,6 +22,7 @@ from rocframe.expressions.rows import (
     record,
     steps,
 )
+from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.areas.partial import Range
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import Column
 
 
+@public
 def auc(
     score: pl.Expr,
     label: Column,
@@ -106,6 +108,7 @@ def auc(
     return formula_expression(area, score, label, positive=positive, weight=weight, count=count)
 
 
+@public
 def gini(
     score: pl.Expr,
     label: Column,
@@ -188,6 +191,7 @@ def _gini(rows: Rows) -> pl.Expr:
     return 2 * _area(rows) - 1
 
 
+@public
 def auc_se(
     score: pl.Expr,
     label: Column,

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.expressions.rows import FP, FP0, POS, TP, TP0, formula_expression, steps
+from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
     from rocframe.inputs.roles import Column
 
 
+@public
 def average_precision(
     score: pl.Expr,
     label: Column,
@@ -71,6 +73,7 @@ def average_precision(
     )
 
 
+@public
 def pr_auc(
     score: pl.Expr,
     label: Column,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.expressions.rows import formula_expression
+from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 EPSILON = 2.0**-52  # machine epsilon of Float64
 
 
+@public
 def brier(
     score: pl.Expr,
     label: Column,
@@ -69,6 +71,7 @@ def brier(
     return formula_expression(_brier, score, label, positive=positive, weight=weight, count=count)
 
 
+@public
 def log_loss(
     score: pl.Expr,
     label: Column,

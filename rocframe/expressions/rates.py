@@ -20,12 +20,14 @@ from rocframe.expressions.rows import (
     steps,
     tie_position,
 )
+from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.expressions.rows import Rows
     from rocframe.inputs.roles import Column
 
 
+@public
 def tpr(
     score: pl.Expr,
     label: Column,
@@ -82,6 +84,7 @@ def tpr(
     return formula_expression(_tpr, score, label, positive=positive, weight=weight, count=count)
 
 
+@public
 def fpr(
     score: pl.Expr,
     label: Column,
@@ -158,6 +161,7 @@ def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
     )
 
 
+@public
 def placement(
     score: pl.Expr,
     label: Column,
@@ -259,6 +263,7 @@ def _doubled_mass_above(name: str) -> pl.Expr:
     return above + field(name).gather(field("last"))
 
 
+@public
 def ks(
     score: pl.Expr,
     label: Column,

@@ -24,6 +24,7 @@ from rocframe.io.files import (
     file_problem,
     replaced,
 )
+from rocframe.options import check_frame, public
 from rocframe.schemas import table_of
 from rocframe.text import format_list
 
@@ -33,6 +34,7 @@ ROW_GROUP_SIZE = 1 << 18
 DECISION_RULE = "score >= threshold"
 
 
+@public
 def write(
     table: pl.DataFrame | pl.LazyFrame,
     path: str | os.PathLike[str],
@@ -77,13 +79,7 @@ def write(
     ...     rf.read(Path(folder) / "curve.parquet").columns
     ['threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr']
     """
-    if not isinstance(table, pl.DataFrame | pl.LazyFrame):
-        raise OptionValueError.compose(
-            "table",
-            table,
-            "expected a polars DataFrame or LazyFrame",
-            "Convert it first, for example with pl.DataFrame(…) or pl.from_pandas(…).",
-        )
+    check_frame("table", table)
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
     try:
@@ -102,6 +98,7 @@ def write(
         add_checksum(new, file_format)
 
 
+@public
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     """Read a table from a Parquet or Arrow file.
 
@@ -140,6 +137,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
         raise _unreadable_table(path, error_reason(error)) from error
 
 
+@public
 def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     """Scan a table in a Parquet or Arrow file.
 
@@ -181,6 +179,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     return lazy
 
 
+@public
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the metadata of a table in a file.
 

@@ -38,7 +38,7 @@ from rocframe.kernel.resample import (
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.metric import check_method, check_points, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
-from rocframe.options import NOT_GIVEN
+from rocframe.options import NOT_GIVEN, public
 from rocframe.rates import Rate, Settings, check_metric_settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
@@ -63,6 +63,7 @@ MetricIntervalMethod = Literal[
 ]
 
 
+@public
 def intervals(
     predictions: FrameT,
     /,

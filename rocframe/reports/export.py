@@ -13,6 +13,7 @@ import altair as alt
 
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, replaced
+from rocframe.options import public
 from rocframe.reports.offline_script import chart_bundle, load_vl_convert
 from rocframe.text import format_list
 
@@ -45,6 +46,7 @@ CHART_PAGE = """<!doctype html>
 DRAW_CALL = "<script>window.rocframe&&rocframe.draw()</script>"
 
 
+@public
 def save_chart(
     chart: alt.TopLevelMixin,
     path: str | os.PathLike[str],
@@ -133,6 +135,7 @@ def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, A
     return content.encode() if isinstance(content, str) else content
 
 
+@public
 def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     r"""Return a chart as an HTML fragment to insert in any page.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocframe.errors import MissingExtraError, StorageError
 from rocframe.io.files import replaced
+from rocframe.options import public
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ EMBED = "window.rocframe={embed:vegaEmbed};"
 DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
 
 
+@public
 def chart_bundle() -> str:
     """Return the script that draws the charts of a page, as HTML.
 

@@ -15,7 +15,7 @@ from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import collect_frame, column, lazy_plan
 from rocframe.io.files import check_target, write_text
 from rocframe.kinds import kind_named
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_names
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_names, public
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report_tables import areas_and_curves, report_tables
@@ -33,6 +33,7 @@ DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
 FOLD = "fold"  # averaged by default if it is a group column
 
 
+@public
 def report(
     predictions: pl.DataFrame | pl.LazyFrame,
     /,

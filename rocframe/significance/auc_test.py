@@ -24,7 +24,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, parse_fraction, parse_integer
+from rocframe.options import NOT_GIVEN, check_choice, parse_fraction, parse_integer, public
 from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
+@public
 def auc_test(
     predictions: FrameT,
     /,

@@ -23,7 +23,15 @@ from rocframe.charts.dashboard.panels import (
 )
 from rocframe.charts.labels import inline_data
 from rocframe.errors import LazyFrameError, OptionValueError
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_fraction, parse_number
+from rocframe.options import (
+    NOT_GIVEN,
+    NotGiven,
+    check_choice,
+    check_frame,
+    parse_fraction,
+    parse_number,
+    public,
+)
 from rocframe.rates import COSTS_HINT
 from rocframe.text import format_count
 
@@ -35,6 +43,7 @@ ERRORS = ("fp", "fn")
 DASHBOARD_COLUMNS = 3
 
 
+@public
 def dashboard(
     curves: pl.DataFrame,
     /,
@@ -109,6 +118,7 @@ def dashboard(
     >>> board.title.text
     'Evaluation by threshold'
     """
+    check_frame("curves", curves)
     if isinstance(curves, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.compose("dashboard")
     if prevalence is not None:

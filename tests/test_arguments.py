@@ -1,0 +1,219 @@
+"""Calls with wrong arguments: each is an error that names the argument or the function to use."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.namespace import lazy_methods
+from rocframe.options import FRAME_ARGUMENTS, public
+from tests.all_cases import all_cases
+
+TABLE = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+CURVES = rf.curve(TABLE, "label", "score")
+SCORE = pl.col("score").roc
+FUNCTIONS = {
+    name: getattr(rf, name) for name in rf.__all__ if inspect.isfunction(getattr(rf, name))
+}
+EXPRESSIONS = {f"expr.roc.{name}": getattr(SCORE, name) for name in lazy_methods(rf.RocExpr)}
+AUC = (
+    "Arguments: predictions, label, score, by, fpr, tpr, standardize, ci, level, n_boot, seed, "
+    "cluster, positive, weight, count, missing."
+)
+AT = "Arguments: curves, threshold, fpr, tpr, alert_rate, interpolate, by."
+
+
+def auc(**arguments):
+    return rf.auc(TABLE, "label", "score", **arguments)
+
+
+def unexpected(name: str, hint: str) -> str:
+    return f"auc: unexpected keyword argument {name!r}.\n{AUC}\n{hint}"
+
+
+WRONG = [
+    (lambda: auc(pos_label=1), unexpected("pos_label", "Use positive= instead.")),
+    (lambda: auc(group_by="g"), unexpected("group_by", "Use by= instead.")),
+    (lambda: auc(groupby="g"), unexpected("groupby", "Use by= instead.")),
+    (lambda: auc(sample_weight="w"), unexpected("sample_weight", "Use weight= instead.")),
+    (lambda: auc(random_state=1), unexpected("random_state", "Use seed= instead.")),
+    (lambda: auc(conf_level=0.9), unexpected("conf_level", "Use level= instead.")),
+    (lambda: auc(method="delong"), unexpected("method", "Use ci= instead.")),
+    (lambda: auc(max_fpr=0.1), unexpected("max_fpr", "Use fpr= instead.")),
+    (lambda: auc(positiv=1), unexpected("positiv", "Use positive= instead.")),
+    (
+        lambda: auc(multi_class="ovr"),
+        unexpected("multi_class", "Use multiclass_auc for averages over classes."),
+    ),
+    (lambda: auc(xyz=1), unexpected("xyz", "Leave it out.")),
+    (
+        lambda: rf.auc(TABLE, y_true="label", y_score="score"),
+        unexpected("y_true", "Use label= instead."),
+    ),
+    (
+        lambda: TABLE.roc.auc("label", y_score="score"),
+        unexpected("y_score", "Use score= instead."),
+    ),
+    (lambda: TABLE.roc.auc(target="label"), unexpected("target", "Use label= instead.")),
+    (
+        lambda: rf.auc(TABLE, "label"),
+        f"auc: missing 1 required positional argument: 'score'.\n{AUC}\nPass score=….",
+    ),
+    (
+        lambda: rf.auc(TABLE),
+        (
+            "auc: missing 2 required positional arguments: 'label' and 'score'.\n"
+            f"{AUC}\nPass label=… and score=…."
+        ),
+    ),
+    (
+        lambda: rf.auc(label="label", score="score"),
+        (
+            "auc: missing 1 required positional argument: 'predictions'.\n"
+            f"{AUC}\nPass predictions by position, as the first argument."
+        ),
+    ),
+    (
+        lambda: rf.auc(TABLE, "label", "score", "g"),
+        (
+            "auc: takes 3 positional arguments but 4 were given.\n"
+            f"{AUC}\nPass each argument once, and all but the first ones by name."
+        ),
+    ),
+    (
+        lambda: rf.at(CURVES, sensitivity=0.8),
+        f"at: unexpected keyword argument 'sensitivity'.\n{AT}\nUse tpr= instead.",
+    ),
+    (
+        lambda: rf.chart(CURVES, title="ROC"),
+        (
+            "chart: unexpected keyword argument 'title'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.chart).parameters)}.\n"
+            "If the result is a chart, use its method .properties(title=…)."
+        ),
+    ),
+    (
+        lambda: SCORE.auc("label", pos_label=1),
+        (
+            "auc: unexpected keyword argument 'pos_label'.\n"
+            "Arguments: score, label, fpr, tpr, standardize, positive, weight, count.\n"
+            "Use positive= instead."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), WRONG, ids=[text.split("\n")[0] for _, text in WRONG])
+def test_a_call_with_wrong_arguments_names_the_argument_to_use(call, text):
+    with pytest.raises(rf.ArgumentError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+def test_every_public_function_reports_unknown_arguments_and_can_be_pickled():
+    with all_cases() as case:
+        for name, function in {**FUNCTIONS, **EXPRESSIONS}.items():
+            with case(name):
+                with pytest.raises(rf.ArgumentError, match="unexpected keyword argument 'xyz'"):
+                    function(xyz=1)
+                assert function.__name__ == name.split(".")[-1]
+        for name, function in FUNCTIONS.items():
+            with case(name):
+                assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_a_type_error_inside_a_function_is_not_changed():
+    def add(table: object) -> object:
+        return table + 1
+
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        public(add)(TABLE.roc)
+    assert not isinstance(caught.value, rf.RocframeError)
+
+
+NO_FRAMES = {
+    "a path": ("log.parquet", "pl.read_parquet(path) or pl.scan_parquet(path)."),
+    "a csv file": (Path("log.csv"), "pl.read_csv(path) or pl.scan_csv(path)."),
+    "a dict": ({"label": [1, 0], "score": [0.9, 0.1]}, "pl.DataFrame(…)."),
+    "None": (None, "Pass a table"),
+    "a list": ([1, 0], "table"),
+    "an array": (np.array([1, 0]), "table"),
+    "a Series": (pl.Series([1, 0]), "table"),
+    "a number": (1, "pl.from_pandas(…)."),
+    "a grouped table": (TABLE.group_by("label"), "by=."),
+}
+
+
+def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_path):
+    arguments = {"label": "label", "score": "score", "scores": {"a": "score"}}
+    arguments |= {"path": tmp_path / "file.html", "metrics": "ks"}
+    with all_cases() as case:
+        for name, function in FUNCTIONS.items():
+            names = [*inspect.signature(function).parameters]
+            if not {*names[:1]} & {*FRAME_ARGUMENTS}:
+                continue
+            first, *others = inspect.signature(function).parameters.values()
+            required = {
+                one.name: arguments[one.name]
+                for one in others
+                if one.default is inspect.Parameter.empty
+            }
+            required |= {"tpr": 0.5} if function is rf.at else {}
+            for what, (value, hint) in NO_FRAMES.items():
+                with case(name, what):
+                    with pytest.raises(rf.OptionValueError) as caught:
+                        function(value, **required)
+                    found = f"{first.name}: a {type(value).__name__} is not a polars DataFrame "
+                    assert str(caught.value).startswith(found)
+                    assert hint in str(caught.value).split("\n")[1]
+
+
+def test_arrays_in_place_of_a_table_and_column_names_are_explained():
+    for labels, scores in ([[1, 0], [0.9, 0.1]], [np.array([1, 0]), np.array([0.9, 0.1])]):
+        for call in (lambda: rf.auc(labels, scores), lambda: rf.curve(labels, scores)):  # noqa: B023
+            with pytest.raises(rf.OptionValueError) as caught:
+                call()
+            assert str(caught.value) == (
+                f"predictions: a {type(labels).__name__} is not a polars DataFrame or LazyFrame.\n"
+                'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": '
+                "y_score}). Then pass the names of its columns."
+            )
+
+
+BEST = 'Use {}curve with metrics="youden", and take the row with the largest value.'
+COUNTS = "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold."
+FILES = "Use rocframe.write for tables and rocframe.save_chart for charts."
+NAMES = {
+    "roc_auc": "Did you mean {}auc?",
+    "roc_curve": "Did you mean {}curve?",
+    "confusion_matrix": COUNTS,
+    "best": BEST,
+    "coords": "Did you mean {}at?",
+    "ci": "Use {}auc: its columns lower and upper are confidence limits.",
+    "plot": "Did you mean {}chart?",
+    "save": FILES,
+    "brier_score": 'Use the expression pl.col("score").roc.brier("label").',
+    "curvs": "Did you mean {}curve?",
+}
+
+
+def test_names_of_other_packages_are_answered_with_ours():
+    with all_cases() as case:
+        for name, hint in NAMES.items():
+            for owner, prefix in ((rf, "rocframe."), (TABLE.roc, ".roc.")):
+                with case(prefix, name):
+                    with pytest.raises(AttributeError) as caught:
+                        getattr(owner, name)
+                    assert str(caught.value).split("\n")[-1] == hint.format(prefix)
+    with pytest.raises(AttributeError, match=r"Use the function rocframe\.write\.$"):
+        TABLE.roc.write  # noqa: B018
+    with pytest.raises(AttributeError, match=r"Use \.roc\.curve of a DataFrame or LazyFrame\.$"):
+        SCORE.roc_curve  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^module 'rocframe' has no attribute '__xyz__'$"):
+        rf.__xyz__  # noqa: B018
