@@ -1,8 +1,8 @@
-"""What is built → that it is complete, holds nothing else, and works alone. Run by `make dist`.
+"""Check that the built packages are complete and work in an empty environment; see `make dist`.
 
-- `check_dist.py contents DIRECTORY`: the names in the one wheel and the one sdist there
-- `check_dist.py smoke`: rocframe as installed for this Python: import, data, numbers
-- `check_dist.py command`: its command, with the `report` extra installed
+- `check_dist.py contents DIRECTORY`: the names of the files in the wheel and in the sdist
+- `check_dist.py smoke`: import, data and numbers of the installed package
+- `check_dist.py command`: the command of the installed package with the `report` extra
 """
 
 from __future__ import annotations

@@ -42,13 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(params=[pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
 def frame(request: pytest.FixtureRequest) -> type[pl.DataFrame | pl.LazyFrame]:
-    """Either kind of frame: `frame(columns)` makes one."""
+    """Return the class of the frame: `frame(columns)` creates one."""
     return request.param
 
 
 @pytest.fixture
 def assert_golden(request: pytest.FixtureRequest) -> Callable[[alt.Chart, str], None]:
-    """Compare what a chart says, without the data it says it about."""
+    """Compare the specification of a chart, without its data, with a stored one."""
 
     def check(chart: alt.Chart, name: str) -> None:
         boring = {"$schema", "config", "data", "datasets"}

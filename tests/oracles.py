@@ -1,4 +1,4 @@
-"""What the numbers are, by definition: slow, in plain Python, in exact fractions.
+"""Definitions of the statistics: slow, in plain Python, in exact fractions.
 
 Nothing here sorts, sweeps or shares code with the package. A case is a row that counts; a case
 whose score is None is unscored, and stands, as `missing="worst"` has it, for a positive that no
@@ -71,7 +71,7 @@ def sides(every: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def point(every: Sequence[Case], threshold: float, *, above_all: bool = False) -> Point:
-    """Count what `score >= threshold` does; `above_all` calls nothing that has a score."""
+    """Count the cells of `score >= threshold`; with `above_all` no scored row is positive."""
     pos, neg = sides(every)
 
     def called(case: Case) -> bool:
@@ -84,7 +84,7 @@ def point(every: Sequence[Case], threshold: float, *, above_all: bool = False) -
 
 
 def curve(every: Sequence[Case]) -> list[Point]:
-    """A row above all scores, then one for each distinct score, from the highest down."""
+    """Return a row above all scores, then one for each distinct score, from the highest down."""
     scores = {case.score for case in every if case.score is not None}
     return [
         point(every, INF, above_all=True),
@@ -93,7 +93,7 @@ def curve(every: Sequence[Case]) -> list[Point]:
 
 
 def curve_table(groups: dict[Any, list[Case]], *, whole: bool = True) -> pl.DataFrame:
-    """The curve table of some groups, in the order given; whole numbers or floats."""
+    """Return the curve table of groups in the given order; with integers or floats."""
     kind = pl.Int64 if whole else pl.Float64
     number: Callable[[Fraction], float] = int if whole else float
     rows = [
@@ -107,7 +107,7 @@ def curve_table(groups: dict[Any, list[Case]], *, whole: bool = True) -> pl.Data
 
 
 def by_group(table: pl.DataFrame) -> dict[Any, list[Case]]:
-    """The cases of each distinct `group`, nulls first."""
+    """Return the cases of each distinct `group`, nulls first."""
     names = sorted(set(table["group"]), key=lambda name: (name is not None, name))
     return {name: cases(table.filter(pl.col("group").eq_missing(name))) for name in names}
 
@@ -122,7 +122,7 @@ class Areas(NamedTuple):
 
 
 def beats(x: Case, y: Case) -> Fraction:
-    """Say how much of a win it is for the positive: a tie is half of one."""
+    """Return 1 if the positive has the higher score, 1/2 for a tie, and 0 otherwise."""
     if x.score is None or y.score is None:
         return Fraction(0)
     return Fraction((x.score > y.score) + (x.score >= y.score), 2)
@@ -144,7 +144,7 @@ def areas(every: Sequence[Case]) -> Areas | None:
 
 
 def spread(values: Sequence[Fraction], rows: Sequence[Case]) -> Fraction:
-    """The variance of a weighted mean: n/(n-1) · Σ c·w²·(v - mean)² / (Σ c·w)²."""
+    """Return the variance of a weighted mean: n/(n-1) · Σ c·w²·(v - mean)² / (Σ c·w)²."""
     n, whole = sum(case.count for case in rows), total(rows)
     mean = sum((c.mass * v for c, v in zip(rows, values, strict=True)), Fraction(0)) / whole
     squares = sum(
@@ -155,7 +155,7 @@ def spread(values: Sequence[Fraction], rows: Sequence[Case]) -> Fraction:
 
 
 def placements(every: Sequence[Case]) -> list[Fraction]:
-    """Of each case: the share of the other class that it is in order with, ties one half."""
+    """Return each case's share of correctly ordered cases of the other class; ties one half."""
     pos, neg = sides(every)
     return [
         sum((y.mass * beats(case, y) for y in neg), Fraction(0)) / total(neg)
@@ -166,7 +166,7 @@ def placements(every: Sequence[Case]) -> list[Fraction]:
 
 
 def variance_of(values: Sequence[Fraction], every: Sequence[Case]) -> Fraction | None:
-    """Of the mean over the positives plus that over the negatives; None with fewer than two."""
+    """Return the variance of the mean over positives plus that over negatives; None below two."""
     pos, neg = sides(every)
     if min(sum(c.count for c in pos), sum(c.count for c in neg)) < 2:
         return None
@@ -175,7 +175,7 @@ def variance_of(values: Sequence[Fraction], every: Sequence[Case]) -> Fraction |
 
 
 def delong_variance(every: Sequence[Case]) -> Fraction | None:
-    """From the placements of each case; None with fewer than two rows of a class."""
+    """Return the variance from the placements; None with fewer than two rows of a class."""
     pos, neg = sides(every)
     return variance_of(placements(every), every) if pos and neg else None
 
@@ -184,19 +184,19 @@ def delong_variance(every: Sequence[Case]) -> Fraction | None:
 
 
 def axes(points: Sequence[Point]) -> list[tuple[Fraction, Fraction]]:
-    """The ROC points as (fpr, tpr)."""
+    """Return the ROC points as (fpr, tpr)."""
     return [(p.fp / (p.fp + p.tn), p.tp / (p.tp + p.fn)) for p in points]
 
 
 def mirrored(line: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """The same curve with (1 - tpr, 1 - fpr) as axes."""
+    """Return the same curve with (1 - tpr, 1 - fpr) as axes."""
     return [(1 - y, 1 - x) for x, y in reversed(line)]
 
 
 def under(
     line: Sequence[tuple[Fraction, Fraction]], a: Fraction, b: Fraction, how: str = "line"
 ) -> Fraction:
-    """Integrate a rising polyline (or its lower or upper steps) from a to b; 0 left of it."""
+    """Integrate a rising polyline, or its lower or upper steps, from a to b."""
     area = Fraction(0)
     for (x0, y0), (x1, y1) in pairwise(line):
         left, right = max(a, x0), min(b, x1)
@@ -208,7 +208,7 @@ def under(
 
 
 def partial_areas(every: Sequence[Case], rate: str, a: float, b: float) -> Areas | None:
-    """The integral of TPR over FPR from a to b, or of 1 - FPR over TPR; and its envelope."""
+    """Return the integral of TPR over FPR, or of 1 - FPR over TPR, and its tie bounds."""
     pos, neg = sides(every)
     if not pos or not neg:
         return None
@@ -220,7 +220,7 @@ def partial_areas(every: Sequence[Case], rate: str, a: float, b: float) -> Areas
 
 
 def height(line: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
-    """The polyline at x, the upper end where it stands upright; 0 left of it."""
+    """Return the polyline at x, the upper end where it is vertical; 0 left of its start."""
     if x < line[0][0]:
         return Fraction(0)
     best = max(y for at, y in line if at <= x)
@@ -250,7 +250,7 @@ def partial_placements(every: Sequence[Case], rate: str, a: float, b: float) -> 
     line = axes(curve(every))
 
     def standing(case: Case) -> tuple[int, float]:
-        """Unscored negatives stand above all, unscored positives below."""
+        """Rank unscored negatives above all rows, and unscored positives below."""
         if case.score is None:
             return (-1 if case.positive else 1, 0.0)
         return (0, case.score)
@@ -293,7 +293,7 @@ def partial_derivatives(every: Sequence[Case], rate: str, a: float, b: float) ->
 
 
 def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:
-    """From the clipped placements of each case; None with fewer than two rows of a class."""
+    """Return the variance from the clipped placements; None with fewer than two rows of a class."""
     pos, neg = sides(every)
     return variance_of(partial_placements(every, rate, a, b), every) if pos and neg else None
 
@@ -302,7 +302,7 @@ def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fr
 
 
 def average_precision(points: Sequence[Point]) -> Fraction:
-    """The step sum: each rise of recall times the precision it is reached with."""
+    """Return the step sum: each increase of recall times the precision at the end of the step."""
     pos = points[0].tp + points[0].fn
     steps = pairwise(points)
     return sum(
@@ -342,7 +342,7 @@ def rate(p: Point, axis: str) -> Fraction | None:
 
 
 def at(points: Sequence[Point], axis: str, value: float) -> Point | None:
-    """The row that `at` promises, or None."""
+    """Return the row that `at` is defined to return, or None."""
     if axis == "threshold":
         return [p for p in points if p.threshold >= value][-1]
     rates = [rate(p, axis) for p in points]
@@ -364,7 +364,7 @@ class Between(NamedTuple):
 
 
 def between(points: Sequence[Point], axis: str, value: float) -> Between | None:
-    """Mix the two rows on both sides of a value, linearly in their counts; None if no row is."""
+    """Interpolate the counts of the rows on both sides of a value; None without such rows."""
     row = at(points, axis, value)
     if row is None:
         return None
@@ -388,7 +388,7 @@ def ratio(part: Any, whole: Any) -> Any:
 
 
 def odds(part: Any, whole: Any) -> Any:
-    """As a ratio, but infinite over an empty whole."""
+    """Return a ratio that is infinite if the denominator is 0."""
     if part is None or whole is None:
         return None
     return INF if part and not whole else ratio(part, whole)
@@ -399,7 +399,7 @@ def both(part: Any, other: Any, put_together: Callable[[Any, Any], Any]) -> Any:
 
 
 def bits(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> float | None:
-    """Mutual information of truth and prediction: entropies of the margins, less the joint."""
+    """Return the mutual information: the entropies of the margins minus the joint entropy."""
     n = tp + fp + fn + tn
 
     def entropy(*counts: Fraction) -> float:
@@ -424,7 +424,7 @@ def chi_squared(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> Fract
 
 
 def kappa(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> Fraction | None:
-    """How far agreement goes beyond what chance makes of the margins."""
+    """Return Cohen's kappa: the agreement beyond that expected by chance."""
     n = tp + fp + fn + tn
     if not n:
         return None
@@ -434,7 +434,7 @@ def kappa(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> Fraction | 
 
 
 def mcc(tp: Fraction, fp: Fraction, fn: Fraction, tn: Fraction) -> float | None:
-    """The correlation of truth and prediction."""
+    """Return the correlation of label and prediction."""
     margins = (tp + fp) * (tp + fn) * (fn + tn) * (fp + tn)
     return ratio(float(tp * tn - fp * fn), math.sqrt(margins))
 
@@ -455,7 +455,7 @@ def net_benefit(p: Point) -> Fraction | None:
 
 
 def at_prevalence(p: Point, prevalence: float | None) -> Point | None:
-    """The counts with the classes as n·π and n·(1 - π); None where a class is absent."""
+    """Return the counts with classes of n·π and n·(1 - π); None if a class is absent."""
     if prevalence is None:
         return p
     pos, neg = p.tp + p.fn, p.fp + p.tn
@@ -468,7 +468,7 @@ def at_prevalence(p: Point, prevalence: float | None) -> Point | None:
 
 
 def within_class(p: Point) -> dict[str, Any]:
-    """The rates that no prevalence changes."""
+    """Return the rates that do not depend on the prevalence."""
     tp, fp, fn, tn = p[1:]
     tpr, fpr = ratio(tp, tp + fn), ratio(fp, fp + tn)
     fnr, tnr = ratio(fn, tp + fn), ratio(tn, fp + tn)
@@ -486,7 +486,7 @@ def within_class(p: Point) -> dict[str, Any]:
 
 
 def across_classes(p: Point, beta: float, costs: dict[str, float]) -> dict[str, Any]:
-    """The rates that depend on how many positives there are per negative."""
+    """Return the rates that depend on the prevalence."""
     tp, fp, fn, tn = p[1:]
     n = tp + fp + fn + tn
     precision, npv = ratio(tp, tp + fp), ratio(tn, fn + tn)
@@ -522,7 +522,7 @@ def rates(
     costs: dict[str, float] | None = None,
     prevalence: float | None = None,
 ) -> dict[str, float | None]:
-    """All rates of a confusion matrix as floats, None where undefined."""
+    """Return all rates of a confusion matrix as floats; None where undefined."""
     moved = at_prevalence(p, prevalence)
     found = within_class(p)
     found |= across_classes(moved or Point(p.threshold, *[Fraction(0)] * 4), beta, costs or {})
@@ -533,7 +533,7 @@ def rates(
 
 
 def newcombe_variance(area: float, n_pos: int, n_neg: int) -> float:
-    """V(θ) as the design prints it."""
+    """Return Newcombe's V(θ)."""
     n = (n_pos + n_neg) / 2 - 1
     spread_of_pairs = 1 + n * (1 - area) / (2 - area) + n * area / (1 + area)
     return area * (1 - area) * spread_of_pairs / (n_pos * n_neg)

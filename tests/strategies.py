@@ -124,7 +124,7 @@ def column(values: list[Any] | st.SearchStrategy[Any], height: int) -> st.Search
 
 
 def both_classes(table: pl.DataFrame) -> bool:
-    """Say whether a table, taken as one group, has positives and negatives."""
+    """Return whether a table, as one group, has positives and negatives."""
     return table["label"].n_unique() == 2
 
 
@@ -133,7 +133,7 @@ def shuffled(table: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def repeated(table: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Write each row as often as a column says, and drop that column."""
+    """Repeat each row by the number in a column, and drop that column."""
     rows = [i for i, times in enumerate(table[by].to_list()) for _ in range(int(times))]
     return table.drop(by)[rows]
 

@@ -1,7 +1,6 @@
-"""What becomes of bad inputs: the text of the error, or the value and its note.
+"""Results of bad inputs: the text of the error, or the value and its note.
 
-Each case stands for a row of the table of bad inputs that the project was planned with; its id says
-which. Files, writes and charts are tested beside their own modules.
+Bad files, charts and reports are in the tests of these modules.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
 
 def text_of(caught) -> str:
-    """The message without the plan that polars appends while names resolve."""
+    """Return the message without the plan that polars appends to errors in the schema."""
     return str(caught.value).split(PLAN)[0]
 
 
@@ -418,7 +417,7 @@ def test_an_eager_error_is_its_text_and_no_plan():
 
 
 def counts(thresholds, *confusion) -> pl.DataFrame:
-    """A curve table without its rates: tp, fp, fn and tn at falling thresholds."""
+    """Return a curve table without rates: tp, fp, fn and tn at descending thresholds."""
     columns = {
         "threshold": thresholds,
         **dict(zip(("tp", "fp", "fn", "tn"), confusion, strict=True)),
@@ -575,7 +574,7 @@ WITHOUT_LIMITS = {
 
 
 def area(*rows, areas=(None, None, None), se=None, note=None) -> pl.DataFrame:
-    """One row of an AUC table, but for its limits: n_pos, n_neg, n_missing and what follows."""
+    """Return a row of an AUC table without its limits."""
     values = (areas[0], se, *areas[1:], *rows, note)
     return pl.DataFrame([dict(zip(WITHOUT_LIMITS, values, strict=True))], WITHOUT_LIMITS)
 
@@ -1004,7 +1003,7 @@ def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
 
 
 def ill(rng: np.random.Generator) -> list[pl.DataFrame]:
-    """Groups, one of each way in which a group can be without an area."""
+    """Return one group for each reason why an area is undefined."""
     kinds = {
         "no positives": ([False] * 5, rng.random(5), [1.0] * 5),
         "no negatives": ([True] * 5, rng.random(5), [1.0] * 5),
@@ -1032,7 +1031,7 @@ def ill(rng: np.random.Generator) -> list[pl.DataFrame]:
 
 @pytest.fixture(scope="module")
 def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
-    """9,900 good groups, and 100 bad ones among them."""
+    """Return 9,900 groups with an area and 100 without."""
     rng = np.random.default_rng(1)
     groups, each = 9_900, 12
     good = pl.DataFrame(

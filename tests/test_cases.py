@@ -1,4 +1,4 @@
-"""Which rows count: missing policies, weights, counts, and the errors of values."""
+"""Rows that are used: missing values, weights, counts, and errors of values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def confusion(table: pl.DataFrame) -> list[tuple]:
 
 
 def labelled() -> dict:
-    """Without the row whose label is missing, which `missing="worst"` refuses."""
+    """Remove the row without a label, which `missing="worst"` refuses."""
     return pl.DataFrame(COLUMNS).filter(pl.col("label").is_not_null()).to_dict(as_series=False)
 
 

@@ -36,7 +36,7 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _without_page(monkeypatch):
-    """Leave out the page, which takes a second, where a test is not about it."""
+    """Do not write the page, which takes a second, in tests that do not need it."""
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)
 
 

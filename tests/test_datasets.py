@@ -1,4 +1,4 @@
-"""The bundled logs are what their docs say, and the numbers frozen for them still fit."""
+"""The bundled logs agree with their documentation and with stored results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DIGITS_AUC = {
 
 
 def pairwise_auc(label: pl.Series, score: pl.Series) -> float:
-    """Compare each positive with each negative: slow, and right by definition."""
+    """Compare each positive with each negative, as in the definition."""
     scores, truth = score.to_numpy(), label.to_numpy()
     pos, neg = scores[truth][:, None], scores[~truth][None, :]
     wins, ties = int(np.count_nonzero(pos > neg)), int(np.count_nonzero(pos == neg))

@@ -1,4 +1,4 @@
-"""Docstrings have all parts, say the same of the same parameter, and name what is returned."""
+"""Docstrings have all sections, the same text for the same parameter, and the returned columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sections(function: Callable) -> dict[str, str]:
 
 
 def documented(function: Callable) -> dict[str, str]:
-    """What a docstring says of each parameter, in one line."""
+    """Return the text of each parameter in a docstring, in one line."""
     found: dict[str, list[str]] = {}
     for line in sections(function).get("Parameters", "").splitlines():
         if line and not line[0].isspace():
@@ -57,7 +57,7 @@ def documented(function: Callable) -> dict[str, str]:
 
 
 def lists(function: Callable) -> list[list[str]]:
-    """The backticked lists of names under Returns."""
+    """Return the backticked lists of names under Returns."""
     text = " ".join(sections(function)["Returns"].split())
     return [re.split(r", ?", found) for found in re.findall(r"`([*\w, ]+)`", text)]
 
@@ -232,7 +232,7 @@ KEYS = {"*by", "model"}
 
 
 def names(function: Callable, which: int) -> list[str]:
-    """One of the lists under Returns, the first list of several names being number 0."""
+    """Return the columns in one of the lists of several names under Returns."""
     several = [found for found in lists(function) if len(found) > 1]
     return [name for name in several[which] if name not in KEYS]
 

@@ -1,4 +1,4 @@
-"""README.md and docs/*.md say what is true: their examples run, their names exist.
+"""Examples in README.md and docs/*.md run and print the output shown, and the names exist.
 
 The ```python blocks of a page run one after the other in one namespace, in an empty folder that
 has the bundled logs in `data/`. Where a ```text block follows a ```python block, it is what that
@@ -53,7 +53,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def follows(source: str, code: Block, output: Block) -> bool:
-    """Is there nothing but the fences between the two?"""
+    """Return whether only fences are between the two blocks."""
     return set(source[code.span[1] : output.span[0]].split()) <= {"```", "```text"}
 
 
@@ -102,7 +102,7 @@ def test_every_rocframe_command_works(capsys):
 
 
 def commands(page: Path) -> list[str]:
-    """The lines of a page that run `rocframe`."""
+    """Return the lines of a page that run `rocframe`."""
     consoles = [block.text for block in blocks(page) if block.language == "console"]
     lines = "".join(consoles).replace("\\\n", " ").splitlines()
     return [line for line in lines if line.startswith("$ rocframe ")]

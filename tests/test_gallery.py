@@ -1,4 +1,4 @@
-"""The gallery: its pictures are there, and are those of its lines."""
+"""The pictures of the gallery exist and are drawn by the code shown."""
 
 from __future__ import annotations
 

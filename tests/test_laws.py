@@ -1,4 +1,4 @@
-"""What holds for every kind of curve and every rate, by registration alone."""
+"""Properties of every kind of curve and every rate, by registration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ any_kind = st.sampled_from(list(KINDS.values()))
 
 
 def whole(table: pl.DataFrame, kind: Kind, **more: object) -> pl.DataFrame:
-    """The curve of a table with every rate there is."""
+    """Return the curve of a table with all rates."""
     rates = [name for name in RATES if name not in kind.rates]
     options = {"by": "group", "metrics": rates, "costs": COSTS, "beta": 2.0, **more}
     return rf.curve(table, "label", "score", kind=kind.name, **options)
@@ -55,12 +55,12 @@ def every_rate(kind: Kind) -> list[str]:
 
 
 def assert_same(left: pl.DataFrame, right: pl.DataFrame) -> None:
-    """Bit for bit; only -0.0 and 0.0 pass for one."""
+    """Compare bit for bit, except that -0.0 equals 0.0."""
     assert_frame_equal(left, right, check_exact=True)
 
 
 def assert_close(left: pl.DataFrame, right: pl.DataFrame) -> None:
-    """To the rounding of a sum of weights, whose order differs."""
+    """Compare up to the rounding of sums of weights in different orders."""
     assert_frame_equal(left, right, rel_tol=1e-12, abs_tol=1e-12)
 
 

@@ -212,7 +212,7 @@ def test_rows_are_not_iterated_in_python():
 
 
 def called(path: Path) -> set[str]:
-    """Names of the methods that a file calls."""
+    """Return the names of the methods that a file calls."""
     return {
         node.func.attr
         for node in ast.walk(parsed(path))

@@ -1,4 +1,4 @@
-"""Lazy frames: nothing runs before collect, little is read, and the answer is the eager one."""
+"""Lazy frames: nothing runs before collect, few columns are read, and results equal eager ones."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def scan(tmp_path_factory) -> pl.LazyFrame:
 
 @pytest.fixture
 def probe() -> tuple[pl.LazyFrame, list[int]]:
-    """A plan that notes each time its rows are read."""
+    """Return a plan that counts how often its rows are read."""
     read: list[int] = []
 
     def note(rows: pl.DataFrame) -> pl.DataFrame:

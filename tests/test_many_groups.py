@@ -1,4 +1,4 @@
-"""Very many groups: the same answer as polars alone gives, and nothing done group by group."""
+"""Very many groups: results equal those of polars alone, and no code runs per group."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def predictions(groups: int, most: int, ties: int) -> pl.DataFrame:
 
 
 def curves_by_polars(rows: pl.DataFrame, mass: pl.Expr) -> pl.DataFrame:
-    """Curves, and nothing but group_by, sort and sums over groups."""
+    """Compute curves with group_by, sort and sums over groups only."""
     steps = (
         rows.group_by("g", "score")
         .agg(pos=mass.filter("label").sum(), neg=mass.filter(~pl.col("label")).sum())
@@ -63,7 +63,7 @@ def curves_by_polars(rows: pl.DataFrame, mass: pl.Expr) -> pl.DataFrame:
 
 
 def areas_by_polars(rows: pl.DataFrame) -> pl.DataFrame:
-    """Mann-Whitney's statistic from mid-ranks within each group."""
+    """Compute Mann-Whitney's statistic from mid-ranks within each group."""
     rank = pl.col("score").rank("average").over("g")
     return (
         rows.with_columns(rank=rank)

@@ -1,4 +1,4 @@
-"""Any column name works in any role, though polars reads some as patterns and nodes name some."""
+"""Any column name works in any role, including names that polars reads as patterns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PREDICTIONS = pl.DataFrame(
 )
 ROLES = {"label": "label", "score": "score", "by": "g", "weight": "w"}
 
-# Predictions have names in these; only group columns keep theirs in what follows from curves.
+# Every role is renamed in predictions. Curve tables keep only the names of group columns.
 VERBS = {
     "curve": lambda frame, **roles: rf.curve(frame, metrics="f1", **roles),
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
@@ -75,7 +75,7 @@ VERBS_ON_CURVES = {
 
 
 def halved(curves: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
-    """The same curves, once for each of two folds."""
+    """Return the same curves for each of two folds."""
     return pl.concat([curves.select(pl.lit(fold).alias("fold"), pl.all()) for fold in (1, 2)])
 
 

@@ -1,4 +1,4 @@
-"""Options of every verb: what is none of the choices, or outside the range, is one clear error."""
+"""Invalid values of each option raise one clear error."""
 
 from __future__ import annotations
 

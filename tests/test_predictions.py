@@ -1,4 +1,4 @@
-"""Which column plays which role, by name, expression or selector, and which class is positive."""
+"""Roles of columns by name, expression or selector, and the positive class."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ FAWCETT_4 = pl.DataFrame(
 
 
 def counted(rows: list[tuple[int, float, int]]) -> pl.DataFrame:
-    """A table of label, score and count."""
+    """Return a table of label, score and count."""
     return pl.DataFrame(rows, schema={"label": int, "score": float, "n": int}, orient="row")
 
 
@@ -224,7 +224,7 @@ def test_vuk_curk_2006_the_lift_chart_counts_true_positives():
 
 
 def worst(positives: int, negatives: int) -> pl.DataFrame:
-    """All negatives above all positives, no two scores alike."""
+    """Return scores with all negatives above all positives, without ties."""
     n = positives + negatives
     return pl.DataFrame(
         {"label": [0] * negatives + [1] * positives, "score": list(range(n, 0, -1))}

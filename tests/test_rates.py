@@ -1,4 +1,4 @@
-"""Every rate against its definition, in fractions, for every matrix of small and of huge counts."""
+"""Every rate equals its definition in fractions, for all small matrices and for huge counts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def matrices(
 
 @cache
 def definitions(rows: tuple[tuple[float, ...], ...], settings: str) -> list[dict[str, float]]:
-    """All rates of each matrix, by the oracle; the settings are JSON, so that they can be a key."""
+    """Return all rates of each matrix by the oracle; settings are JSON, to be hashable."""
     return [
         oracles.rates(oracles.Point(t, *map(Fraction, counts)), **json.loads(settings))
         for t, *counts in rows

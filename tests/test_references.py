@@ -1,4 +1,4 @@
-"""scikit-learn and polarbearings on the same rows; and scikit-learn's numbers, frozen."""
+"""Results equal those of scikit-learn and polarbearings, and stored results of scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of files in CONTRIBUTING.md is the real one: a line per file, from its docstring."""
+"""The list of files in CONTRIBUTING.md has a line per file, from its docstring."""
 
 from __future__ import annotations
 

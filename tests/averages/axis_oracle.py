@@ -15,7 +15,7 @@ Counts = tuple[Fraction, Fraction, Fraction, Fraction]  # tp, fp, positives, neg
 
 
 def curve(labels: Sequence[bool], scores: Sequence[float]) -> list[Counts]:
-    """What each threshold calls positive, from none to all."""
+    """Return the counts of positive predictions at each threshold, from none to all."""
     pos = Fraction(sum(labels))
     neg = len(labels) - pos
     rows = [(Fraction(0), Fraction(0), pos, neg)]
@@ -26,7 +26,7 @@ def curve(labels: Sequence[bool], scores: Sequence[float]) -> list[Counts]:
 
 
 def folds(table: pl.DataFrame) -> list[list[Counts]]:
-    """The curves of all folds that have both classes."""
+    """Return the curves of all folds with both classes."""
     every = [
         curve(part["label"].to_list(), part["score"].to_list())
         for part in table.partition_by("fold", maintain_order=True)
@@ -53,8 +53,8 @@ BETTER = {"fpr": min, "fnr": min, "alert_rate": min}
 
 
 def passes(rows: list[Counts], fixed: str, value: Fraction, averaged: str) -> list[Fraction]:
-    """Every value of one rate where another has this value: several at a jump."""
-    # A random part of the highest scores has the precision of all of them.
+    """Return all values of one rate where another has this value; there are several at a jump."""
+    # Return the precision of a random subset of the highest scores, which is that of all of them.
     begun = rate(averaged, rows[0] if rate(averaged, rows[0]) is not None else rows[1])
     found = [begun] if rate(fixed, rows[0]) == value else []
     for first, second in pairwise(rows):
@@ -83,6 +83,6 @@ def variance(values: Sequence[Fraction]) -> Fraction:
 
 
 def area(rows: list[Counts], fixed: str, averaged: str) -> Fraction:
-    """The area under the straight lines between the points of a curve."""
+    """Return the area under the straight lines between the points of a curve."""
     every = [(rate(fixed, row), rate(averaged, row)) for row in rows]
     return sum(((b - a) * (low + high) / 2 for (a, low), (b, high) in pairwise(every)), Fraction(0))

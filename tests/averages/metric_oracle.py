@@ -45,13 +45,13 @@ def metric(name: str, counts: Counts) -> Fraction | None:
 
 
 def begun(name: str, rows: list[Counts], counts: Counts) -> Fraction | None:
-    """A random part of the highest scores has the precision of all of them."""
+    """Return the precision of any random subset of the highest scores."""
     nothing = name == "precision" and counts[0] + counts[1] == 0
     return metric(name, rows[1] if nothing else counts)
 
 
 def places(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
-    """Every place of a curve with this value, from the highest threshold down."""
+    """Return all points of a curve with this value, from the highest threshold down."""
     found = [rows[0]] if metric(fixed, rows[0]) == value else []
     for first, second in pairwise(rows):
         a, b = metric(fixed, first), metric(fixed, second)
@@ -73,7 +73,7 @@ def between(rows: list[Counts], fixed: str, value: Fraction) -> Counts | None:
 
 
 def nearest(rows: list[Counts], fixed: str, value: Fraction, better: str | None) -> Counts | None:
-    """The nearer row of the two about the place; of equally near ones the one as good or better."""
+    """Return the nearest of the two neighbouring rows; the better one if both are equally near."""
     place = between(rows, fixed, value)
     if place is None or place in rows:
         return place

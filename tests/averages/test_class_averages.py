@@ -14,7 +14,7 @@ CLASSES = ["a", "b", "c"]
 
 @pytest.fixture(scope="module")
 def scored() -> tuple[np.ndarray, np.ndarray]:
-    """Classes of unequal size, and probabilities of each that add up to one."""
+    """Return classes of unequal size with probabilities that sum to one."""
     rng = np.random.default_rng(8)
     truth = rng.choice(3, 400, p=[0.6, 0.3, 0.1])
     raw = rng.normal(size=(400, 3))
@@ -146,7 +146,7 @@ GRIDS = {"threshold": [0.8, 0.5, 0.2], "fpr": [0.0, 0.1, 0.5, 1.0], "tpr": [0.25
 
 
 def at_fixed(labels: np.ndarray, scores: np.ndarray, fixed: str, value: float) -> tuple:
-    """The FPR and TPR of one curve where one of the two, or the threshold, has this value."""
+    """Return FPR and TPR of a curve where FPR, TPR or the threshold has this value."""
     positive, negative = scores[labels], scores[~labels]
     if fixed == "threshold":
         return (negative >= value).mean(), (positive >= value).mean()

@@ -32,7 +32,7 @@ def members_of(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
 def compared(
     found: pl.DataFrame, places: list[list[axis_oracle.Counts | None]], members, names
 ) -> None:
-    """Compare a table with the places of each value on each curve."""
+    """Compare a table with the points of each value on each curve."""
     there = [[place for place in row if place is not None] for row in places]
     assert found["n_curves"].to_list() == [len(row) for row in there]
     for name in names:
@@ -441,7 +441,7 @@ def test_what_cannot_be_held_fixed_or_averaged_says_so(frame, options, text):
 
 
 def drawn(seed: int) -> pl.DataFrame:
-    """Four folds of 300 rows, with ties."""
+    """Return four folds of 300 rows with ties."""
     rng = np.random.default_rng(seed)
     label = rng.random(300) < 0.4
     return pl.DataFrame(

@@ -46,7 +46,7 @@ def area(pos: list[float], neg: list[float]) -> Fraction:
 
 
 def squares(pos: list[float], neg: list[float]) -> tuple[Fraction, Fraction]:
-    """Squared distances of placements to the area, of each class."""
+    """Return the sums of squared differences of placements from the area, by class."""
     middle = area(pos, neg)
     return (
         sum(((area([p], neg) - middle) ** 2 for p in pos), Fraction(0)),

@@ -16,7 +16,7 @@ Point = tuple[Fraction, Fraction]
 
 
 def points(labels: Sequence[bool], scores: Sequence[float]) -> list[Point]:
-    """Every distinct point of the ROC curve, from (0, 0) to (1, 1)."""
+    """Return the distinct points of the ROC curve, from (0, 0) to (1, 1)."""
     n_pos = sum(labels)
     n_neg = len(labels) - n_pos
     rows = list(zip(labels, scores, strict=True))

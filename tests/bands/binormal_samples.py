@@ -15,7 +15,7 @@ Curve: TypeAlias = Callable[[np.ndarray], np.ndarray]
 def samples(
     n: int, groups: int, *, a: float, b: float, seed: int = 1
 ) -> tuple[pl.DataFrame, Curve]:
-    """Groups of n positives and n negatives, and their curve Φ(a + b Φ⁻¹(fpr))."""
+    """Groups of n positives and n negatives with the true curve Φ(a + b Φ⁻¹(fpr))."""
     rng = np.random.default_rng(seed)
     neg = rng.normal(size=(groups, n))
     pos = (a + rng.normal(size=(groups, n))) / b

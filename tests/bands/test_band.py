@@ -59,7 +59,7 @@ def band(frame, method="kolmogorov_smirnov", **options):
 
 
 def normal(n: int, groups: int = 1, seed: int = 0) -> pl.DataFrame:
-    """Groups of n positives and n negatives from two normal distributions."""
+    """Return groups of n positives and n negatives from two normal distributions."""
     rng = np.random.default_rng(seed)
     label = np.tile(np.repeat([True, False], n), groups)
     return pl.DataFrame(

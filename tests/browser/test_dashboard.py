@@ -1,4 +1,4 @@
-"""A dashboard, opened from disk in a browser without a network: its threshold, moved both ways."""
+"""Dashboards opened from disk in a browser without a network: the threshold is moved both ways."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def page(curves, tmp_path_factory):
 
 
 def written(page):
-    """The numbers that the page shows, by model and name."""
+    """Return the numbers that the page shows, by model and name."""
     page.evaluate("view.runAsync().then(() => null)")
     said = page.locator("svg text[aria-label*=': ']").evaluate_all(
         "every => every.map(one => one.getAttribute('aria-label'))"
@@ -76,7 +76,7 @@ def written(page):
 
 
 def check(page, curves, threshold):
-    """Compare the page with what `at` finds."""
+    """Compare the page with the result of `at`."""
     shown = written(page)
     for row in rf.at(curves, threshold=threshold).to_dicts():
         numbers = shown[row["model"]]

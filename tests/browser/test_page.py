@@ -1,4 +1,4 @@
-"""Pages and fragments, opened from disk in a browser that has no network."""
+"""Pages and fragments opened from disk in a browser without a network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def browser():
 
 @pytest.fixture
 def opened(browser):
-    """Open a page; return it, and all that it complained of, asked for, and said."""
+    """Open a page; return it with its errors, requests and console messages."""
     contexts = []
 
     def open_page(path, **options):
@@ -266,7 +266,7 @@ def test_charts_follow_the_color_scheme_and_print_on_white(opened, vote):
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of WCAG 2, from 1 to 21."""
+    """Return the contrast ratio of WCAG 2, from 1 to 21."""
     dark, light = sorted(map(luminance, (one, other)))
     return (light + 0.05) / (dark + 0.05)
 

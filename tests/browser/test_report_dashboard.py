@@ -1,4 +1,4 @@
-"""The part of a report that follows one threshold, opened from disk without a network."""
+"""The dashboard of a report, opened from disk without a network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def predictions():
 
 @pytest.fixture(scope="module")
 def opened(predictions, tmp_path_factory):
-    """A report by model and fold, and all that its page complains of and asks for."""
+    """Open a report by model and fold; return the page with its errors and requests."""
     path = tmp_path_factory.mktemp("board") / "report.html"
     rf.report(predictions, "label", "score", path=path, by=["model", "fold"], kind="roc")
     with sync_api.sync_playwright() as playwright:
@@ -53,7 +53,7 @@ def slide(page, value):
 
 
 def wanted(predictions, threshold):
-    """What the page has to write: the pooled curve of each model, found by `at`."""
+    """Return the expected numbers: those of `at` for the pooled curve of each model."""
     curves = rf.curve(predictions, "label", "score", by="model")
     return {
         f"{row['model']}: {name} {row[name]:,}"

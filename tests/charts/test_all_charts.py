@@ -94,7 +94,7 @@ def chart(table: pl.DataFrame) -> alt.Chart:
 
 
 def fields(part: object) -> set[str]:
-    """All the fields that a specification, or a part of one, reads."""
+    """Return all fields that a specification, or a part of one, reads."""
     if isinstance(part, list):
         return set().union(*map(fields, part))
     if not isinstance(part, dict):

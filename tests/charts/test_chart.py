@@ -1,4 +1,4 @@
-"""What a chart of a curve table shows, for every kind, name and type of group."""
+"""Charts of curve tables, for every kind, name and type of group."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def records(chart):
-    """The data of a chart, as a strict parser reads them: a record per curve."""
+    """Return the data of a chart, read by a strict parser: a record per curve."""
     return json.loads(chart.data.values, parse_constant=pytest.fail)
 
 
 def texts(chart):
-    """All the text that the rendered chart shows."""
+    """Return all text of the rendered chart."""
     svg = ET.fromstring(render(json.dumps(strict(chart))))
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 

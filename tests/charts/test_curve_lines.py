@@ -35,7 +35,7 @@ def logs(name):
 
 
 def shown(kind, tp, fp, totals, top):
-    """The definitions once more: where a confusion matrix stands, as shares of the axes."""
+    """Return the position of a confusion matrix as shares of the axes, by definition."""
     pos, neg = totals
     n = pos + neg
     with np.errstate(divide="ignore", invalid="ignore"):

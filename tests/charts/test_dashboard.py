@@ -1,4 +1,4 @@
-"""What a dashboard shows before anything is moved, and what it refuses."""
+"""Dashboards before any interaction, and their errors."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ RATES = NUMBERS[5:]
 
 
 def rendered(chart):
-    """The picture of a chart, or of its spec."""
+    """Return the picture of a chart or of a specification."""
     return ET.fromstring(render(json.dumps(chart if isinstance(chart, dict) else strict(chart))))
 
 
 def labels(chart):
-    """What the parts of the rendered chart are called."""
+    """Return the names of the parts of the rendered chart."""
     svg = rendered(chart)
     return [node.get("aria-label") for node in svg.iter() if node.get("aria-label")]
 
 
 def texts(chart):
-    """All the text that the rendered chart shows."""
+    """Return all text of the rendered chart."""
     svg = rendered(chart)
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def numbers(chart):
-    """The numbers that the rendered chart writes of each curve, as text."""
+    """Return the numbers that the rendered chart shows for each curve, as text."""
     found = {}
     for label in labels(chart):
         name, _, rest = label.rpartition(": ")
@@ -137,7 +137,7 @@ def test_a_threshold_changes_only_the_value_of_the_slider(by_model, board):
 
 
 def plain_names(spec):
-    """A spec as text, with the views that Altair numbers as it makes them numbered from 0."""
+    """Return a specification as text, with the views that Altair numbers renumbered from 0."""
     seen = {}
     text = json.dumps(spec)
     return re.sub(r"view_\d+", lambda found: seen.setdefault(found[0], f"view {len(seen)}"), text)
@@ -327,7 +327,7 @@ def test_names_and_values_do_not_change_fields_and_expressions():
 
 
 def read(part):
-    """Fields and expressions of a spec, but those that look up captions."""
+    """Return fields and expressions of a specification, except those that look up captions."""
     if isinstance(part, dict):
         for key, value in part.items():
             if key in {"field", "fields", "calculate", "filter", "groupby", "x2", "y2"}:

@@ -36,7 +36,7 @@ def one(*rows):
 
 
 def parts(chart, part):
-    """The records of one part, as a strict parser reads them."""
+    """Return the records of one part, read by a strict parser."""
     every = json.loads(chart.data.values, parse_constant=pytest.fail)
     return [record for record in every if record.get("part") == part]
 

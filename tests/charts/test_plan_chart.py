@@ -1,4 +1,4 @@
-"""`chart` of plans: power, or the difference that is found, against the number of rows."""
+"""`chart` of plans: power, or the detectable difference, against the number of rows."""
 
 from __future__ import annotations
 

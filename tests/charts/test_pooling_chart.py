@@ -1,4 +1,4 @@
-"""`chart` of what pooling changes: from each mean to its pooled area."""
+"""`chart` of `pooling_gap`: a line from each mean area to the pooled area."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ TO_LAB = [
 
 
 def linear(color):
-    """Read `#rrggbb` as light."""
+    """Return the linear light of `#rrggbb`."""
     parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
 
@@ -60,7 +60,7 @@ def contrast(one, other):
 
 
 def seen(color, vision):
-    """Where a color is in Oklab, for somebody's eyes."""
+    """Return a color in Oklab, as seen with a type of color vision."""
     light = np.clip(np.array(VISION[vision]) @ linear(color), 0, 1)
     return np.array(TO_LAB) @ np.cbrt(np.array(TO_LMS) @ light)
 

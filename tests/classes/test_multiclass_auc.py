@@ -41,13 +41,13 @@ def half(one, other):
 
 
 def share(pairs):
-    """Return the share of the mass that is won, from pairs of mass and win; None without any."""
+    """Return the weighted mean of wins from pairs of weight and win; None without pairs."""
     total = sum(mass for mass, _ in pairs)
     return sum(mass * won for mass, won in pairs) / total if total else None
 
 
 def by_counting(rows, classes):
-    """Compute all averages from every pair; a row has a mass, a class and a score per class."""
+    """Compute all averages from every pair; a row has a weight, a class and a score per class."""
     present = [c for c in classes if any(row[1] == c for row in rows)]
 
     def pairs(i, others):

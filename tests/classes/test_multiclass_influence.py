@@ -1,4 +1,4 @@
-"""Derivatives of averages by the mass of a row, compared with difference quotients."""
+"""Derivatives of averages by the weight of a row, compared with difference quotients."""
 
 from __future__ import annotations
 

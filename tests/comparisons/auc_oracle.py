@@ -1,4 +1,4 @@
-"""Areas of several models on the same rows, and how they vary together: in exact fractions.
+"""Areas of several models on the same rows and their covariances, in exact fractions.
 
 Slow, over all pairs of rows, and sharing no code with the package. A table has a column for each
 model, `label`, and perhaps `weight`, `count` and `user`.
@@ -54,7 +54,7 @@ def cases_of(table: pl.DataFrame, model: str) -> list[Case]:
 
 
 class Exact:
-    """Areas of the models of a table, and the covariances of these; `part` is (rate, a, b)."""
+    """Areas of the models of a table and their covariances; `part` is (rate, a, b)."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Exact:
         self.cluster = None if cluster is None else table[cluster].to_list()
 
     def _off(self, model: str, side: bool) -> list[Fraction]:
-        """How far each row's value is from the mean of its class; 0 in the other class."""
+        """Return each row's value minus the mean of its class; 0 in the other class."""
         own = [i for i, row in enumerate(self.rows) if row.positive is side]
         values, whole = self.values[model], total(self.rows[i] for i in own)
         mean = sum((self.rows[i].mass * values[i] for i in own), Fraction(0)) / whole
@@ -85,7 +85,7 @@ class Exact:
         ]
 
     def covariance(self, a: str, b: str) -> Fraction:
-        """DeLong's covariance of two areas, or with clusters Obuchowski's."""
+        """Return DeLong's covariance of two areas, or Obuchowski's with clusters."""
         pos, neg = ([self._off(model, side) for model in (a, b)] for side in (True, False))
         if self.cluster is not None:
             return self._clustered(pos, neg)
@@ -113,14 +113,14 @@ class Exact:
         return added(0, 1, len(hold[0])) + added(2, 3, len(hold[1])) + both
 
     def variance(self, a: str, b: str) -> Fraction:
-        """The variance of the difference of two areas."""
+        """Return the variance of the difference of two areas."""
         return self.covariance(a, a) + self.covariance(b, b) - 2 * self.covariance(a, b)
 
     def se(self, a: str, b: str) -> float:
         return sqrt(self.variance(a, b))
 
     def chi_squared(self, contrast: Sequence[Sequence[int]]) -> Fraction | None:
-        """The statistic of a contrast, by elimination; None where its matrix is singular."""
+        """Return the statistic of a contrast by elimination; None if its matrix is singular."""
         models = list(self.area)
         terms = [dict(zip(models, map(Fraction, row), strict=True)) for row in contrast]
         value = [sum(row[m] * self.area[m] for m in models) for row in terms]

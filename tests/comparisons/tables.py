@@ -59,7 +59,7 @@ def near(value: float | None, rel: float = 1e-12) -> object:
 
 
 def simulated(seed: int, rows: int = 60, groups: int = 1) -> pl.DataFrame:
-    """Three models of one truth, on the same rows."""
+    """Return three models with the same labels, on the same rows."""
     rng = np.random.default_rng(seed)
     label = rng.random(rows * groups) < 0.4
     shared = label + rng.normal(size=rows * groups)
@@ -74,7 +74,7 @@ def simulated(seed: int, rows: int = 60, groups: int = 1) -> pl.DataFrame:
 
 
 def long(table: pl.DataFrame, models: str = "abc", seed: int = 0) -> pl.DataFrame:
-    """The same predictions, models one below the other, rows in any order."""
+    """Return the same predictions as a long table, with rows in any order."""
     return shuffled(melted(table, models), seed)
 
 
@@ -94,7 +94,7 @@ def wide(seed: int = 0, rows: int = 24, groups: int = 2) -> pl.DataFrame:
 
 
 def melted(table: pl.DataFrame, models: str = "abc") -> pl.DataFrame:
-    """Models one below the other, rows in the same order."""
+    """Return a long table with the rows of each model in the same order."""
     rest = [name for name in table.columns if name not in models]
     return table.unpivot(list(models), index=rest, variable_name="model", value_name="score")
 
@@ -104,7 +104,7 @@ def shuffled(table: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
 
 
 def pairs_of(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, object]]:
-    """The rows of one group, by the two models."""
+    """Return the rows of one group for the two models."""
     return {(line["model_a"], line["model_b"]): line for line in table.iter_rows(named=True)}
 
 

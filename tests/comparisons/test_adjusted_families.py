@@ -1,4 +1,4 @@
-"""Baselines, and families of tests."""
+"""Baselines, and p-values adjusted over families of tests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ COLUMNS = [
 
 
 def matrix(table: pl.DataFrame, value: str = "covariance") -> np.ndarray:
-    """One group's values, a line for each model a."""
+    """Return the values of one group, with a row for each model a."""
     size = table["model_a"].n_unique()
     return table[value].to_numpy().reshape(size, size)
 

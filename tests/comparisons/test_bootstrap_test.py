@@ -37,7 +37,7 @@ def area(rows: list[tuple[bool, float]]) -> float:
 
 
 def points(rows: list[tuple[bool, float]]) -> list[tuple[float, float]]:
-    """FPR and TPR from the top down, one threshold at a time."""
+    """Return FPR and TPR at each threshold, from the highest down."""
     pos = [score for label, score in rows if label]
     neg = [score for label, score in rows if not label]
     tops = [math.inf, *sorted({score for _, score in rows}, reverse=True)]
@@ -65,7 +65,7 @@ def differences(
 
 
 def stratified() -> list[list[Row]]:
-    """All resamples of 3 + 3 rows."""
+    """Return all resamples of 3 + 3 rows."""
     pos, neg = ROWS[:3], ROWS[3:]
     return [[*p, *n] for p in product(pos, repeat=3) for n in product(neg, repeat=3)]
 
@@ -75,7 +75,7 @@ def frame(rows: list[Row] = ROWS) -> pl.DataFrame:
 
 
 def is_the_variance(found: float, values: list[float], n_boot: int) -> bool:
-    """Within four Monte Carlo standard errors of a variance over `n_boot` draws."""
+    """Return the tolerance: four Monte Carlo standard errors of a variance over `n_boot` draws."""
     expected = pvariance(values)
     middle = sum(values) / len(values)
     fourth = sum((value - middle) ** 4 for value in values) / len(values)

@@ -1,4 +1,4 @@
-"""Columns that pair rows: their names, their dtypes, and wrong ones."""
+"""Columns that pair rows: names, dtypes and errors."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ some = examples(2 / 5)
 
 
 def middle_ranks(scores: list[float | None], labels: list[bool]) -> list[Fraction]:
-    """Rank from the best down; ties share the middle one. Unscored rows are wrong at any rank."""
+    """Return mid-ranks from the highest score down. Unscored rows are errors at every rank."""
 
     def badness(score: float | None, label: bool) -> tuple[int, float]:
         return (1 if label else -1, 0) if score is None else (0, -score)
@@ -43,7 +43,7 @@ def area(ranks: list[Fraction], labels: list[bool]) -> Fraction:
 
 
 def errors(ranks: list[Fraction], labels: list[bool]) -> list[Fraction]:
-    """If the first k rows are called positive, for each k: errors, ties by a straight line."""
+    """Return the errors if the first k rows are predicted positive, for each k; linear in ties."""
     found = []
     for k in range(1, len(ranks) + 1):
         reached = Fraction(0)

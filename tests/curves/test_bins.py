@@ -1,4 +1,4 @@
-"""How many positives and negatives have scores in each bin."""
+"""Numbers of positives and negatives with scores in each bin."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INF = float("inf")
 
 
 def bins_of(predictions, **options):
-    """The bins of the curves of some predictions."""
+    """Return the bins of the curves of predictions."""
     table = rf.curve(predictions, "label", "score", **options)
     columns = curve_layout(table.schema, None, ())
     return score_bins(read_curves(table.select(columns.all_columns), columns))
 
 
 def edges_of(scores):
-    """The edges for scores that are half of each class."""
+    """Return the edges for scores of which half belong to each class."""
     threshold = np.array([INF, *sorted(set(scores), reverse=True)])
     counts = np.arange(len(threshold), dtype=np.float64)
     return bin_edges(threshold, counts, counts).tolist()

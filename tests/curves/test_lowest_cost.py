@@ -33,7 +33,7 @@ def found(table, costs=None, prevalence=None):
 
 
 def expected(row, costs, prevalence):
-    """What a confusion matrix costs on average: each cell's share of the rows times its price."""
+    """Return the expected cost: the share of each cell times its cost."""
     pos, neg = row["tp"] + row["fn"], row["fp"] + row["tn"]
     share = Fraction(pos, pos + neg) if prevalence is None else Fraction(str(prevalence))
     price = {name: Fraction(str(cost)) for name, cost in costs.items()}

@@ -35,7 +35,7 @@ def in_pieces(frame: pl.DataFrame, length: int) -> pl.DataFrame:
 
 @pytest.fixture(params=[3, 7, 50], ids="pieces of {}".format)
 def pieces(request, monkeypatch):
-    """Frames in pieces, and blocks that are shorter than these, or longer."""
+    """Draw frames of several chunks, and blocks shorter or longer than these."""
     monkeypatch.setattr(curve_table, "SHORT_CHUNK_ROWS", 5)
     monkeypatch.setattr(curve_table, "BLOCK_ROWS", 10)
     return lambda frame: in_pieces(frame, request.param)

@@ -1,4 +1,4 @@
-"""Simplified curves are near the full ones: checked against both lines, at every place."""
+"""Simplified curves are within the error of the full curves at every point."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ probit = np.vectorize(NormalDist().inv_cdf, otypes=[float])
 
 @cache
 def log_of(name, n=4000):
-    """Predictions of different character."""
+    """Predictions with different shapes of the curve."""
     rng = np.random.default_rng(5)
     n = {"few": 60, "long": 60_000}.get(name, n)
     label = rng.random(n) < (0.01 if name == "rare" else 0.3)
@@ -55,7 +55,7 @@ def curve_of(name, **options):
 
 
 def spans(at, along, other):
-    """From where to where a line runs in one count where the other has a value."""
+    """Return the range of one count along a line where the other count has a value."""
     first, last = np.searchsorted(along, at, "left"), np.searchsorted(along, at, "right") - 1
     between = np.interp(at, along, other)
     here = first <= last
@@ -77,7 +77,7 @@ FOLLOWED = {
 
 
 def stretched(share, scale, low):
-    """Where a rate stands on an axis that has no 0."""
+    """Return the position of a rate on an axis without 0."""
     if scale == "log":
         return 1 - np.log(np.maximum(share, low)) / log(low) if low < 1 else 0 * share
     end = probit(min(low, 0.5))
@@ -85,7 +85,7 @@ def stretched(share, scale, low):
 
 
 def lowest(shares, scale):
-    """Where axes without 0 start: the least rate, and for deviates also the least from 1."""
+    """Return the lowest rate of axes without 0, and for deviates the smallest distance from 1."""
     least = [share[share > 0].min(initial=1) for share in shares[: 1 + (scale != "log")]]
     if scale == "normal_deviate":
         least += [(1 - share)[share < 1].min(initial=1) for share in shares]
@@ -93,7 +93,7 @@ def lowest(shares, scale):
 
 
 def farthest(full, simple, kind, scale):
-    """How far two curves are apart: in y at every x, and in x at every y that only rises."""
+    """Return the largest distance of two curves: in y at each x, and in x if y only rises."""
     last = full.row(-1, named=True)
     pos, neg = last["tp"] + last["fn"], last["fp"] + last["tn"]
     name = ALONG.get(kind, "alert_rate")
@@ -125,7 +125,7 @@ def farthest(full, simple, kind, scale):
 
 
 def everywhere(counts):
-    """All values of a count, and some between each two of them."""
+    """Return all values of a count, and some values between each two of them."""
     at = np.unique(counts)
     between = [at[:-1] + share * np.diff(at) for share in (0, 0.02, 0.3, 0.8)]
     return np.unique(np.concatenate([*between, at]))
@@ -185,7 +185,7 @@ def test_rows_are_rows_of_the_table_with_its_ends_and_the_vertices_of_its_hull(n
 
 
 def hull(points):
-    """The vertices of the upper hull, one point after the other."""
+    """Return the vertices of the upper hull, found point by point."""
     chain = []
     for point in sorted(points):
         while len(chain) > 1 and turn(*chain[-2:], point) >= 0:

@@ -11,7 +11,7 @@ from rocframe.curves.thinning import column_extremes, corner_points, rows_at_lev
 
 
 def farthest(x, y, line_x, line_y):
-    """The distance of the farthest point from a line of straight pieces, by looking at them all."""
+    """Return the largest distance of a point from a polyline, over all of its segments."""
     start_x, along_x = line_x[:-1], np.diff(line_x)
     start_y, along_y = line_y[:-1], np.diff(line_y)
     length = along_x**2 + along_y**2
@@ -26,7 +26,7 @@ def farthest(x, y, line_x, line_y):
 
 
 def filled(x, y, parts=4):
-    """The line with points between its points."""
+    """Return the line with more points between its points."""
     at = np.arange(0, len(x) - 1 + 1e-9, 1 / parts)
     return np.interp(at, np.arange(len(x)), x), np.interp(at, np.arange(len(y)), y)
 

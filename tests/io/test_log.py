@@ -132,7 +132,7 @@ def test_a_truncated_file_is_named():
 
 
 def damaged(path):
-    """Spoil the pages of a file, and leave both its ends."""
+    """Damage the pages of a file, but not its first and last bytes."""
     content = bytearray(Path(path).read_bytes())
     content[10:60] = bytes(50)
     Path(path).write_bytes(content)

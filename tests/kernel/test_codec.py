@@ -1,4 +1,4 @@
-"""Codes keep what counts of a score: its order, its ties, its label, and itself."""
+"""Codes preserve the order, ties, label and value of each score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicates against every resample that there is, one after the other; and who draws what."""
+"""Replicates compared with an enumeration of all resamples, and the order of random draws."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLUSTERS = TIED.with_columns(user=pl.Series(["a", "b", "b", "c", "c"]))
 def areas(
     table: pl.DataFrame, n_boot: int, asked: ReplicateStatistic = AUC, **roles: Any
 ) -> np.ndarray:
-    """The areas of the replicates of the only group."""
+    """Return the areas of the replicates of the only group."""
     scan = scan_of(table, **roles)
     cluster = cases_of(table, **roles).cluster
     (made,) = resample_groups(scan, [asked], draws_of(scan, n_boot, cluster=cluster))
@@ -54,13 +54,13 @@ def one_each(rows: Sequence[Case]) -> Iterable[tuple[Case, ...]]:
 
 
 def stratified(rows: Sequence[Case]) -> Iterable[list[Case]]:
-    """All resamples that keep the classes' sizes."""
+    """Return all resamples with unchanged class sizes."""
     for pos, neg in product(*map(one_each, oracles.sides(rows))):
         yield [*pos, *neg]
 
 
 def distribution(resamples: Iterable[Sequence[Case]]) -> dict[float, Fraction]:
-    """How likely each area is, over resamples with both classes."""
+    """Return the probability of each area over resamples with both classes."""
     found = Counter(oracles.areas(rows) for rows in resamples)
     del found[None]
     total = sum(found.values())
@@ -75,7 +75,7 @@ def merged(found: Counter) -> Counter:
 
 
 def assert_drawn_from(drawn: np.ndarray, chances: dict[float, Fraction]) -> None:
-    """The support is the same; frequencies are those of the chances."""
+    """Check that all values are possible and that frequencies agree with probabilities."""
     values, times = np.unique(np.round(drawn, 12), return_counts=True)
     expected = {round(value, 12): float(chance) * len(drawn) for value, chance in chances.items()}
     assert set(values.tolist()) <= set(expected)
@@ -87,7 +87,7 @@ def assert_drawn_from(drawn: np.ndarray, chances: dict[float, Fraction]) -> None
 
 @pytest.fixture(params=["by row", "by kind", "in pieces"])
 def way(request, monkeypatch):
-    """Each way of drawing, as small data take it too."""
+    """Select each way of drawing also for small data."""
     if request.param == "by kind":
         monkeypatch.setattr(resample, "MULTINOMIAL_RATIO", 0)
     if request.param == "in pieces":

@@ -1,4 +1,4 @@
-"""However the sorted rows are cut among blocks and threads, the tables are the same.
+"""The tables do not depend on how sorted rows are divided into blocks and threads.
 
 The sizes from which large groups take other paths are set so low that small data take them.
 """
@@ -54,7 +54,7 @@ def cut(
 
 
 def everything(table: pl.DataFrame, **more: object) -> list[pl.DataFrame]:
-    """Each table that walks down the scores."""
+    """Return each table that is computed by a scan."""
     options = {"by": "group", "missing": "worst", **more}
     return [
         rf.curve(table, "label", "score", **options),
@@ -123,7 +123,7 @@ def test_cut_rows_are_counted_by_definition(shape, data):
 
 
 def mixed_sizes(seed: int = 1) -> pl.DataFrame:
-    """One huge group, some middling ones and many tiny ones, with ties and holes."""
+    """Return one huge group, some medium and many tiny ones, with ties and missing values."""
     random = np.random.default_rng(seed)
     sizes = [30_000, *[200] * 20, *random.integers(0, 6, 3_000)]
     group = np.repeat(np.arange(len(sizes)), sizes)

@@ -217,7 +217,7 @@ def test_simulated_exponential_scores_have_the_planned_power(auc, n_pos, n_neg):
 
 
 def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, shared: float = 0):
-    """Scores of models whose curves have these areas, with a common part of this variance."""
+    """Return scores of models with these areas, which share a component of this variance."""
     rng = np.random.default_rng(n_pos)
     label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
     common = shared**0.5 * rng.normal(size=len(label))

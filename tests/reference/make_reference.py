@@ -1,14 +1,15 @@
-"""The binary log → what scikit-learn says about it, frozen in ``vote_sklearn.json``.
+"""Store the results of scikit-learn for the binary log in ``vote_sklearn.json``.
 
 Run after ``data/make_logs.py``, from anywhere, with scikit-learn installed:
 
     python tests/reference/make_reference.py
 
 ``pooled`` has one entry per model over all its rows, ``folds`` one per model and fold. Numbers are
-written in full: they read back as the same doubles. A curve is ``roc_curve`` with
-``drop_intermediate=False``: one point per distinct score and one above all, thresholds falling.
-Curves of at most ``FULL`` points are stored whole; of longer ones the points at the positions in
-``index``. The threshold above all is the string ``"inf"``, because JSON has no infinity.
+written in full, so that the same doubles are read. A curve is ``roc_curve`` with
+``drop_intermediate=False``: one point per distinct score and one above all scores.
+All points are stored of curves with at most ``FULL`` points, and of longer curves those at the
+positions in ``index``. The threshold above all scores is the string ``"inf"``, because JSON has no
+infinity.
 """
 
 from __future__ import annotations

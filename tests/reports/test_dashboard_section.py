@@ -23,7 +23,7 @@ def groups(**keys):
 
 
 def names(result):
-    """The curves that are shown."""
+    """Return the curves that are shown."""
     first, _, _ = result.figure.alternative.partition(". ROC")
     return first.partition(": ")[2].split(", ")
 

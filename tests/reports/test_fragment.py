@@ -24,7 +24,7 @@ def chart(name="model", **options):
 
 
 class Reader(HTMLParser):
-    """What a browser makes of a piece of HTML: its tags, and what is in its scripts."""
+    """The tags of a piece of HTML, and the content of its scripts."""
 
     def __init__(self, text):
         super().__init__()

@@ -72,12 +72,12 @@ def write(*args, title="T", files=("curves.parquet", "auc.parquet"), **more):
 
 @cache
 def plain():
-    """The page that is written without options."""
+    """Return the page that is written without options."""
     return write()
 
 
 class Reader(HTMLParser):
-    """What a browser makes of a page: its tags, its text, and its data."""
+    """The tags, the text and the data of a page."""
 
     def __init__(self, text):
         super().__init__()

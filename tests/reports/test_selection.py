@@ -14,7 +14,7 @@ from rocframe.reports.figures import (
 
 
 def areas(**keys):
-    """A table of areas; each group has one row more than the one before."""
+    """Return a table of areas; each group has one row more than the previous one."""
     n = len(next(iter(keys.values()), [0]))
     return pl.DataFrame(
         {**keys, "auc": [0.5] * n, "n_pos": range(n), "n_neg": [1] * n, "n_missing": [0] * n}

@@ -254,7 +254,7 @@ def test_the_delong_statistic_is_the_difference_in_standard_errors():
             assert found == pytest.approx(p, rel=1e-10)
 
 
-# What tests owe each other
+# Symmetries
 
 
 @given(tables(shape=TIED), st.sampled_from(METHODS), st.integers(0, 9))
