@@ -71,6 +71,8 @@ KINDS = {
     )
 }
 
+PREVALENCE = "prevalence"
+
 KIND_NAMES = {name: kind for kind in KINDS.values() for name in (kind.name, *kind.aliases)}
 
 
@@ -80,11 +82,20 @@ def kind_named(name: str) -> Kind:
     return KIND_NAMES[name]
 
 
+def has_prevalence(columns: Sequence[str]) -> bool:
+    """Whether a curve table has the prevalence of its rates, in the column right of `tn`.
+
+    A column `prevalence` at any other place is a metric or a group column.
+    """
+    names = list(columns)
+    return "tn" in names and names[names.index("tn") + 1 :][:1] == [PREVALENCE]
+
+
 def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
     """Return the kind of this name, or else the kind whose axes are right of the column `tn`."""
     if kind is not None:
         return kind_named(kind)
-    right = tuple(columns[list(columns).index("tn") + 1 :])
+    right = tuple(columns[list(columns).index("tn") + 1 + has_prevalence(columns) :])
     for candidate in KINDS.values():
         if candidate.rates == right[: len(candidate.rates)]:
             return candidate

@@ -92,7 +92,7 @@ class Rate:
     @property
     def rising(self) -> bool | None:
         """Whether the metric rises (True) or falls along every curve; None if it may do both."""
-        return None if self.count_ratio is None else self.count_ratio.rising
+        return self.formula.rising if isinstance(self.formula, CountRatio) else None
 
     @property
     def monotone(self) -> bool:
@@ -101,12 +101,12 @@ class Rate:
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts in the denominator, if their total is the same at all points; else empty."""
-        return (
-            self.count_ratio.whole
-            if self.count_ratio is not None and self.count_ratio.whole in TOTALS
-            else ()
-        )
+        """The counts in the denominator, if their total is the same at all points; else empty.
+
+        At a given prevalence, a metric of both classes is not a proportion of rows.
+        """
+        ratio = self.count_ratio
+        return ratio.whole if ratio is not None and ratio.whole in TOTALS else ()
 
     @property
     def reads_threshold(self) -> bool:
@@ -118,6 +118,13 @@ class Rate:
         settings = settings or self.settings or Settings()
         counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
+
+    def at_prevalence(self, prevalence: float | None) -> Rate:
+        """Return the metric at the prevalence of a table, unless another one is given."""
+        settings = self.settings or Settings()
+        if prevalence is None or settings.prevalence is not None:
+            return self
+        return replace(self, settings=replace(settings, prevalence=prevalence))
 
     def evaluate(self, counts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Return the metric for arrays of thresholds and counts; NaN where it is undefined."""
@@ -627,6 +634,23 @@ class Settings:
             fn=pos * ratio(fn, tp + fn),
             tn=neg * ratio(tn, fp + tn),
         )
+
+
+def rescaled_counts(
+    counts: Mapping[str, NDArray[Any]], prevalence: float
+) -> dict[str, NDArray[np.float64]]:
+    """Return shares of all rows in place of counts, such that positives have this prevalence.
+
+    The counts of a class without rows are 0.
+    """
+    result = {}
+    for names, share in zip(TOTALS, (prevalence, 1 - prevalence), strict=False):
+        total = reduce(add, (counts[name] for name in names))
+        for name in names:
+            part = np.zeros(np.shape(total))
+            np.divide(counts[name], total, out=part, where=total > 0)
+            result[name] = share * part
+    return result
 
 
 # Unsorted rows with a duplicate and a null row. An expression that combines rows returns different

@@ -55,7 +55,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     DataFrame or LazyFrame
         `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; one row per group.
         Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives; the other
-        two are null without positives.
+        two are null without positives. If the table was computed with `prevalence=`, they are the
+        areas at that prevalence, and are also null without negatives.
 
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
@@ -172,15 +173,25 @@ def areas_of_ties(
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
     """Return the average precision of each curve; NaN without positives."""
-    tp, fp, tp0, _ = (count.astype(np.float64) for count in _steps(curves))
+    tp, fp, tp0, _ = _steps_at_prevalence(curves)
     return _per_positive(curves, step_sum(tp, fp, tp0))
 
 
 def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
     """Return the area under each interpolated precision-recall curve; NaN without positives."""
-    return _per_positive(
-        curves, precision_recall_integral(*(count.astype(np.float64) for count in _steps(curves)))
-    )
+    return _per_positive(curves, precision_recall_integral(*_steps_at_prevalence(curves)))
+
+
+def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
+    """Return `_steps` as floats; negatives are weighted if the table has its own prevalence."""
+    tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
+    if curves.prevalence is not None:
+        pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+        odds = (1 - curves.prevalence) / curves.prevalence
+        weight = np.divide(odds * pos, neg, out=np.zeros(len(pos)), where=neg > 0)
+        weights = np.repeat(weight, np.diff(curves.starts))
+        fp, fp0 = fp * weights, fp0 * weights
+    return [tp, fp, tp0, fp0]
 
 
 def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -189,6 +200,8 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         area: NDArray[np.float64] = np.add.reduceat(steps, curves.firsts) / curves.total("tp", "fn")
+    if curves.prevalence is not None:  # without negatives, precision is undefined there
+        area[curves.total("fp", "tn") == 0] = np.nan
     return area
 
 

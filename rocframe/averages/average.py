@@ -17,7 +17,7 @@ from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.kernel.resample import stream_keys
-from rocframe.kinds import kind_of
+from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_columns, public
 from rocframe.rates import Settings
 from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, spread_columns
@@ -163,8 +163,8 @@ def average(
         to the range of the metric. `note` is null, or contains `zero_variance` and the number and
         keys of the excluded curves, as in left_out:1 (7).
 
-        For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the two axes,
-        then `pooled_auc, mean_auc, n_curves, note`. The pooled curve includes the rows of curves
+        For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
+        `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves, note`. The pooled curve includes the rows of curves
         without positives or without negatives; `mean_auc` excludes these curves. Both areas are
         null if a curve ends before its lowest score.
 
@@ -195,6 +195,9 @@ def average(
     lower value. The point with the lowest threshold is used; for `fnr`, `npv`,
     `false_omission_rate` and `lr_neg`, which are metrics of the rows below the threshold, and for
     the TPR, the point with the highest threshold.
+
+    If the table was computed with `prevalence=`, the averages are those at that prevalence, unless
+    `prevalence` is given here.
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
@@ -298,7 +301,8 @@ def average(
         for name in options.over:
             _check_key(name, table)
         rest = tuple(name for name in table.by if name not in options.over)
-        plan = None if options.pools_curves else options.plan(curve_kind)
+        rescaled = table.has_prevalence
+        plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
         _check_not_simplified(table, options.method, plan)
         columns: dict[str, Any] = {}
         if plan is not None:
@@ -310,6 +314,7 @@ def average(
                     name: pl.Float64() if table.row[name].is_float() else pl.Int64()
                     for name in CURVE_COLUMNS[1:]
                 },
+                **({PREVALENCE: pl.Float64()} if rescaled else {}),
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),
                 **POOLED_CURVE,
             }
@@ -327,9 +332,10 @@ def average(
             all_curves = read_curves(rows, table)
             if plan is None:
                 return pooled_curves(all_curves, curve_kind, options.over, ranked=options.ranked)
+            plan_at_prevalence = plan.at_prevalence(all_curves.prevalence)
             if options.method == "pooled":
-                return pooled_metrics(all_curves, curve_kind, plan)
-            return average_curves(all_curves, plan)
+                return pooled_metrics(all_curves, curve_kind, plan_at_prevalence)
+            return average_curves(all_curves, plan_at_prevalence)
 
         return through_node(
             frame.select(table.count_columns),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -82,8 +82,11 @@ class AverageOptions:
         chosen = self.fixed is not None or self.fixed_threshold
         return self.method == "pooled" and not chosen
 
-    def plan(self, kind: Kind) -> AveragePlan:
-        """Return what is averaged along which metric, for curves of this kind."""
+    def plan(self, kind: Kind, *, rescaled: bool = False) -> AveragePlan:
+        """Return what is averaged along which metric, for curves of this kind.
+
+        `rescaled` is True if the table of the curves has its own prevalence.
+        """
         settings, method = self.settings, self.method
         if self.fixed_threshold:
             fixed = None
@@ -99,8 +102,12 @@ class AverageOptions:
             column = THRESHOLD if fixed is None else fixed.column
             by_axis = column == kind.x or (column == kind.y and bool(axes[kind.y].proportion_of))
             if fixed is None or (by_axis and not own) or self.fixed is None:
-                return self._curve_plan(kind, fixed, axes)
-        return self._metric_plan(kind, fixed)
+                plan = self._curve_plan(kind, fixed, axes)
+                self._check_binomial(plan.metrics, rescaled=rescaled)
+                return plan
+        plan = self._metric_plan(kind, fixed)
+        self._check_binomial(plan.metrics, rescaled=rescaled)
+        return plan
 
     def _curve_plan(self, kind: Kind, fixed: Rate | None, axes: dict[str, Rate]) -> AveragePlan:
         """Return the plan of an averaged curve."""
@@ -114,7 +121,6 @@ class AverageOptions:
             )
         metrics = tuple(axis for name, axis in axes.items() if not fixed or name != fixed.column)
         _check_settings((), self.settings)
-        self._check_binomial(metrics)
         grid = self._grid_for(fixed)
         names = [metric.column for metric in metrics]
         sides = grid == "union" and fixed is not None
@@ -144,7 +150,6 @@ class AverageOptions:
                     )
                     hint = 'Use fixed="threshold" and pass the metric in metrics=.'
                     raise OptionValueError.compose(argument, metric.column, problem, hint)
-        self._check_binomial(metrics)
         return AveragePlan(
             options=self,
             fixed=fixed,
@@ -159,9 +164,10 @@ class AverageOptions:
         grid = parse_grid(self.grid, keyword="union", bounds=bounds)
         return grid[::-1] if fixed is None and isinstance(grid, list) else grid
 
-    def _check_binomial(self, metrics: Sequence[Rate]) -> None:
+    def _check_binomial(self, metrics: Sequence[Rate], *, rescaled: bool) -> None:
         for metric in metrics:
-            if self.interval == "binomial" and not metric.proportion_of:
+            is_proportion = metric.proportion_of and not (rescaled and metric.depends_on_prevalence)
+            if self.interval == "binomial" and not is_proportion:
                 problem = f"{metric.column} is not a proportion of a fixed number of rows"
                 hint = 'Use, for example, interval="corrected".'
                 raise OptionValueError.compose("interval", self.interval, problem, hint)
@@ -180,6 +186,12 @@ class AveragePlan:
     grid: int | str | list[float]
     curve: bool
     schema: dict[str, pl.DataType]
+
+    def at_prevalence(self, prevalence: float | None) -> AveragePlan:
+        """Return the plan with metrics at the prevalence of a table, unless another is given."""
+        fixed = None if self.fixed is None else self.fixed.at_prevalence(prevalence)
+        metrics = tuple(metric.at_prevalence(prevalence) for metric in self.metrics)
+        return replace(self, fixed=fixed, metrics=metrics)
 
     @property
     def fixed_column(self) -> str:

@@ -16,6 +16,7 @@ from rocframe.curves.locate import find_curves_lacking_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
+from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas import THRESHOLD
 
@@ -56,7 +57,10 @@ def pooled_curves(
     table = take_rows(curve_groups.keys, group).with_columns(
         pl.Series(name, values) for name, values in merged.columns.items()
     )
-    return table.with_columns(kind.exprs(Settings())).with_columns(
+    if curves.layout.has_prevalence:
+        table = table.with_columns(pl.lit(curves.prevalence, pl.Float64()).alias(PREVALENCE))
+    rates = kind.exprs(Settings(prevalence=curves.prevalence))
+    return table.with_columns(rates).with_columns(
         values.fill_nan(None).gather(group).alias(name)
         if values.dtype.is_float()
         else values.gather(group).alias(name)

@@ -14,7 +14,7 @@ import polars as pl
 from rocframe.charts.style import GRID
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import SCALED_AXES, scale_of
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,7 +222,8 @@ def axis_values(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
     counts = dict(zip(CONFUSION, path.counts, strict=True))
     if name in counts:
         return counts[name].copy()
-    values = pl.DataFrame(counts).select(kind.axis(name).expr())
+    rate = kind.axis(name).expr(Settings(prevalence=path.prevalence))
+    values = pl.DataFrame(counts).select(rate)
     return values.to_series().to_numpy(writable=True)
 
 

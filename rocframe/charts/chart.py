@@ -46,6 +46,7 @@ def chart(
     in the legend, the subtitle or its panel. Lines are simplified: they differ from the full curve
     by less than 1/500 of an axis, and their end points are exact. Dashed lines show chance. For
     precision-recall, there is one at each prevalence; prevalences closer than 1/200 share a line.
+    Rates of a table that was computed with `prevalence=` are those at that prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. Such a chart can be layered over the
@@ -106,7 +107,7 @@ def chart(
         highest threshold. Without `costs`, each error costs 1.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
-        share of positives of each curve.
+        prevalence at which the table was computed, or else that of each curve.
     mark : float, DataFrame or mapping, default None
         Operating points to mark: thresholds, for which the same rows are used as in `at`; a table
         from `at`, whose group columns determine the curves; or a mapping from up to six names to

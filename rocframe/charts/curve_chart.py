@@ -23,7 +23,14 @@ from rocframe.charts.curve_layers import (
     overlay,
     row_tooltips,
 )
-from rocframe.charts.groups import area_captions, area_text, areas_of, read_groups, total_area
+from rocframe.charts.groups import (
+    JOINT,
+    area_captions,
+    area_text,
+    areas_of,
+    read_groups,
+    total_area,
+)
 from rocframe.charts.labels import sentences
 from rocframe.charts.overlays import (
     TIE,
@@ -35,7 +42,7 @@ from rocframe.charts.overlays import (
 from rocframe.charts.style import QUIET
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import column
-from rocframe.kinds import kind_of
+from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.schemas import CURVE_COLUMNS
 from rocframe.text import format_count
 
@@ -91,13 +98,15 @@ def curve_chart(
     ]
     # The area is below the title if no legend or panel header has it.
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
+    prevalence = _prevalence_text(curves, kind)
     return groups.with_titles(
         picture.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
-        subtitle=area,
+        subtitle=JOINT.join(filter(None, (area, prevalence))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
+            prevalence.capitalize(),
             groups.captions_text() or area,
             *overlay_texts(curves, groups.captioned_column, options),
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
@@ -106,10 +115,20 @@ def curve_chart(
 
 
 def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
-    """Read the group columns, thresholds and counts of a curve table."""
-    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS))
+    """Read the group columns, thresholds, counts and prevalence of a curve table."""
+    prevalence = [PREVALENCE] if has_prevalence(table.columns) else []
+    narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *prevalence))
     columns = curve_layout(narrow.schema, by, ())
     return read_curves(narrow.select(columns.all_columns), columns)
+
+
+def _prevalence_text(curves: Curves, kind: Kind) -> str:
+    """Return the prevalence of the rates on the axes; empty if each curve has its own."""
+    if curves.prevalence is None or not any(
+        kind.axis(name).depends_on_prevalence for name in kind.rates
+    ):
+        return ""
+    return f"prevalence {curves.prevalence:.4g}"
 
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rocframe.charts.axes import axis_rates, axis_values
 from rocframe.charts.labels import json_numbers
-from rocframe.curves.display import DisplayAxes
+from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
     bisect_segments,
     column_extremes,
@@ -48,6 +48,7 @@ class Path:
     """Points of all lines, line by line: rows of the table, and points between two rows.
 
     `row` is the row of the table, or -1 between rows. `pos` and `neg` are totals of each curve.
+    `prevalence` is that of the rates; None for the prevalence of each curve.
     """
 
     curve: NDArray[np.int64]
@@ -56,6 +57,7 @@ class Path:
     fp: NDArray[np.float64]
     pos: NDArray[np.float64]
     neg: NDArray[np.float64]
+    prevalence: float | None = None
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -86,14 +88,21 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
     drawn = np.isfinite(x) & np.isfinite(y)
     if areas is not None:
         drawn &= np.isfinite(areas)
-    tp, fp = curves.columns["tp"], curves.columns["fp"]
+    counts = CurveCounts(
+        tp=curves.columns["tp"],
+        fp=curves.columns["fp"],
+        starts=curves.starts,
+        pos=last_points.pos,
+        neg=last_points.neg,
+        prevalence=curves.prevalence,
+    ).on_axes(kind)
     low = np.full(len(drawn), MIN_RATE)
     shown = [
         DisplayAxes(
             kind=kind,
             scale=scale,
-            pos=last_points.pos,
-            neg=last_points.neg,
+            pos=counts.pos,
+            neg=counts.neg,
             low=low,
             top=np.ones(len(low)),
         )
@@ -104,7 +113,7 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
         start, end = curves.starts[curve : curve + 2]
         if not drawn[curve]:
             return np.zeros(0, np.int64)
-        here = tp[start:end], fp[start:end]
+        here = counts.tp[start:end], counts.fp[start:end]
         found = rows_at_levels(
             int(end - start),
             lambda: [one for axes in shown for one in axes.levels(curve, *here, LEVEL_STEP)],
@@ -124,6 +133,7 @@ def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
         fp=curves.columns["fp"][row].astype(np.float64),
         pos=curves.total("tp", "fn").astype(np.float64),
         neg=curves.total("fp", "tn").astype(np.float64),
+        prevalence=curves.prevalence,
     )
 
 

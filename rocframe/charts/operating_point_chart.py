@@ -24,11 +24,12 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.style import PAPER, SYMBOLS
+from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column
-from rocframe.kinds import kind_of
+from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.options import parse_names
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas import POINT_NAMES
 from rocframe.text import format_count
 
@@ -97,8 +98,11 @@ def points_chart(
 
 def _rates(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count of each row; NaN if it is undefined."""
-    counts = table.select(map(column, CONFUSION))
-    values = counts.select(pl.col(name) if name in CONFUSION else kind.axis(name).expr())
+    counts, prevalence = table.select(map(column, CONFUSION)), None
+    if has_prevalence(table.columns):  # null where there is no point
+        prevalence = read_prevalence(table.drop_nulls("tp").get_column(PREVALENCE))
+    settings = Settings(prevalence=prevalence)
+    values = counts.select(pl.col(name) if name in CONFUSION else kind.axis(name).expr(settings))
     return values.to_series().cast(pl.Float64).fill_null(np.nan).to_numpy(writable=True)
 
 

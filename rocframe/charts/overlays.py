@@ -114,7 +114,9 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
     if options.hull:
         records += _hulls(inputs)
     if options.costs is not None or options.prevalence is not None:
-        records += _equal_costs(inputs, options.costs, options.prevalence)
+        given = options.prevalence
+        prevalence = inputs.curves.prevalence if given is None else given
+        records += _equal_costs(inputs, options.costs, prevalence)
     for name, points in named_marks(options.mark).items():
         records += [record | {MARK: name} for record in _marks(inputs, points)]
     return records

@@ -12,8 +12,9 @@ from rocframe.curves.segment import segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
+from rocframe.kinds import PREVALENCE
 from rocframe.options import parse_numbers, public
-from rocframe.rates import CONFUSION, NAMES
+from rocframe.rates import CONFUSION, NAMES, Settings
 from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def at(
         Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
         Return the row with the lowest threshold at which the proportion of rows that are called
-        positive is at most this value.
+        positive is at most this value. If the table was computed with `prevalence=`, it is the
+        proportion at that prevalence.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it. A random choice between the two thresholds has this
@@ -75,8 +77,9 @@ def at(
         One row per group and value: `*by, at` (String, the name of the argument), `value`
         (Float64), then the columns of the curve table. These are null if no row of the curve
         meets the condition. With `interpolate=True`, the counts are Float64 and the threshold is
-        null; rates and metrics are computed from the interpolated counts, or null if the formula of
-        the column is unknown, as for user-defined metrics; and
+        null; rates and metrics are computed from the interpolated counts, at the prevalence of the
+        table if it was computed with `prevalence=`, or null if the formula of the column is
+        unknown, as for user-defined metrics; and
         `threshold_above, threshold_below, mix` (Float64) follow. To obtain the point, use
         `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
         `threshold_above` for the others.
@@ -181,7 +184,7 @@ def rows_at(
     curves: Curves, axis: PointAxis, values: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the row of each group (rows) at each value (columns), and whether it exists."""
-    metric = None if axis == THRESHOLD else NAMES[axis]
+    metric = None if axis == THRESHOLD else NAMES[axis].at_prevalence(curves.prevalence)
     along = CurveAxis.of(curves, metric, rounded=False)
     group = np.arange(len(curves.firsts))
     value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
@@ -229,7 +232,8 @@ def _interpolated_points(
         }
         for rows in (above, below)
     )
-    mix = segment_root(NAMES[axis], keys.get_column("value").to_numpy(), upper, lower)
+    metric = NAMES[axis].at_prevalence(curves.prevalence)
+    mix = segment_root(metric, keys.get_column("value").to_numpy(), upper, lower)
     columns = {name: upper[name] + mix * (lower[name] - upper[name]) for name in CONFUSION}
     columns["threshold_above"], columns["threshold_below"] = upper[THRESHOLD], lower[THRESHOLD]
     columns["mix"] = mix
@@ -242,16 +246,20 @@ def _interpolated_points(
         *(interpolated[name] for name in CONFUSION),
     )
     rest = [name for name in curves.layout.row if name not in points.columns]
-    return points.with_columns(_recomputed(curves, name, points) for name in rest).with_columns(
-        interpolated[name] for name in MIX
-    )
+    result = points.with_columns(_recomputed(curves, name, points) for name in rest)
+    if curves.layout.has_prevalence:
+        prevalence = pl.when(exists.ravel()).then(pl.lit(curves.prevalence))
+        result = result.with_columns(
+            prevalence.cast(curves.layout.row[PREVALENCE]).alias(PREVALENCE)
+        )
+    return result.with_columns(interpolated[name] for name in MIX)
 
 
 def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     """Return a metric at interpolated points, or nulls if its formula is not known.
 
     The formula of the metric with this name is used if it reproduces the column of the curve. It
-    does not for another prevalence or beta, or for a user-defined metric.
+    does not for another beta, or for a user-defined metric.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)
@@ -261,6 +269,7 @@ def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
     private = curves.layout.private
     rows = curves.table.select(pl.col(private(part)).alias(part) for part in CONFUSION)
     observed = curves.table.get_column(private(name)).cast(pl.Float64)
-    if not rows.select(rate.expr().alias(name)).to_series().equals(observed.alias(name)):
+    formula = rate.expr(Settings(prevalence=curves.prevalence)).alias(name)
+    if not rows.select(formula).to_series().equals(observed.alias(name)):
         return unknown
-    return points.select(rate.expr().alias(name)).to_series().cast(dtype)
+    return points.select(formula).to_series().cast(dtype)

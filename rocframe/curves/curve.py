@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
-from rocframe.kinds import KindName, kind_named, scale_of
+from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, parse_numbers, public
 from rocframe.rates import (
     NAMES,
@@ -125,8 +125,10 @@ def curve(
     -------
     DataFrame or LazyFrame
         One row per group and distinct score, and one row per group above all scores, sorted by
-        group and falling threshold. Columns: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two
-        rates, then `metrics`; with `max_error` then `error, area_change`. Counts are Int64, or
+        group and falling threshold. Columns: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, with
+        `prevalence` the column `prevalence` (Float64, the same in all rows), the two rates, then
+        `metrics`; with `max_error` then `error, area_change`. Functions that read the table compute
+        areas, averages, points and charts at the prevalence in this column. Counts are Int64, or
         Float64 if `weight` is given; thresholds and rates are Float64. A rate is null where its
         denominator is 0: in a group without positives, `tpr` is null and `fpr` is not. For a group
         whose rows are all left out, only the row with threshold `inf` is returned. Without `by`,
@@ -200,8 +202,11 @@ def curve(
         max_error = parse_max_error(max_error)
         _check_no_thresholds(thresholds)
     measures = {} if max_error is None else SIMPLIFICATION
-    reserved = [*CURVE_COLUMNS, *shape.rates, *measures]
-    _check_metric_columns(named, [*parse_names(by), *CURVE_COLUMNS, *shape.rates], reserved, score)
+    given = {} if prevalence is None else {PREVALENCE: float(prevalence)}
+    right = [*CURVE_COLUMNS, *given, *shape.rates]
+    if given and PREVALENCE in named and named[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
+        del named[PREVALENCE]  # the table has this column in any case
+    _check_metric_columns(named, [*parse_names(by), *right], [*right, *measures], score)
     check_metric_settings(named, beta=beta, costs=costs)
     roles = Roles(
         label=label,
@@ -216,7 +221,8 @@ def curve(
 
     def compute(cases: Cases) -> pl.DataFrame:
         if max_error is not None:
-            return simplified_curves(cases, shape, scale_of(shape, None), max_error)
+            scale = scale_of(shape, None)
+            return simplified_curves(cases, shape, scale, max_error, prevalence)
         if rising is None:
             return full_curves(cases)
         return counts_at_thresholds(cases, rising)
@@ -226,11 +232,12 @@ def curve(
         roles,
         compute,
         columns={**curve_columns(roles.count_dtype), **measures},
-        more=(*shape.rates, *named),
+        more=(*given, *shape.rates, *named),
         anchor=THRESHOLD,
     )
     # User-defined metrics may refer to the rates.
-    result = counts.with_columns(*shape.exprs(settings))
+    columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in given.items()]
+    result = counts.with_columns(*columns, *shape.exprs(settings))
     result = result.with_columns(expr.alias(name) for name, expr in named.items())
     if named:  # 0/0 is null in user-defined metrics too
         result = result.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
@@ -244,6 +251,8 @@ def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr
     if isinstance(metric, pl.Expr):
         return expression_name("metrics", metric), metric
     check_choice("metrics", metric, NAMES)
+    if metric == PREVALENCE and settings.prevalence is not None:
+        return PREVALENCE, pl.col(PREVALENCE)
     return str(metric), parse_metric("metrics", metric, settings).expr()
 
 
@@ -327,13 +336,16 @@ def trace_curves(scan: Scan) -> CurveArrays:
     return CurveArrays(scan=scan, starts=starts, threshold=threshold, counts=counts)
 
 
-def simplified_curves(cases: Cases, kind: Kind, scale: Scale, max_error: float) -> pl.DataFrame:
+def simplified_curves(
+    cases: Cases, kind: Kind, scale: Scale, max_error: float, prevalence: float | None
+) -> pl.DataFrame:
     """Return the simplified curve of each group, with its error and change of area.
 
     The group columns are first, with their names in `cases`.
     """
     scan = Scan.from_cases(cases)
     counts, codes = _trace_counts(scan)
+    counts = replace(counts, prevalence=prevalence)
     rows, error = simplified_rows(counts, kind, scale, max_error)
     group = np.searchsorted(counts.starts, rows, "right") - 1
     pos, neg = counts.pos[group], counts.neg[group]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,8 @@ class CurveCounts:
     """The counts of complete curves, by falling threshold.
 
     Curve i has the rows `starts[i]` to `starts[i + 1]`, `pos[i]` positives and `neg[i]` negatives.
-    `simplify` keeps the rows that are `required`.
+    `simplify` keeps the rows that are `required`. `prevalence` is that of the rates; None for the
+    prevalence of each curve.
     """
 
     tp: NDArray[Any]
@@ -27,6 +28,31 @@ class CurveCounts:
     pos: NDArray[Any]
     neg: NDArray[Any]
     required: NDArray[np.bool_] | None = None
+    prevalence: float | None = None
+
+    def on_axes(self, kind: Kind) -> CurveCounts:
+        """Return the counts for the axes of a kind, rescaled to the prevalence if they need it.
+
+        Curves without one of the classes then have totals of 0, because their axes are undefined.
+        """
+        if self.prevalence is None or not any(
+            kind.axis(name).depends_on_prevalence for name in kind.rates
+        ):
+            return self
+        defined = (self.pos > 0) & (self.neg > 0)
+        rows = np.where(defined, self.pos + self.neg, 0).astype(np.float64)
+        pos, neg = rows * self.prevalence, rows * (1 - self.prevalence)
+        sizes = np.diff(self.starts)
+
+        def rescale(
+            counts: NDArray[Any], total: NDArray[Any], new_total: NDArray[np.float64]
+        ) -> NDArray[np.float64]:
+            share = counts / np.repeat(np.where(total > 0, total, 1), sizes)
+            result: NDArray[np.float64] = share * np.repeat(new_total, sizes)
+            return result
+
+        tp, fp = rescale(self.tp, self.pos, pos), rescale(self.fp, self.neg, neg)
+        return replace(self, tp=tp, fp=fp, pos=pos, neg=neg, prevalence=None)
 
     def slice(self, first: int, last: int) -> CurveCounts:
         """Return the curves from `first` to before `last`."""
@@ -38,6 +64,7 @@ class CurveCounts:
             pos=self.pos[first:last],
             neg=self.neg[first:last],
             required=None if self.required is None else self.required[a:b],
+            prevalence=self.prevalence,
         )
 
 

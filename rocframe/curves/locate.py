@@ -168,7 +168,8 @@ class CurveAxis:
         steps = int(sizes.max(initial=0)).bit_length()
         evaluation = EVALUATION_COST * columns.height
         short_search = n_values is not None and n_values * steps * len(sizes) < evaluation
-        if metric is not None and not (metric.monotone and (exact or short_search)):
+        few_rows = exact or short_search
+        if metric is not None and not (metric.monotone and metric.count_ratio and few_rows):
             tp, fp = (columns[name].astype(np.float64) for name in ("tp", "fp"))
             totals = np.repeat(pos, sizes), np.repeat(neg, sizes)
             row_values = metric.evaluate(confusion_counts(columns[THRESHOLD], tp, fp, *totals))
@@ -288,7 +289,9 @@ class CurveAxis:
     def _has_long_curves(self) -> bool:
         """Whether counts are integers, and curves so long that separate searches are faster."""
         columns = self.curves.columns
-        if self.metric is None or any(columns.is_float(name) for name in CONFUSION):
+        if self.metric is None or self.row_values is not None:
+            return False
+        if any(columns.is_float(name) for name in CONFUSION):
             return False
         return columns.height > LONG_CURVE * len(self.curves.starts)
 

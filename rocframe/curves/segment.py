@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, CountRatio, rescaled_counts
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ def segment_root(
     """
     if not len(value):
         return value
-    step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     ratio = metric.count_ratio
+    if metric.at_given_prevalence and isinstance(metric.formula, CountRatio):
+        assert metric.settings is not None
+        assert metric.settings.prevalence is not None
+        ratio, prevalence = metric.formula, metric.settings.prevalence
+        upper, lower = (rescaled_counts(row, prevalence) for row in (upper, lower))
+    step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     if ratio is not None:
         off, change = (
             sum(counts[name] for name in ratio.part)

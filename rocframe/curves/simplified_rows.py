@@ -53,9 +53,10 @@ def simplified_rows(
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    required = hull_vertices(counts.tp, counts.fp, counts.starts)
+    counts = counts.on_axes(kind)
     axes = display_axes(kind, scale, counts)
     defined = (axes.pos > 0) & (axes.x_total > 0)
-    required = hull_vertices(counts.tp, counts.fp, counts.starts)
     if counts.required is not None:
         required |= counts.required
     required |= _mark_jumps(axes, counts)
@@ -257,6 +258,8 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     The area is `pr_auc` for precision-recall and `auc` for all other kinds. The rows include the
     first and the last row of each curve.
     """
+    if kind.name == "precision_recall":
+        counts = counts.on_axes(kind)
     pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
     firsts = counts.starts[:-1]
     change = np.zeros(len(firsts))

@@ -157,6 +157,7 @@ def simplify(
                 pos=complete.total("tp", "fn"),
                 neg=complete.total("fp", "tn"),
                 required=_mark_keep(complete, thresholds, points),
+                prevalence=complete.prevalence,
             )
             rows, error = simplified_rows(counts, shape, axes_scale, limit)
             line = np.searchsorted(counts.starts, rows, "right") - 1

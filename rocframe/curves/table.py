@@ -16,7 +16,8 @@ from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import check_group_columns, group_dtypes, parse_names
+from rocframe.kinds import PREVALENCE, has_prevalence
+from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
 from rocframe.schemas import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_list
@@ -52,9 +53,15 @@ class CurveLayout:
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold and counts, so that a lazy plan does not compute metrics."""
-        rows = [column(name).alias(self.private(name)) for name in CURVE_COLUMNS]
+        """Group columns, threshold, counts and prevalence: a lazy plan computes no metrics."""
+        names = (*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else []))
+        rows = [column(name).alias(self.private(name)) for name in names]
         return [*(column(name) for name in self.by), *rows]
+
+    @property
+    def has_prevalence(self) -> bool:
+        """Whether the table has the prevalence of its rates."""
+        return has_prevalence(list(self.row))
 
     def private(self, name: str) -> str:
         """Return the name of a column inside a plan node; it differs from all group columns."""
@@ -81,7 +88,7 @@ def curve_layout(
     first = names.index(THRESHOLD)
     keys = parse_names(by) if by is not None else tuple(names[:first])
     check_group_columns(keys, schema, (*CURVE_COLUMNS, *new_columns))
-    for name in CURVE_COLUMNS:
+    for name in (*CURVE_COLUMNS, *([PREVALENCE] if has_prevalence(names) else [])):
         if not schema[name].is_numeric():
             raise ColumnTypeError.compose(
                 "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
@@ -96,7 +103,8 @@ class Curves:
 
     `table` has all columns, those from `threshold` on under private names. Group i has the key
     `keys[i]` and the rows `starts[i]` to `starts[i + 1]`. Without group columns, `keys` is a frame
-    of one row and no columns.
+    of one row and no columns. `prevalence` is that of the rates in the table; None for the
+    prevalence of each curve.
     """
 
     layout: CurveLayout
@@ -104,6 +112,7 @@ class Curves:
     keys: pl.DataFrame
     starts: NDArray[np.int64]
     columns: CurveColumns
+    prevalence: float | None = None
 
     @property
     def firsts(self) -> NDArray[np.int64]:
@@ -166,6 +175,27 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
     return curves
 
 
+def read_prevalence(values: pl.Series) -> float | None:
+    """Return the prevalence of the rates of a table from its column; None without rows.
+
+    Raise an error if it is not the same in all rows.
+    """
+    if not len(values):
+        return None
+    low, high = values.min(), values.max()
+    if values.null_count() or low != high:
+        different = values.unique().sort()
+        given = ", ".join("null" if value is None else f"{value:g}" for value in different[:5])
+        raise BrokenCurveError.compose(
+            "curves: the column 'prevalence' right of 'tn' is not the same in all rows: "
+            f"{given}{', …' if len(different) > 5 else ''}",
+            "It is the prevalence= of .roc.curve(…), one number for the table. Evaluate tables "
+            "with different prevalences separately. If the column is a metric, move it to the "
+            "right of the rates.",
+        )
+    return parse_fraction("prevalence", low, example=0.1)
+
+
 def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
     """Read thresholds and counts, as Float64 or Int64."""
     dtypes = {
@@ -190,6 +220,11 @@ def _build_curves(
         keys=keys,
         starts=np.append(starts, frame.height),
         columns=columns,
+        prevalence=(
+            read_prevalence(frame.get_column(table.private(PREVALENCE)))
+            if table.has_prevalence
+            else None
+        ),
     )
 
 

@@ -189,14 +189,15 @@ def test_the_single_row_of_an_empty_group_answers_thresholds_only():
         assert rf.at(curves, **{axis: 0.5}).row(0) == (axis, 0.5, *[None] * 7)
 
 
-def test_rows_of_a_table_with_another_prevalence_are_kept_but_not_worked_out_again():
+def test_points_of_a_table_with_another_prevalence_have_its_rates():
     curves = curve(metrics="precision", prevalence=0.1)
     points = rf.at(curves, tpr=0.5)
     row = curves.filter(pl.col("threshold") == points["threshold"][0])
     assert_frame_equal(points.drop("at", "value"), row)
     mixed = rf.at(curves, tpr=0.5, interpolate=True)
-    assert mixed["precision"].to_list() == [None]  # which prevalence it was is not in the table
-    assert mixed["tpr"].to_list() == [0.5]
+    assert mixed.select("prevalence", "tpr", "precision").rows() == [(0.1, 0.5, 1.0)]
+    below = rf.at(curves, fpr=0.75, interpolate=True)
+    assert below["precision"].to_list() == pytest.approx([0.1 / (0.1 + 0.9 * 0.75)], rel=1e-14)
 
 
 @given(

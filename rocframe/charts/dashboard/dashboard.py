@@ -80,7 +80,8 @@ def dashboard(
     threshold : float, default None
         Initial threshold. By default 0.5, or the middle of the scores if some are outside [0, 1].
     prevalence : float, default None
-        Initial prevalence. By default, each curve has its own.
+        Initial prevalence. By default, the prevalence at which the table was computed, or else that
+        of each curve.
     costs : mapping of str to float, default None
         Costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The slider
         changes the cost of a false positive only.
@@ -127,6 +128,7 @@ def dashboard(
     fp, fn = _parse_costs(costs)
     data = dashboard_data(curves, by=by, color=color)
     value = data.slider.start if value is None else value
+    prevalence = data.prevalence if prevalence is None else prevalence
     return _assemble(data, Start(threshold=value, prevalence=prevalence, fp=fp, fn=fn))
 
 

@@ -65,7 +65,8 @@ class DashboardData:
 
     `undefined` are the names of curves without positives or negatives, which have no record.
     `n_omitted` is the number of rows that the records of other curves omit. `unit_scores` is true
-    if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
+    if all scores are between 0 and 1, and `integer_counts` if all counts are integers. `prevalence`
+    is that of the rates of the table, None if each curve has its own.
     """
 
     records: list[dict[str, Any]]
@@ -76,6 +77,7 @@ class DashboardData:
     n_omitted: int
     unit_scores: bool
     integer_counts: bool
+    prevalence: float | None
 
 
 def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
@@ -122,6 +124,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, kept)),
         unit_scores=bool(bins.select(inside).to_series().all()),
         integer_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
+        prevalence=curves.prevalence,
     )
 
 
