@@ -164,9 +164,10 @@ def average(
         keys of the excluded curves, as in left_out:1 (7).
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
-        `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves, note`. The pooled curve includes the rows of curves
-        without positives or without negatives; `mean_auc` excludes these curves. Both areas are
-        null if a curve ends before its lowest score.
+        `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
+        note`. The pooled curve includes the rows of curves without positives or without negatives;
+        `mean_auc` excludes these curves. Both areas are null if a curve ends before its lowest
+        score.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from rocframe.curves.thinning import (
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,6 +69,10 @@ class Path:
     def counts(self) -> tuple[NDArray[np.float64], ...]:
         """The four counts of each point: tp, fp, fn, tn."""
         return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
+
+    def with_points(self, points: Mapping[str, Any]) -> Path:
+        """Return other points of the same curves."""
+        return replace(self, **points)
 
     def select(self, chosen: NDArray[np.bool_]) -> Path:
         """Return some of the points."""
@@ -276,17 +280,17 @@ def add_bend_points(plane: Plane, path: Path) -> Path:
     """
 
     def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return _is_bent(plane, replace(path, **points), left)
+        return _is_bent(plane, path.with_points(points), left)
 
     def midpoints(
         points: dict[str, NDArray[Any]], left: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
-        middle = _between(replace(path, **points), left, 0.5)
+        middle = _between(path.with_points(points), left, 0.5)
         return {name: getattr(middle, name) for name in points}
 
     left = np.flatnonzero(path.curve[1:] == path.curve[:-1])
     columns = {name: getattr(path, name) for name in ("curve", "row", "tp", "fp")}
-    return replace(path, **bisect_segments(columns, left, needs_point, midpoints))
+    return path.with_points(bisect_segments(columns, left, needs_point, midpoints))
 
 
 def _is_bent(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
