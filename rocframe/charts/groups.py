@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
-from rocframe.charts.labels import distinct_labels, join_first, short_name, tooltip
+from rocframe.charts.labels import (
+    chart_text,
+    distinct_labels,
+    join_first,
+    short_name,
+    tooltip,
+)
 from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import (
     BrokenCurveError,
@@ -78,6 +84,7 @@ class GroupColumn:
     @classmethod
     def in_given_order(cls, texts: Sequence[str], title: str) -> GroupColumn:
         """Read texts; their values are in the order of their first rows."""
+        texts = [chart_text(text) for text in texts]
         codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         return cls(title=title, values=tuple(codes), codes=tuple(codes[text] for text in texts))
 

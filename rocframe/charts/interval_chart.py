@@ -20,6 +20,7 @@ from rocframe.charts.dot_plot import (
 )
 from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
+    chart_text,
     finite,
     join_first,
     json_values,
@@ -180,7 +181,7 @@ def metric_chart(
         parts={"metric": names},
         in_panels=in_panels,
     )
-    axis = names[0] if len(set(names)) == 1 else "Estimate"
+    axis = chart_text(names[0]) if len(set(names)) == 1 else "Estimate"
     style = DotStyle(title="Metrics", axis=axis, marks=("estimate",))
     shown = [name for name in documented_columns(table, layout.by) if name != "metric"]
     return _draw(table, rows, style, shown, free_axes=in_panels)

@@ -21,6 +21,15 @@ MIN_P = 0.001  # smaller p-values are shown as "< 0.001"
 EXACT_FROM = 1e7  # larger floats are counts or times in seconds: they are not rounded
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
+# The members of every JavaScript object, and the only keyword of Vega. Vega reads a text in a chart
+# as the name of a variable if it equals one of them, and does not draw the chart.
+JAVASCRIPT_NAMES = frozenset(
+    {"if", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
+    | {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"}
+    | {"toLocaleString", "toString", "valueOf"}
+)
+WORD_JOINER = "\u2060"  # has no width and no shape
+
 
 def short_name(name: str) -> str:
     """Return a name with its invisible characters escaped, and shorten it if it is long."""
@@ -29,7 +38,12 @@ def short_name(name: str) -> str:
 
 def shorten(text: str, length: int) -> str:
     """Cut a long text in the middle, because similar names often differ at their ends only."""
-    return text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}"
+    return chart_text(text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}")
+
+
+def chart_text(text: str) -> str:
+    """Add an invisible character to a text that Vega would read as a JavaScript name."""
+    return text + WORD_JOINER if text in JAVASCRIPT_NAMES else text
 
 
 def distinct_labels(values: pl.Series) -> list[str]:

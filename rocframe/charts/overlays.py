@@ -22,7 +22,14 @@ from rocframe.charts.curve_data import (
     simplified_lines,
 )
 from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
-from rocframe.charts.labels import RATE_FORMAT, join_first, json_number, json_numbers, tooltip
+from rocframe.charts.labels import (
+    RATE_FORMAT,
+    chart_text,
+    join_first,
+    json_number,
+    json_numbers,
+    tooltip,
+)
 from rocframe.charts.style import PAPER, QUIET
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
@@ -304,7 +311,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
         problem = f"expected 1 to {most} names, got {len(mark)}"
         hint = "Draw more points in a second chart."
         raise OptionValueError.compose("mark", list(mark), problem, hint)
-    return dict(mark.items())
+    return {chart_text(str(name)): points for name, points in mark.items()}
 
 
 def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:

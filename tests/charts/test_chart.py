@@ -15,6 +15,7 @@ import pytest
 import vl_convert
 
 import rocframe as rf
+from rocframe.charts.labels import WORD_JOINER
 from tests.all_cases import all_cases
 from tests.charts.specifications import render
 from tests.charts.specifications import spec as strict
@@ -22,7 +23,7 @@ from tests.charts.specifications import spec as strict
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 NAMES = [
     "^p.*$", "a.b", "a[0]", "a:Q", "count()", "", "\n", "'", '"', "\\", "<script>", "*", "f0", "x",
-    "curve", "step", "datum", "é ü 模型", "a very long name " * 9,
+    "curve", "step", "datum", "if", "__proto__", "constructor", "é ü 模型", "a very long name " * 9,
 ]  # fmt: skip
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -34,8 +35,8 @@ def records(chart):
 
 
 def texts(chart):
-    """Return all text of the rendered chart."""
-    svg = ET.fromstring(render(json.dumps(strict(chart))))
+    """All the text that the rendered chart shows, without invisible characters."""
+    svg = ET.fromstring(render(json.dumps(strict(chart))).replace(WORD_JOINER, ""))
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 

@@ -1,0 +1,81 @@
+"""Charts of groups and models that have names of JavaScript or of Vega, in a browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.charts.labels import JAVASCRIPT_NAMES, WORD_JOINER
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = Path("/usr/bin/chromium")
+WORDS = """
+arguments break class delete do eval false for function in let new prototype return self this
+true typeof undefined var window NaN Infinity length name apply concat forEach get has join keys map
+values E PI MAX_VALUE datum event item group parent view signal scale data format isValid key _id
+_vgsid_ f0 x curve angle
+"""
+NAMES = [*sorted(JAVASCRIPT_NAMES), *WORDS.split()]
+ROWS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
+
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
+
+
+def charts():
+    """Return charts in which each name is a model, a panel, a line, a column and a mark."""
+    rows = pl.concat(ROWS.with_columns(model=pl.lit(name)) for name in ("plain", *NAMES))
+    special = rows.filter(pl.col("model").is_in(JAVASCRIPT_NAMES))
+    curves, few = (rf.curve(part, "label", "score", by="model") for part in (rows, special))
+    yield few.roc.chart()
+    yield few.roc.chart(color=None, facet="model")
+    yield rf.auc(rows, "label", "score", by="model").roc.chart()
+    yield rf.dashboard(few.filter(pl.col("model") != "if").rename({"model": "constructor"}))
+    plain = curves.filter(pl.col("model") == "plain")
+    for name in NAMES:
+        yield plain.rename({"model": name}).roc.chart(mark={name: 0.4})
+
+
+def test_names_of_javascript_and_vega_do_not_break_any_chart_of_a_page(tmp_path):
+    parts = [rf.chart_fragment(chart, bundle=False) for chart in charts()]
+    path = tmp_path / "names.html"
+    path.write_text(
+        f"<!doctype html><meta charset=utf-8>{''.join(parts)}{rf.chart_bundle()}", encoding="utf-8"
+    )
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
+        )
+        page, events = browser.new_page(), []
+        page.on("console", lambda message: events.append(message.text))
+        page.on("pageerror", lambda error: events.append(str(error)))
+        page.goto(path.resolve().as_uri())
+        page.wait_for_function(
+            "document.querySelectorAll('.rocframe-chart[data-drawn=started]').length === 0",
+            timeout=120_000,
+        )
+        boxes = page.locator(".rocframe-chart")
+        assert events == []
+        assert boxes.evaluate_all("all => all.map(one => one.dataset.drawn)") == ["yes"] * len(
+            parts
+        )
+        shown = boxes.evaluate_all(
+            "all => all.map(one => [...one.querySelectorAll('svg text')].map(t => t.textContent))"
+        )
+        # The list of names is complete: each member that all objects have is one of them.
+        members = page.evaluate("Object.getOwnPropertyNames(Object.prototype)")
+        browser.close()
+    assert set(members) <= JAVASCRIPT_NAMES
+    texts = [[text.replace(WORD_JOINER, "") for text in one] for one in shown]
+    for one in texts[:2]:
+        assert set(one) >= {f"{name} (AUC 0.875)" for name in JAVASCRIPT_NAMES}
+    assert set(texts[2]) >= {"plain", *NAMES}
+    assert set(texts[3]) >= {f"{name} (AUC 0.875)" for name in JAVASCRIPT_NAMES if name != "if"}
+    for name, one in zip(NAMES, texts[4:], strict=True):
+        # The title of the legend, and the name of the mark in a legend.
+        assert one.count(name) == 2
+        assert "plain (AUC 0.875)" in one
