@@ -151,4 +151,4 @@ def _pr_auc(rows: Rows) -> pl.Expr:
 
 def _area_of_steps(rows: Rows, step: pl.Expr) -> pl.Expr:
     area = (step.sum() / POS).clip(0, 1)
-    return steps(rows).list.agg(pl.when(POS > 0).then(area))
+    return steps(rows, by_class=False).list.agg(pl.when(POS > 0).then(area))

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     TypedExpr = tuple[pl.Expr, pl.DataType]
 
+# Sums of weights of about 2**900 with counts up to 2**62 are finite. After such a scaling, also the
+# smallest positive Float64 is a normal number.
+LARGEST_EXPONENT = 900
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
@@ -173,16 +177,52 @@ def pack_rows(rows: Rows) -> pl.Expr:
         columns["mass"] = rows.mass
     if rows.mass is not None and rows.weight is not None:
         columns["rows"] = pl.lit(1, pl.Int64) if rows.count is None else rows.count
-        columns["square"] = rows.mass * rows.weight
+        columns["weight"] = rows.weight
     return record(**columns).filter(rows.used).implode()
 
 
-def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
+def _scale_weights(*, by_class: bool) -> pl.Expr:
+    """Scale the weights of packed rows by powers of two, in each class or in both together.
+
+    With `by_class`, the largest weight of each class becomes about 1, so that squares do not
+    underflow. Otherwise the largest weight becomes about `2 ** LARGEST_EXPONENT`, so that no weight
+    is subnormal. polars divides by a single value through its reciprocal, which is infinite for
+    some subnormal numbers.
+    """
+    names, weight, positive = ("score", "positive", "rows"), field("weight"), field("positive")
+
+    def factors(in_class: pl.Expr, exponent: int) -> tuple[pl.Expr, pl.Expr]:
+        # The power of two itself may exceed Float64, so it is divided into two factors.
+        power = exponent - weight.filter(in_class).max().log(2).floor()
+        first = (power / 2).floor()
+        return pl.lit(2.0).pow(first), pl.lit(2.0).pow(power - first)
+
+    if by_class:
+        pos, neg = factors(positive, 0), factors(~positive, 0)
+        first, second = (
+            pl.when(positive).then(one).otherwise(other)
+            for one, other in zip(pos, neg, strict=True)
+        )
+    else:
+        first, second = factors(positive.is_not_null(), LARGEST_EXPONENT)
+    columns = {name: field(name) for name in names}
+    return record(**columns, weight=weight * first * second)
+
+
+def _add_mass() -> pl.Expr:
+    """Replace the weight of packed rows by count times weight, and by that times the weight."""
+    names, weight = ("score", "positive", "rows"), field("weight")
+    mass = field("rows") * weight
+    return record(**{name: field(name) for name in names}, mass=mass, square=mass * weight)
+
+
+def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
     """Accumulate true and false positives from the highest score: a row per distinct score.
 
     `tp, fp` are the counts after the step and `tp0, fp0` before it, integers unless weighted. With
     `squares`, weighted rows add `m, n`, the accumulated rows of each class, and `pp, nn`, the sums
-    of squared weights within the step.
+    of squared weights within the step. Weights are scaled by a power of two: by one for each class,
+    or with `by_class=False` by the same for both classes.
     """
     positive, score = field("positive"), field("score")
     if rows.mass is None:
@@ -197,9 +237,11 @@ def steps(rows: Rows, *, squares: bool = False) -> pl.Expr:
         if name in sums:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
     last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0, and both are adjacent when sorted
+    packed = pack_rows(rows)
+    if rows.weight is not None:
+        packed = packed.list.eval(_scale_weights(by_class=by_class)).list.eval(_add_mass())
     return (
-        pack_rows(rows)
-        .list.eval(pl.element().sort_by(score, descending=True))
+        packed.list.eval(pl.element().sort_by(score, descending=True))
         .list.eval(record(last=last, **sums))
         .list.eval(pl.element().filter(field("last")))
         .list.eval(record(**fields))

@@ -66,3 +66,34 @@ def test_a_variance_of_0_is_null_despite_rounding(scores):
         {"plain": [None], "other": [None]}, schema=dict.fromkeys(found.columns, pl.Float64)
     )
     assert_frame_equal(found, nothing)
+
+
+def test_weights_of_any_magnitude_have_the_results_of_moderate_weights():
+    magnitudes = [5e-324, 3e-320, 2e-310, 1e-300, 1e-160, 1.0, 1e140]
+    rows = pl.DataFrame(
+        {
+            "label": [1, 0, 1, 0, 1, 0, 1],
+            "score": [4, 4, 3, 2, 1, 1, 0],
+            "weight": [1.0, 2.0, 3.0, 1.0, 2.0, 2.0, 1.0],
+        }
+    )
+    by_class = pl.DataFrame({"pos": magnitudes}).join(
+        pl.DataFrame({"neg": magnitudes}), how="cross"
+    )
+    table = by_class.join(rows, how="cross").with_columns(
+        weight=pl.col("weight") * pl.when(pl.col("label") == 1).then("pos").otherwise("neg")
+    )
+    statistics = [
+        SCORE.auc("label", weight="weight").alias("auc"),
+        SCORE.auc("label", weight="weight", fpr=(0, 0.3)).alias("partial"),
+        SCORE.auc_se("label", weight="weight").alias("se"),
+        SCORE.ks("label", weight="weight").alias("ks"),
+    ]
+    found = table.group_by("pos", "neg", maintain_order=True).agg(*statistics)
+    expected = by_class.join(rows.select(*statistics), how="cross")
+    assert_frame_equal(found, expected, rel_tol=1e-14, abs_tol=0)
+    # Precision depends on the ratio of the classes, so both have the same magnitude here.
+    same = table.filter(pl.col("pos") == pl.col("neg")).group_by("pos", maintain_order=True)
+    precision = SCORE.average_precision("label", weight="weight")
+    values = same.agg(precision)["score"].to_list()
+    assert values == pytest.approx([rows.select(precision).item()] * len(magnitudes), rel=1e-14)
