@@ -246,7 +246,7 @@ def test_unmatched_rows_are_left_out_of_the_comparison_and_counted_in_words():
     words = "rows left out because one of the two models lacks them: 1"
     assert any(text.endswith(words) for text in read.text)
     assert "Comparison: 1 row that one of the two models lacks, in 1 pair of models." in read.text
-    with pytest.raises(rf.OptionValueError, match=r"^unmatched='all': "):
+    with pytest.raises(rf.UnknownOptionError, match=r"^unmatched='all': "):
         write(rows, unmatched="all")
 
 
