@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
@@ -162,13 +162,16 @@ class CurveSelection:
     """The curves, or the means over the group column `averaged`, that a page draws.
 
     `panels` contains the name and the groups of each panel. `n_curves` is the number of all curves
-    or means of the report, including those that are not drawn.
+    or means of the report, including those that are not drawn, and `n_undefined` the number of
+    those without an AUC. `rules` state which curves are drawn if there are too many.
     """
 
     averaged: str | None
     color: str | None
     panel: str | None
     n_curves: int
+    n_undefined: int
+    rules: tuple[str, ...]
     panels: tuple[tuple[str | None, pl.DataFrame], ...]
 
     @property
@@ -185,38 +188,62 @@ class CurveSelection:
         return distinct_labels(pl.concat(values).unique().sort())
 
     def note(self, file: str | None) -> str:
-        """Return a sentence about curves that are not drawn, or an empty text."""
+        """Return sentences about curves that are not drawn, or an empty text."""
         if self.n_drawn == self.n_curves:
             return ""
         noun = "curves" if self.averaged is None else "means"
-        text = f"The charts show {self.n_drawn:,} of {self.n_curves:,} {noun}: "
-        text += "those with the most rows."
-        return f"{text} {file} contains all of them." if file else text
+        shown = f"The charts show {self.n_drawn:,} of {self.n_curves:,} {noun}"
+        sentences = [f"{shown}: {join_names(self.rules)}." if self.rules else f"{shown}."]
+        if self.n_undefined:
+            undefined = format_count(self.n_undefined, noun.removesuffix("s"))
+            sentences.append(f"The AUC of {undefined} is undefined.")
+        if file:
+            sentences.append(f"{file} contains all of them.")
+        return " ".join(sentences)
 
 
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     """Select the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. `areas` is the table of `auc`. With
+    The numbers of panels, colors and curves are limited. The values with the largest mean AUC have
+    colors. Of many dates, evenly spaced ones are drawn. `areas` is the table of `auc`. With
     `averaged`, the means over that group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
     color = _color_column(keys) if keys else None
     panel = next((name for name in keys if name != color), None)
+    drawn, rules = units, []
+    if color is not None:
+        one_line_per_time = panel is None and averaged is None
+        n_times = MAX_DRAWN_CURVES if one_line_per_time else MAX_DRAWN_COLORS
+        drawn, rule = _select_values(
+            drawn, color, MAX_DRAWN_COLORS, order="area", most_times=n_times
+        )
+        rules.append(rule)
+    if panel is not None:
+        drawn, rule = _select_values(drawn, panel, MAX_PANELS, order="rows", most_times=MAX_PANELS)
+        rules.append(rule)
+    panels = [(None, drawn)] if panel is None else _panels(drawn, panel)
+    if any(groups.height > MAX_DRAWN_CURVES for _, groups in panels):
+        panels = [(name, _largest_areas(groups, color)) for name, groups in panels]
+        name = format_name(str(color))
+        rules.append(f"at most {MAX_DRAWN_CURVES} in each chart, by the mean AUC of each {name}")
     return CurveSelection(
         averaged=averaged,
         color=color,
         panel=panel,
         n_curves=units.height,
-        panels=((None, largest_groups(units)),) if panel is None else _panels(units, panel),
+        n_undefined=units.get_column("auc").null_count(),
+        rules=tuple(filter(None, rules)),
+        panels=tuple(panels),
     )
 
 
 def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
     """Return a row per mean, with the columns of a table of areas that the selection uses."""
     keys = [column(key) for key in group_columns(areas) if key != averaged]
-    totals = [pl.col("auc").max(), pl.col("n_pos").sum(), pl.col("n_neg").sum()]
+    totals = [pl.col("auc").mean(), pl.col("n_pos").sum(), pl.col("n_neg").sum()]
     return areas.group_by(keys, maintain_order=True).agg(totals) if keys else areas.select(totals)
 
 
@@ -224,59 +251,72 @@ def _color_column(keys: Sequence[str]) -> str:
     return MODEL if MODEL in keys else keys[0]
 
 
-def _panels(units: pl.DataFrame, panel: str) -> tuple[tuple[str, pl.DataFrame], ...]:
-    """Select the panels with the most rows, and the largest groups of each."""
-    values = (
-        units.filter(pl.col("auc").is_not_null())
-        .select(column(panel).alias("panel"), N_ROWS.alias("rows"))
-        .group_by("panel")
-        .agg(pl.col("rows").sum())
-        .sort("rows", "panel", descending=[True, False])
-        .head(MAX_PANELS)
-        .get_column("panel")
-        .sort()
+def _select_values(
+    drawn: pl.DataFrame,
+    key: str,
+    most: int,
+    *,
+    order: Literal["area", "rows"],
+    most_times: int,
+) -> tuple[pl.DataFrame, str]:
+    """Return the groups of some values of a group column, and the rule of the selection.
+
+    If there are more than `most` values, those with the largest mean AUC, or with the most rows,
+    are selected. Of more than `most_times` dates or times, evenly spaced ones are selected.
+    """
+    defined = drawn.filter(pl.col("auc").is_not_null())
+    is_time = drawn.schema[key].is_temporal()
+    limit = most_times if is_time else most
+    if drawn.select(column(key)).n_unique() <= limit:
+        return drawn, ""
+    values = defined.group_by(column(key).alias("value")).agg(
+        area=pl.col("auc").mean(), rows=(pl.col("n_pos") + pl.col("n_neg")).sum(), n=pl.len()
     )
+    rule = ""
+    if values.height > limit and is_time:
+        values = values.sort("value")
+        values = values[[round(i * (values.height - 1) / (limit - 1)) for i in range(limit)]]
+        rule = f"{limit} evenly spaced values of {format_name(key)}"
+    elif values.height > limit:
+        mean = "mean " if values.get_column("n").max() != 1 else ""
+        largest = f"with the largest {mean}AUC" if order == "area" else "with the most rows"
+        values = values.sort(order, "value", descending=[True, False]).head(limit)
+        rule = f"the {limit} values of {format_name(key)} {largest}"
+    selected = defined.join(
+        values.select("value"),
+        left_on=column(key),
+        right_on="value",
+        how="semi",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return selected, rule
+
+
+def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFrame]]:
+    """Split the groups by the values of a group column; values without an AUC have no panel."""
+    values = units.filter(pl.col("auc").is_not_null()).get_column(panel).unique().sort()
     groups = (
-        largest_groups(units.filter(column(panel).eq_missing(pl.lit(value))))
+        units.filter(column(panel).eq_missing(pl.lit(value)))
         for value in (values.slice(i, 1) for i in range(len(values)))
     )
     names = (f"{short_name(panel)} = {value}" for value in distinct_labels(values))
-    return tuple(zip(names, groups, strict=True))
+    return list(zip(names, groups, strict=True))
 
 
-N_ROWS = pl.col("n_pos") + pl.col("n_neg")
+def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
+    """Return the groups of one panel that are drawn: those with the largest mean AUC by color.
 
-
-def largest_groups(areas: pl.DataFrame) -> pl.DataFrame:
-    """Return the groups to draw in one panel: all, or those with the most rows if there are many.
-
-    Colors are selected by their total number of rows, then groups in the order of the colors. A
-    model is therefore drawn with all its folds, up to the limit of curves.
+    A model is therefore drawn with all its folds, up to the limit of curves.
     """
-    keys = group_columns(areas)
-    if not keys:
-        return areas
-    groups = areas.select(
+    numbered = groups.select(
         pl.int_range(pl.len()).alias("row"),
-        column(_color_column(keys)).rank("dense").fill_null(0).alias("color"),
-        N_ROWS.alias("rows"),
-        pl.col("auc").is_not_null().alias("defined"),
-    ).filter("defined")
-    n_colors = groups.get_column("color").n_unique()
-    if groups.height <= MAX_DRAWN_CURVES and n_colors <= MAX_DRAWN_COLORS:
-        return areas
-    colors = (
-        groups.group_by("color")
-        .agg(pl.col("rows").sum().alias("total"))
-        .sort("total", "color", descending=[True, False])
-        .head(MAX_DRAWN_COLORS)
-    )
-    selected = (
-        groups.join(colors, on="color")
-        .sort("total", "color", "rows", "row", descending=[True, False, True, False])
-        .head(MAX_DRAWN_CURVES)
-    )
-    return areas[selected.get_column("row").sort()]
+        column(str(color)).rank("dense").fill_null(0).alias("color"),
+        pl.col("auc").alias("area"),
+    ).filter(pl.col("area").is_not_null())
+    mean = pl.col("area").mean().over("color")
+    rows = numbered.sort(mean, "color", "row", descending=[True, False, False])
+    return groups[rows.head(MAX_DRAWN_CURVES).get_column("row").sort()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,18 +370,16 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
         n_panels += 1
     if not n_panels:
         name, groups = panels[0]
-        rows = groups.select(row=pl.int_range(pl.len()), rows=N_ROWS)
-        rows = rows.sort("rows", "row", descending=[True, False]).head(MAX_CURVES)
+        rows = groups.select(row=pl.int_range(pl.len()), area=pl.col("auc"))
+        rows = rows.sort("area", "row", descending=[True, False]).head(MAX_CURVES)
         panel = f"of {name} " if name else ""
-        note = f"The dashboard shows {MAX_CURVES} of {total}: those {panel}with the most rows."
+        note = f"The dashboard shows {MAX_CURVES} of {total}: those {panel}with the largest AUC."
         return groups[rows.get_column("row").sort()], note
     groups = pl.concat([groups for _, groups in panels[:n_panels]])
+    if n_groups == selection.n_curves:
+        return groups, ""
     if n_panels < len(panels):
         selected = f"of {join_names([str(name) for name, _ in panels[:n_panels]])}"
-    elif n_groups == selection.n_curves:
-        return groups, ""
     else:
-        selected = "with " + (
-            "the most rows" if selection.n_drawn < selection.n_curves else "an AUC"
-        )
+        selected = "of the charts above" if selection.rules else "with an AUC"
     return groups, f"The dashboard shows {n_groups} of {total}: those {selected}."

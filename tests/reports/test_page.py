@@ -295,7 +295,7 @@ def test_the_page_counts_the_groups_that_it_does_not_show():
         for files in (("curves.parquet", "auc.parquet"), None)
     )
     assert "Not shown here: 100 rows, see auc.parquet." in read.text
-    said = "The charts show 12 of 600 curves: those with the most rows."
+    said = "The charts show 12 of 600 curves: the 12 values of model with the largest AUC."
     assert f"{said} curves.parquet contains all of them." in read.text
     assert said in without_files.text
 

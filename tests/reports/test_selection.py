@@ -7,53 +7,93 @@ from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
     MAX_PANELS,
-    largest_groups,
     rows_of_groups,
     select_curves,
 )
 
 
 def areas(**keys):
-    """Return a table of areas; each group has one row more than the previous one."""
+    """Return areas; the area and the rows of each group exceed those of the previous group."""
     n = len(next(iter(keys.values()), [0]))
+    auc = [i / n for i in range(n)]
     return pl.DataFrame(
-        {**keys, "auc": [0.5] * n, "n_pos": range(n), "n_neg": [1] * n, "n_missing": [0] * n}
+        {**keys, "auc": auc, "n_pos": range(n), "n_neg": [1] * n, "n_missing": [0] * n}
     )
 
 
+def drawn(table, averaged=None):
+    return pl.concat([groups for _, groups in select_curves(table, averaged).panels])
+
+
 def test_a_small_number_of_curves_is_drawn_completely():
-    for table in (areas(), areas(model=["a", None, "c"])):
-        assert_frame_equal(largest_groups(table), table)
+    undefined = areas(model=["a", None, "c"]).with_columns(auc=pl.lit(None, pl.Float64))
+    for table in (areas(), areas(model=["a", None, "c"]), undefined):
+        assert_frame_equal(drawn(table), table)
         assert select_curves(table, None).note("curves.parquet") == ""
 
 
-def test_the_largest_of_many_groups_are_drawn_in_their_order():
+def test_of_many_models_those_with_the_largest_areas_are_drawn_in_their_order():
     table = areas(segment=range(100))
-    drawn = largest_groups(table)
-    assert_frame_equal(drawn, table.tail(MAX_DRAWN_COLORS))
+    assert_frame_equal(drawn(table), table.tail(MAX_DRAWN_COLORS))
     assert select_curves(table, None).note("curves.parquet") == (
-        "The charts show 12 of 100 curves: those with the most rows. "
+        "The charts show 12 of 100 curves: the 12 values of segment with the largest AUC. "
         "curves.parquet contains all of them."
+    )
+    falling = table.with_columns(n_pos=100 - pl.col("n_pos"))
+    assert_frame_equal(drawn(falling), falling.tail(MAX_DRAWN_COLORS))
+
+
+def test_models_are_selected_by_their_mean_area_in_all_charts_together():
+    table = areas(model=[*range(20)] * 2, day=[1] * 20 + [2] * 20)
+    table = table.with_columns(auc=pl.when(pl.col("day") == 2).then(0.3).otherwise("auc"))
+    chosen = select_curves(table, None)
+    assert chosen.color_values == [str(number) for number in range(8, 20)]
+    assert chosen.note(None) == (
+        "The charts show 24 of 40 curves: the 12 values of model with the largest mean AUC."
+    )
+
+
+def test_of_many_dates_evenly_spaced_ones_are_drawn():
+    days = pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 5, 10), eager=True)
+    table = areas(day=range(len(days))).with_columns(day=days)
+    few = table.head(MAX_DRAWN_CURVES)
+    assert_frame_equal(drawn(few), few)
+    shown = drawn(table)["day"]
+    assert (shown.len(), shown[0], shown[-1]) == (MAX_DRAWN_CURVES, days[0], days[-1])
+    assert set(shown.diff().drop_nulls().dt.total_days()) == {2, 3}
+    assert select_curves(table, None).note(None) == (
+        "The charts show 60 of 130 curves: 60 evenly spaced values of day."
     )
 
 
 def test_a_model_is_drawn_with_all_its_folds():
-    table = areas(fold=[*range(10)] * 9, model=sorted([*"abcdefghi"] * 10))
-    drawn = largest_groups(table)
-    assert drawn.height == MAX_DRAWN_CURVES
-    assert drawn["model"].unique().sort().to_list() == [*"defghi"]
-    assert_frame_equal(largest_groups(table.head(60)), table.head(60))
+    folds = {"fold": [*range(10)] * 9, "model": sorted([*"abcdefghi"] * 10), "run": ["x"] * 90}
+    table = areas(**folds).select("run", "model", "fold", pl.exclude(*folds))
+    chosen = select_curves(table.rename({"run": "model", "model": "run"}), None)
+    assert chosen.n_drawn == 90
+    chosen = select_curves(table.select("model", pl.lit(1).alias("day"), pl.exclude("model")), None)
+    ((_, groups),) = chosen.panels
+    assert groups.height == MAX_DRAWN_CURVES
+    assert groups["model"].unique().sort().to_list() == [*"defghi"]
+    assert chosen.note(None) == (
+        "The charts show 60 of 90 curves: at most 60 in each chart, by the mean AUC of each model."
+    )
 
 
 def test_groups_without_a_curve_do_not_count_toward_the_limit():
     table = areas(segment=range(100)).with_columns(auc=pl.when(pl.col("segment") < 50).then("auc"))
-    assert largest_groups(table)["segment"].to_list() == [*range(38, 50)]
+    assert drawn(table)["segment"].to_list() == [*range(38, 50)]
+    thirteen = table.slice(38, 13)
+    assert_frame_equal(drawn(thirteen), thirteen.head(12))
+    assert select_curves(thirteen, None).note(None) == (
+        "The charts show 12 of 13 curves. The AUC of 1 curve is undefined."
+    )
 
 
 def test_group_columns_may_have_any_name():
-    for name in ("rows", "place", "color", "whole", "auc_", "^p.*$", ""):
+    for name in ("rows", "value", "area", "n", "auc_", "^p.*$", ""):
         table = areas(**{name: range(100)})
-        assert_frame_equal(largest_groups(table), table.tail(MAX_DRAWN_COLORS))
+        assert_frame_equal(drawn(table), table.tail(MAX_DRAWN_COLORS))
 
 
 def test_rows_of_groups_match_all_group_columns():
@@ -65,21 +105,24 @@ def test_rows_of_groups_match_all_group_columns():
 
 def test_the_second_group_column_has_a_panel_for_each_of_its_largest_values():
     table = areas(model=["a", "b"] * 20, day=[None, *sorted([*range(19)] * 2), 19])
-    drawn = select_curves(table, None)
-    assert (drawn.color, drawn.panel, drawn.n_curves) == ("model", "day", 40)
-    assert len(drawn.panels) == MAX_PANELS
-    assert drawn.panels[-1][0] == "day = 19"
-    assert drawn.panels[0][0] == "day = 8"
-    assert drawn.color_values == ["a", "b"]
-    assert drawn.note(None) == ("The charts show 23 of 40 curves: those with the most rows.")
+    chosen = select_curves(table, None)
+    assert (chosen.color, chosen.panel, chosen.n_curves) == ("model", "day", 40)
+    assert len(chosen.panels) == MAX_PANELS
+    assert chosen.panels[-1][0] == "day = 19"
+    assert chosen.panels[0][0] == "day = 8"
+    assert chosen.color_values == ["a", "b"]
+    assert chosen.note(None) == (
+        "The charts show 23 of 40 curves: the 12 values of day with the most rows."
+    )
 
 
 def test_folds_of_a_mean_count_as_one_group():
     table = areas(model=["a", "a", "b", None], fold=[1, 2, 1, 1])
-    drawn = select_curves(table, "fold")
-    ((name, groups),) = drawn.panels
-    assert (name, drawn.color, drawn.panel, drawn.n_curves) == (None, "model", None, 3)
-    expected = {"model": ["a", "b", None], "auc": [0.5] * 3, "n_pos": [1, 2, 3], "n_neg": [2, 1, 1]}
+    chosen = select_curves(table, "fold")
+    ((name, groups),) = chosen.panels
+    assert (name, chosen.color, chosen.panel, chosen.n_curves) == (None, "model", None, 3)
+    auc = [0.125, 0.5, 0.75]
+    expected = {"model": ["a", "b", None], "auc": auc, "n_pos": [1, 2, 3], "n_neg": [2, 1, 1]}
     assert_frame_equal(groups, pl.DataFrame(expected))
     ((_, whole),) = select_curves(areas(fold=[1, 2]), "fold").panels
-    assert whole.rows() == [(0.5, 1, 2)]
+    assert whole.rows() == [(0.25, 1, 2)]
