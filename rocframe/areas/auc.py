@@ -40,7 +40,7 @@ from rocframe.inference.confidence import (
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import BootstrapDraws, stream_keys
+from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
@@ -268,8 +268,8 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
     sizes = class_sizes(scan, clusters)
     if confidence.ci is not None:
         if confidence.ci in BOOTSTRAPS:
-            draws = BootstrapDraws(
-                n_boot=confidence.n_boot,
+            draws = RandomDraws(
+                n_draws=confidence.n_boot,
                 seed=confidence.seed,
                 keys=stream_keys(scan.rows.keys, cases.model),
                 cluster=cases.cluster,
@@ -325,7 +325,7 @@ def _bootstrap_interval(
     rate_range: RateRange | None,
     confidence: Confidence,
     *,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     sizes: ClassSizes,
 ) -> AreaInterval:
     """Return the bootstrap interval of each group."""

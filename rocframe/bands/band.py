@@ -24,7 +24,7 @@ from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
+from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.schemas import BAND
@@ -225,7 +225,7 @@ def _band_table(
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
     if method.is_resampled:
         keys = stream_keys(scan.rows.keys, cases.model)
-        draws = BootstrapDraws(n_boot=n_boot, seed=seed, keys=keys)
+        draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
         limits = method.limits(curves, points, level, scan, draws)
     else:
         limits = method.limits(curves, points, level)

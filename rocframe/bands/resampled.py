@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.bands.grid import GridPoints
-    from rocframe.kernel.resample import BootstrapDraws, ReplicateScan
+    from rocframe.kernel.resample import RandomDraws, ReplicateScan
     from rocframe.kernel.scan import Scan
 
 
@@ -28,7 +28,7 @@ MIN_SPREAD = 0.5  # of the largest spread, since the true curve may vary where r
 
 
 def pointwise_bootstrap_limits(
-    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
     """Return quantiles of the heights of the replicates at each FPR."""
     group_notes, varying = _varying_groups(curves)
@@ -36,7 +36,7 @@ def pointwise_bootstrap_limits(
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
     sizes = np.diff(edges)
     largest = int(sizes.max(initial=0))
-    block = max(1, MAX_HEIGHTS // draws.n_boot)
+    block = max(1, MAX_HEIGHTS // draws.n_draws)
     for first in range(0, largest, block):
 
         def heights(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
@@ -56,7 +56,7 @@ def pointwise_bootstrap_limits(
 
 
 def fixed_width_limits(
-    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
     """Return shifted curves that contain the share `level` of the replicates.
 
@@ -79,7 +79,7 @@ def fixed_width_limits(
 
 
 def envelope_limits(
-    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: BootstrapDraws
+    curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
     """Return limits that contain the share `level` of the replicates, wider where these vary more.
 
@@ -98,7 +98,7 @@ def envelope_limits(
 
     spreads: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for group, sums in _map_replicates(sums_of_squares, scan, draws, varying):
-        spread = np.sqrt(np.sum(sums, axis=0) / draws.n_boot)
+        spread = np.sqrt(np.sum(sums, axis=0) / draws.n_draws)
         spread = np.maximum(spread, MIN_SPREAD * spread.max())
         places = rotated[group].even_places()
         along = np.union1d(places, rotated[group].along)
@@ -159,7 +159,7 @@ def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
 def _map_replicates(
     function: Callable[[int, BandCurves], NDArray[np.float64]],
     scan: Scan,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     groups: NDArray[np.bool_],
     *,
     width: int = 1,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.hypothesis import Hypothesis, Quantity
     from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.kernel.codec import Codec
-    from rocframe.kernel.resample import BootstrapDraws
+    from rocframe.kernel.resample import RandomDraws
     from rocframe.kernel.scan import Scannable
 
 
@@ -35,7 +35,7 @@ def bootstrap_test(
     hypothesis: Hypothesis,
     quantity: Quantity,
     *,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
 ) -> list[dict[str, Any]]:
     """Compare pairs of models by the variance of their difference over bootstrap resamples.
 
@@ -61,7 +61,7 @@ def _compare_pair(
     hypothesis: Hypothesis,
     quantity: Quantity,
     *,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
 ) -> dict[str, Any]:
     """Compare the two models of a batch in each of its groups."""
     instances, batch = merge_identical_rows(instances, batch)
@@ -128,7 +128,7 @@ class _PairedSample:
         return len(np.unique(self.cluster[pos])), len(np.unique(self.cluster[neg]))
 
     def draw(
-        self, quantity: Quantity, draws: BootstrapDraws, key: tuple[int, ...]
+        self, quantity: Quantity, draws: RandomDraws, key: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], int]:
         """Return a row per resample with the value of each model, and the number of redraws."""
 
@@ -143,7 +143,7 @@ class _PairedSample:
 
         return batched_replicates(
             resample,
-            n_boot=draws.n_boot,
+            n_boot=draws.n_draws,
             batch_size=max(1, BLOCK_ROWS // len(self.count)),
             seed=draws.seed,
             key=key,

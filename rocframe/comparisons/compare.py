@@ -28,7 +28,7 @@ from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
-from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
+from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
 from rocframe.schemas import MODEL, comparison_columns
 
@@ -447,7 +447,7 @@ def _compare_paired(
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     # DeLong's test needs no random streams, and the computation of their keys is slow.
     keys = [] if options.method == "delong" else stream_keys(groups.keys)
-    draws = BootstrapDraws(n_boot=options.n_draws, seed=options.seed, keys=keys)
+    draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []
     for batch in model_batches(instances, groups, columns.options):
         pairs = _model_pairs(batch.models, baseline)
@@ -461,7 +461,7 @@ def _run_test(
     batch: ModelBatch,
     pairs: Sequence[tuple[int, int]],
     options: CompareOptions,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
 ) -> Iterable[dict[str, Any]]:
     hypothesis, quantity = options.hypothesis, options.quantity
     if options.method == "bootstrap":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.inference.p_values import Alternative
-    from rocframe.kernel.resample import BootstrapDraws
+    from rocframe.kernel.resample import RandomDraws
 
 
 DoubledRanks: TypeAlias = (
@@ -39,7 +39,7 @@ def permutation_test(
     batch: ModelBatch,
     pairs: Sequence[tuple[int, int]],
     alternative: Alternative,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
 ) -> Iterator[dict[str, Any]]:
     """Compare the areas of pairs of models by Bandos, Rockette and Gur's (2005) test."""
 
@@ -59,7 +59,7 @@ def exchange_test(
     instances: Instances,
     batch: ModelBatch,
     pairs: Sequence[tuple[int, int]],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     *,
     name: str,
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
@@ -69,7 +69,7 @@ def exchange_test(
 
     `statistic` takes the ranks under both models and the number of positives; `extreme` compares
     its values with the observed one. All exchanges are enumerated if there are no more than
-    `draws.n_boot`.
+    `draws.n_draws`.
     """
     ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
     negative = instances.negative[batch.rows]
@@ -147,7 +147,7 @@ class _RankedGroup(NamedTuple):
 def _exchange_p_values(
     groups: Sequence[_RankedGroup],
     keys: Sequence[tuple[int, ...]],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
@@ -158,8 +158,8 @@ def _exchange_p_values(
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
     # n units have 2^n exchanges; the limit of 2^31 exceeds any number of draws.
     exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
-    exact = defined & (exchanges <= draws.n_boot)
-    tried = np.where(exact, exchanges, np.where(defined, draws.n_boot, 0))
+    exact = defined & (exchanges <= draws.n_draws)
+    tried = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
     observed = [statistic(group.a[None], group.b[None], group.n_pos)[0] for group in groups]
 
     def count_extreme(task: tuple[int, int, int, int]) -> int:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.comparisons.permutation_test import DoubledRanks
-    from rocframe.kernel.resample import BootstrapDraws
+    from rocframe.kernel.resample import RandomDraws
 
 
 STATISTIC_ROUNDING = 1e-9  # relative rounding error of the statistic
 
 
 def venkatraman_test(
-    instances: Instances, batch: ModelBatch, pairs: Sequence[tuple[int, int]], draws: BootstrapDraws
+    instances: Instances, batch: ModelBatch, pairs: Sequence[tuple[int, int]], draws: RandomDraws
 ) -> Iterator[dict[str, Any]]:
     """Compare the ROC curves of pairs of models by the errors they make at each rank."""
     return exchange_test(

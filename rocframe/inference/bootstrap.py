@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.kernel.resample import (
-        BootstrapDraws,
+        RandomDraws,
         ClassRows,
         GroupRows,
         ReplicateScan,
@@ -90,7 +90,7 @@ def bootstrap_intervals(
     scan: Scan,
     statistic: Statistic,
     estimates: NDArray[np.float64],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     *,
     ci: str,
     level: float,

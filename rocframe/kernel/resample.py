@@ -181,17 +181,18 @@ class GroupSampler:
             size = max(len(population.pos.rows) + len(population.neg.rows), population.clusters)
         return max(1, BLOCK_ROWS // size)
 
-    def draw(self, stream: np.random.Generator, size: int, *, mixed: bool) -> ReplicateCounts:
+    def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        Each class is drawn separately and keeps its size, unless rows are drawn from both classes
-        together (`mixed`) or in clusters. A replicate that lacks a class is drawn again.
+        If `stratified`, each class is drawn separately and keeps its size. Otherwise, rows are drawn
+        from both classes together. Rows in clusters are drawn as complete clusters in both cases. A
+        replicate that lacks a class is drawn again.
         """
         if self.population.clusters is not None:
             return self._draw_clusters(stream, size, self.population.clusters)
         n_pos, n_neg = self.pos.total, self.neg.total
         pos_sizes, n_redrawn = np.full(size, n_pos), 0
-        if mixed:
+        if not stratified:
             pos_sizes, n_redrawn = _draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
         return ReplicateCounts(
             population=self.population,
@@ -262,21 +263,21 @@ def draw_valid(
 class ReplicateStatistic:
     """A statistic: an array with a row for each group of a scan, or for each replicate.
 
-    `mixed` is True if it depends on the ratio of the classes, `corners` if it needs only the points
-    where a ROC curve can have a corner. `width` is the number of values in a row.
+    `depends_on_prevalence` is True if it depends on the ratio of the classes, `corners` if it needs
+    only the points where a ROC curve can have a corner. `width` is the number of values in a row.
     """
 
     function: Callable[[Any], NDArray[Any]]
-    mixed: bool = False
+    depends_on_prevalence: bool = False
     corners: bool = True
     width: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BootstrapDraws:
-    """The number of replicates, their seed, the stream keys of all groups, and the clusters."""
+class RandomDraws:
+    """The number of resamples or permutations, their seed, stream keys of groups, and clusters."""
 
-    n_boot: int
+    n_draws: int
     seed: Seed
     keys: list[tuple[int, ...]]
     cluster: NDArray[Any] | None = None
@@ -298,7 +299,7 @@ class GroupReplicates:
 def resample_groups(
     scan: Scan,
     statistics: Sequence[ReplicateStatistic],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     selected: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the replicates of each selected group that has both classes."""
@@ -307,7 +308,7 @@ def resample_groups(
     np.empty(REUSED_BYTES, np.uint8)
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
     groups = np.flatnonzero(both if selected is None else both & selected)
-    n_values = draws.n_boot * sum(statistic.width for statistic in statistics)
+    n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
     for chunk in _split_groups(scan, groups, n_values):
         # A separate function, so that the memory of a chunk is freed before the next one.
         yield from _resample_chunk(scan, statistics, draws, chunk)
@@ -316,7 +317,7 @@ def resample_groups(
 def _resample_chunk(
     scan: Scan,
     statistics: Sequence[ReplicateStatistic],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     groups: NDArray[np.int64],
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the groups of one chunk."""
@@ -325,13 +326,13 @@ def _resample_chunk(
         groups.tolist(),
     )
     tasks = [
-        (sampler, batch, min(sampler.batch, draws.n_boot - first))
+        (sampler, batch, min(sampler.batch, draws.n_draws - first))
         for sampler in samplers
-        for batch, first in enumerate(range(0, draws.n_boot, sampler.batch))
+        for batch, first in enumerate(range(0, draws.n_draws, sampler.batch))
     ]
     results = iter(run_parallel(lambda task: _resample_batch(statistics, draws, *task), tasks))
     for sampler in samplers:
-        parts = [next(results) for _ in range(0, draws.n_boot, sampler.batch)]
+        parts = [next(results) for _ in range(0, draws.n_draws, sampler.batch)]
         yield GroupReplicates(
             population=sampler.population,
             values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(statistics))],
@@ -354,7 +355,7 @@ def _split_groups(
 
 def _resample_batch(
     statistics: Sequence[ReplicateStatistic],
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     sampler: GroupSampler,
     batch: int,
     size: int,
@@ -365,13 +366,15 @@ def _resample_batch(
     scans: dict[tuple[bool, bool], ReplicateScan] = {}
     values, n_redrawn = [], []
     for statistic in statistics:
-        mixed = statistic.mixed and draws.cluster is None
-        if mixed not in samples:
-            samples[mixed] = sampler.draw(draws.seed.stream(key, batch), size, mixed=mixed)
-        if (mixed, statistic.corners) not in scans:
-            scans[mixed, statistic.corners] = samples[mixed].scan(corners=statistic.corners)
-        values.append(statistic.function(scans[mixed, statistic.corners]))
-        n_redrawn.append(samples[mixed].n_redrawn)
+        stratified = draws.cluster is None and not statistic.depends_on_prevalence
+        if stratified not in samples:
+            stream = draws.seed.stream(key, batch)
+            samples[stratified] = sampler.draw(stream, size, stratified=stratified)
+        if (stratified, statistic.corners) not in scans:
+            sample_scan = samples[stratified].scan(corners=statistic.corners)
+            scans[stratified, statistic.corners] = sample_scan
+        values.append(statistic.function(scans[stratified, statistic.corners]))
+        n_redrawn.append(samples[stratified].n_redrawn)
     return values, n_redrawn
 
 
@@ -482,9 +485,9 @@ def _merge_rows(
 
 def _corner_steps(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
     has_pos, has_neg = (np.diff(side.n_above, prepend=0) > 0 for side in (pos, neg))
-    mixed = has_pos & has_neg
-    is_corner = mixed.copy()
-    is_corner[:-1] |= mixed[1:] | (has_pos[1:] != has_pos[:-1])
+    has_both = has_pos & has_neg
+    is_corner = has_both.copy()
+    is_corner[:-1] |= has_both[1:] | (has_pos[1:] != has_pos[:-1])
     is_corner[-1:] = True
     return np.flatnonzero(is_corner)
 

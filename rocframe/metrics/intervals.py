@@ -30,7 +30,7 @@ from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
-    BootstrapDraws,
+    RandomDraws,
     ReplicateStatistic,
     resample_groups,
     stream_keys,
@@ -333,8 +333,8 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     _estimate(scan, options, search, points, results)
     ci = options.confidence.ci
     if ci in BOOTSTRAPS:
-        draws = BootstrapDraws(
-            n_boot=options.confidence.n_boot,
+        draws = RandomDraws(
+            n_draws=options.confidence.n_boot,
             seed=options.confidence.seed,
             keys=stream_keys(scan.rows.keys, cases.model),
             cluster=cases.cluster,
@@ -374,7 +374,7 @@ def _bootstrap(
     search: PointSearch | None,
     results: IntervalResults,
     *,
-    draws: BootstrapDraws,
+    draws: RandomDraws,
     sizes: ClassSizes,
 ) -> None:
     """Compute the bootstrap intervals.
@@ -388,8 +388,8 @@ def _bootstrap(
     # Metrics whose resamples are drawn in the same way use the same points of these resamples.
     rates: dict[bool, list[Rate]] = {}
     for rate in options.rates:
-        mixed = rate.varies_with_prevalence or options.axis == "alert_rate"
-        rates.setdefault(mixed, []).append(rate)
+        depends_on_prevalence = rate.varies_with_prevalence or options.axis == "alert_rate"
+        rates.setdefault(depends_on_prevalence, []).append(rate)
     statistics = [statistic.replicate for statistic in options.curve_statistics.values()]
     if search is not None:
         # A resample may lack the score of a point. The threshold is then searched, but
@@ -399,11 +399,11 @@ def _bootstrap(
         statistics += [
             ReplicateStatistic(
                 function=lambda sample: stack_points(points_of(sample)),
-                mixed=mixed,
+                depends_on_prevalence=depends_on_prevalence,
                 corners=False,
                 width=len(CURVE_COLUMNS) * len(search.values),
             )
-            for mixed in rates
+            for depends_on_prevalence in rates
         ]
     for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
         group = resamples.population.group

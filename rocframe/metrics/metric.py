@@ -39,7 +39,7 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
         rate = parse_metric("metrics", metric, settings)
         return rate.column, rate
     statistic = CURVE_STATISTICS[metric]
-    if statistic.replicate.mixed and settings.prevalence is not None:
+    if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
         problem = f"{metric!r} supports only the prevalence of the data"
         hint = "Leave out prevalence= or this metric."
         raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)

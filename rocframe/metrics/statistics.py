@@ -200,11 +200,11 @@ CURVE_STATISTICS = {
     "ks": Statistic(replicate=ReplicateStatistic(function=ks), influence=ks_influence),
     "eer": Statistic(replicate=ReplicateStatistic(function=eer), influence=eer_influence),
     "average_precision": Statistic(
-        replicate=ReplicateStatistic(function=average_precision, mixed=True, corners=False),
+        replicate=ReplicateStatistic(function=average_precision, depends_on_prevalence=True, corners=False),
         influence=average_precision_influence,
     ),
     "pr_auc": Statistic(
-        replicate=ReplicateStatistic(function=pr_auc, mixed=True), influence=pr_auc_influence
+        replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True), influence=pr_auc_influence
     ),
 }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import Roles, bind_roles
-from rocframe.kernel.resample import BootstrapDraws, Seed, stream_keys
+from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def scan_of(table: pl.DataFrame, **roles: Any) -> Scan:
     return Scan.from_cases(cases)
 
 
-def draws_of(scan: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> BootstrapDraws:
+def draws_of(scan: Scan, n_boot: int, seed: int = 1, cluster: Any = None) -> RandomDraws:
     """Return the draws of `n_boot` replicates from a seed."""
     keys = stream_keys(scan.rows.keys)
-    return BootstrapDraws(n_boot=n_boot, seed=Seed.parse(seed), keys=keys, cluster=cluster)
+    return RandomDraws(n_draws=n_boot, seed=Seed.parse(seed), keys=keys, cluster=cluster)

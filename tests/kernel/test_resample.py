@@ -101,14 +101,14 @@ def test_replicates_that_keep_the_classes_come_from_all_resamples_of_both():
 
 @pytest.mark.usefixtures("way")
 def test_replicates_that_mix_the_classes_come_from_all_resamples_that_have_both():
-    mixed = ReplicateStatistic(function=AUC.function, mixed=True)
+    mixed = ReplicateStatistic(function=AUC.function, depends_on_prevalence=True)
     expected = distribution(map(list, one_each(oracles.cases(TIED))))
     assert_drawn_from(areas(TIED, 4000, mixed), expected)
 
 
 def test_replicates_without_one_of_the_classes_are_drawn_again_and_counted():
     scan = scan_of(TIED)
-    asked = [ReplicateStatistic(function=SIZES.function, mixed=True), SIZES]
+    asked = [ReplicateStatistic(function=SIZES.function, depends_on_prevalence=True), SIZES]
     (made,) = resample_groups(scan, asked, draws_of(scan, 20_000))
     mixed, kept = made.values
     assert (mixed > 0).all()
