@@ -211,7 +211,7 @@ def auc(
     │ 0.75 ┆ 0.5             ┆ 1.0            ┆ 2     ┆ 1     ┆ one_negative │
     └──────┴─────────────────┴────────────────┴───────┴───────┴──────────────┘
     """
-    confidence = Confidence.of(ci, level, n_boot, seed)
+    confidence = Confidence.parse(ci, level, n_boot, seed)
     rate_range = RateRange.parse(fpr, tpr, standardize)
     if ci in FULL_AREA_METHODS and rate_range is not None:
         raise OptionValueError.compose(
@@ -264,7 +264,7 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
     }
     clusters = variance = n_redrawn = None
     if confidence.ci is not None and cases.cluster is not None:
-        clusters = Clusters.of(scan, cases.cluster)
+        clusters = Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
     if confidence.ci is not None:
         if confidence.ci in BOOTSTRAPS:
@@ -366,7 +366,7 @@ def _analytic_interval(
     else:
         variance = obuchowski_variance(clusters, partial_placements(scan, statistic), weight)
     if isinstance(statistic, RateRange):
-        maximum = statistic.b - statistic.a
+        maximum = statistic.high - statistic.low
     se_variance, n_pos, n_neg = variance, scan.totals.pos_rows, scan.totals.neg_rows
     if confidence.ci == "newcombe":
         se_variance = newcombe_variance(area, n_pos, n_neg)

@@ -27,11 +27,11 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRange:
-    """The range of a partial area: one rate from `a` to `b`."""
+    """The range of a partial area: one rate from `low` to `high`."""
 
     rate: Literal["fpr", "tpr"]
-    a: float
-    b: float
+    low: float
+    high: float
     mcclish: bool
 
     @classmethod
@@ -63,37 +63,37 @@ class RateRange:
             raise OptionValueError.compose(
                 rate, given, "expected a pair of numbers", f"Use, for example, {rate}=(0, 0.1)."
             )
-        a, b = sorted(ends)
-        if not (0 <= a < b <= 1):
+        low, high = sorted(ends)
+        if not (0 <= low < high <= 1):
             raise OptionValueError.compose(
                 rate,
                 given,
                 "expected two different numbers between 0 and 1",
                 f"Use, for example, {rate}=(0, 0.1).",
             )
-        return cls(rate=rate, a=a, b=b, mcclish=standardize == "mcclish")
+        return cls(rate=rate, low=low, high=high, mcclish=standardize == "mcclish")
 
     @property
     def ends(self) -> tuple[float, float]:
         """Ends on the axis of integration, which is 1 - TPR for a TPR range."""
-        return (self.a, self.b) if self.rate == "fpr" else (1 - self.b, 1 - self.a)
+        return (self.low, self.high) if self.rate == "fpr" else (1 - self.high, 1 - self.low)
 
     @property
     def chance(self) -> float:
         """Area under the chance line over this range."""
-        a, b = self.ends
-        return (b - a) * (b + a) / 2
+        low, high = self.ends
+        return (high - low) * (high + low) / 2
 
     def standardize(self, area: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return areas on McClish's scale, where chance is 1/2; unchanged if not `mcclish`."""
         if not self.mcclish:
             return area
-        return (1 + (area - self.chance) / (self.b - self.a - self.chance)) / 2
+        return (1 + (area - self.chance) / (self.high - self.low - self.chance)) / 2
 
     @property
     def slope(self) -> float:
         """Derivative of the standardized area with respect to the area."""
-        return 0.5 / (self.b - self.a - self.chance) if self.mcclish else 1.0
+        return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
         """Return both values; the class on the axis of integration is second."""
@@ -109,7 +109,7 @@ class Segments(NamedTuple):
     y1: NDArray[Any]
 
     @classmethod
-    def of(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
+    def from_block(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
         """Return the steps of a block as rates: (FPR, TPR), or (1 - TPR, 1 - FPR)."""
         pos, neg = block.of_steps(scan.totals.pos), block.of_steps(scan.totals.neg)
         unscored = block.of_steps(scan.totals.unscored_neg)
@@ -131,11 +131,11 @@ class Segments(NamedTuple):
 
 def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.float64], ...]:
     """Return the area over the range, with ties as segments, as 0 and as 1."""
-    a, b = rate_range.ends
+    low, high = rate_range.ends
 
     def integrate(block: Block) -> list[NDArray[np.float64]]:
-        segment = Segments.of(scan, block, rate_range)
-        left, right = np.clip(segment.x0, a, b), np.clip(segment.x1, a, b)
+        segment = Segments.from_block(scan, block, rate_range)
+        left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
         heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
         return [np.add.reduceat((right - left) * high, block.starts[:-1]) for high in heights]
 
@@ -159,7 +159,7 @@ class ClippedPlacements(NamedTuple):
     unscored: NDArray[np.float64]
 
     @classmethod
-    def of(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
+    def from_scan(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
         """Compute the heights at the ends of the range and the values of unscored rows."""
         low, high = _heights_at_ends(scan, rate_range)
         totals = scan.totals
@@ -174,22 +174,22 @@ class ClippedPlacements(NamedTuple):
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the values of rows at each step, in the order of `RateRange.order_classes`."""
-        a, b = self.rate_range.ends
-        segment = Segments.of(self.scan, block, self.rate_range)
-        left, right = np.clip(segment.x0, a, b), np.clip(segment.x1, a, b)
+        start, stop = self.rate_range.ends
+        segment = Segments.from_block(self.scan, block, self.rate_range)
+        left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
         # The rows of a step have the rates of its segment. Their value is the mean over it,
         # where parts outside the range have the value at the nearest end of the range.
-        before = np.minimum(segment.x1, a) - np.minimum(segment.x0, a)
-        after = np.maximum(segment.x1, b) - np.maximum(segment.x0, b)
+        before = np.minimum(segment.x1, start) - np.minimum(segment.x0, start)
+        after = np.maximum(segment.x1, stop) - np.maximum(segment.x0, stop)
         width = segment.x1 - segment.x0
         with np.errstate(divide="ignore", invalid="ignore"):
             before, after = (np.where(width > 0, part / width, 0.0) for part in (before, after))
         inside = 1 - before - after
         middle = (left + right) / 2
-        x = before * a + inside * middle + after * b
+        x = before * start + inside * middle + after * stop
         low, high = block.of_steps(self.low), block.of_steps(self.high)
         height = before * low + inside * segment.height(middle) + after * high
-        return b - x, height
+        return stop - x, height
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
@@ -197,7 +197,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
     heights = np.zeros((2, len(scan.totals.pos)))
 
     def at_ends(block: Block) -> list[tuple[Any, Any]]:
-        segment = Segments.of(scan, block, rate_range)
+        segment = Segments.from_block(scan, block, rate_range)
         group = np.repeat(block.groups, np.diff(block.starts))
         heights_at_ends = []
         for end in rate_range.ends:
@@ -214,7 +214,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 
 def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return the clipped placement value of each row; the scan must keep row positions."""
-    placements = ClippedPlacements.of(scan, rate_range)
+    placements = ClippedPlacements.from_scan(scan, rate_range)
     unscored = rate_range.order_classes(*placements.unscored)
     return scatter_to_rows(
         scan, lambda block: rate_range.order_classes(*placements.at(block)), unscored
@@ -223,7 +223,7 @@ def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]
 
 def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     """Return DeLong's variance of the raw area, from the clipped placement values."""
-    placements = ClippedPlacements.of(scan, rate_range)
+    placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
     rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
     mass = np.array(rate_range.order_classes(totals.pos, totals.neg))
@@ -268,7 +268,7 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
     """Return the influence values of the area over a range, from its clipped placement values."""
     block, totals = sample.block, sample.totals
-    placements = ClippedPlacements.of(sample, rate_range)
+    placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))
     unscored = rate_range.order_classes(*placements.unscored[:, 0])
     masses = (
@@ -293,5 +293,5 @@ def partial_auc_statistic(rate_range: RateRange) -> Statistic:
     return Statistic(
         replicate=ReplicateStatistic(function=lambda sample: partial_areas(sample, rate_range)[0]),
         influence=lambda sample: partial_influence(sample, rate_range),
-        bounds=(0.0, rate_range.b - rate_range.a),
+        bounds=(0.0, rate_range.high - rate_range.low),
     )

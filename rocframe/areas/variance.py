@@ -136,7 +136,7 @@ class Clusters:
     cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, scan: Scan, cluster: NDArray[Any]) -> Clusters:
+    def from_scan(cls, scan: Scan, cluster: NDArray[Any]) -> Clusters:
         """Find the clusters of each group; `cluster` numbers them for the rows of the frame."""
         rows = scan.rows
         assert rows.row is not None
@@ -147,10 +147,10 @@ class Clusters:
             unscored = codes >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
             used = np.flatnonzero((codes < rows.codec.first_reserved) | unscored)
             group, codes, row = group[used], codes[used], row[used]
-        return cls.of_rows(group, cluster[row], (codes & 1).astype(bool), row, groups)
+        return cls.from_rows(group, cluster[row], (codes & 1).astype(bool), row, groups)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         group: NDArray[np.int64],
         cluster: NDArray[Any],

@@ -406,7 +406,7 @@ def _mean_table(
     averager = CurveAverager(
         curve_groups=curve_groups,
         plan=plan,
-        axis=CurveAxis.of(curve_groups.curves, plan.fixed, n_values=n_values),
+        axis=CurveAxis.from_curves(curve_groups.curves, plan.fixed, n_values=n_values),
         lacks_rows=find_curves_lacking_rows(curve_groups.curves) if plan.fixed is None else None,
         streams=stream_keys(curve_groups.keys),
         n_pooled=n_pooled,

@@ -52,7 +52,7 @@ def fold_auc(
     *,
     over: str | Sequence[str] = "fold",
     by: By = None,
-    ci: Interval | None = "logit_delong",
+    ci: FoldIntervalMethod | None = "logit_delong",
     level: float = 0.95,
     positive: object = None,
     weight: Column | None = None,
@@ -171,7 +171,7 @@ def fold_auc(
     │ 0.6875   ┆ 0.265165 ┆ 0.265165 ┆ 0.6875     ┆ 2        │
     └──────────┴──────────┴──────────┴────────────┴──────────┘
     """
-    check_choice("ci", ci, (*get_args(Interval), None))
+    check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
     parse_level(level)
     names = parse_over(over)
     if weight is not None and ci == "ledell":
@@ -198,7 +198,7 @@ def fold_auc(
     return as_input_frame(predictions, table)
 
 
-Interval = Literal["logit_delong", "delong", "ledell"]
+FoldIntervalMethod = Literal["logit_delong", "delong", "ledell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,7 +218,7 @@ class Folds:
     names: NDArray[np.object_]
 
     @classmethod
-    def of(cls, cases: Cases, over: int) -> Folds:
+    def from_cases(cls, cases: Cases, over: int) -> Folds:
         """Compute the area of each fold; folds are identified by the last `over` keys."""
         scan = Scan.from_cases(cases)
         fold_keys = cases.keys.columns[cases.keys.width - over :]
@@ -284,11 +284,13 @@ def empty_result(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataF
     return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
 
 
-def fold_areas(cases: Cases, over: int, ci: Interval | None, level: float) -> pl.DataFrame:
+def fold_areas(
+    cases: Cases, over: int, ci: FoldIntervalMethod | None, level: float
+) -> pl.DataFrame:
     """Return the table of `fold_auc`, one row per group."""
     schema = FOLD_AUC.columns()
     cases = scale_weights(cases)
-    folds = Folds.of(cases, over)
+    folds = Folds.from_cases(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
     totals = folds.scan.totals

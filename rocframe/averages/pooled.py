@@ -84,19 +84,19 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True
-    walk = {name: values[rows] for name, values in curves.columns.items()}
+    columns = {name: values[rows] for name, values in curves.columns.items()}
     edges = np.append(_exclusive_sums(lengths), len(rows))[curve_groups.starts]
     order = np.concatenate(
         [
             np.zeros(0, np.int64),
             *(
-                start + _merge_order(walk[THRESHOLD][start:end], first[rows[start:end]])
+                start + _merge_order(columns[THRESHOLD][start:end], first[rows[start:end]])
                 for start, end in pairwise(edges)
             ),
         ]
     )
     group_of_row, above = np.repeat(group, lengths)[order], first[rows][order]
-    threshold = walk[THRESHOLD][order]
+    threshold = columns[THRESHOLD][order]
     is_new = np.ones(len(order), bool)
     is_new[1:] = (
         (group_of_row[1:] != group_of_row[:-1])
@@ -107,18 +107,18 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     starts = np.searchsorted(group_of_row[at], np.arange(len(curve_groups.notes) + 1))
     _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
-    for called, remaining in (("tp", "fn"), ("fp", "tn")):
-        steps = np.diff(walk[called], prepend=walk[called][:1] * 0)
-        steps[first[rows]] = walk[called][first[rows]]
+    for rising, falling in (("tp", "fn"), ("fp", "tn")):
+        steps = np.diff(columns[rising], prepend=columns[rising][:1] * 0)
+        steps[first[rows]] = columns[rising][first[rows]]
         running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
-        counts[called] = _sums_within_groups(running, starts)
+        counts[rising] = _sums_within_groups(running, starts)
         ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
         total = np.add.reduceat(
-            walk[called][ends] + walk[remaining][ends], curve_groups.starts[:-1]
+            columns[rising][ends] + columns[falling][ends], curve_groups.starts[:-1]
         )
-        counts[remaining] = np.repeat(total, np.diff(starts)) - counts[called]
-        if counts[remaining].dtype.kind == "f":
-            counts[remaining] = np.maximum(counts[remaining], 0)
+        counts[falling] = np.repeat(total, np.diff(starts)) - counts[rising]
+        if counts[falling].dtype.kind == "f":
+            counts[falling] = np.maximum(counts[falling], 0)
     named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
     return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
 
@@ -168,11 +168,11 @@ def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
     """Replace each score by the proportion of lower scores in its curve; ties count one half."""
     check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    called = tp + fp
-    before = np.append(called[:1] * 0, called[:-1])
+    rising = tp + fp
+    before = np.append(rising[:1] * 0, rising[:-1])
     sizes = np.diff(curves.starts)
     total = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
-    doubled = 2 * total - called - before
+    doubled = 2 * total - rising - before
     rank = np.divide(doubled, 2 * total, out=np.zeros(len(tp)), where=total > 0)
     rank[curves.firsts] = np.inf
     return {**curves.columns, THRESHOLD: rank}

@@ -188,7 +188,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
     """Return the table of `pooling_gap`, one row per group."""
     schema = POOLING_GAP.columns()
     cases = scale_weights(cases)
-    folds = Folds.of(cases, over)
+    folds = Folds.from_cases(cases, over)
     if not folds.notes():
         return empty_result(folds.keys, schema)
     rows = sort_rows(merge_folds(cases, over), with_positions=True)

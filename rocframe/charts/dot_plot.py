@@ -275,7 +275,7 @@ def read_rows(
     parts = (parts or {}) if table.height else {}
     keys = {name: field_name(i) for i, name in enumerate(by) if table.height}
     extra = [field_name(len(by) + i) for i in range(len(parts))]
-    columns = {place: GroupColumn.of(table.get_column(name)) for name, place in keys.items()}
+    columns = {place: GroupColumn.from_keys(table.get_column(name)) for name, place in keys.items()}
     for place, (title, texts) in zip(extra, parts.items(), strict=True):
         columns[place] = GroupColumn.in_given_order(texts, title)
 

@@ -60,7 +60,7 @@ class GroupColumn:
     joint: bool = False
 
     @classmethod
-    def of(cls, keys: pl.Series) -> GroupColumn:
+    def from_keys(cls, keys: pl.Series) -> GroupColumn:
         """Read a column; its values are in the sort order of polars."""
         values = keys.alias("key").unique().sort()
         codes = (
@@ -250,7 +250,9 @@ def read_groups(
     )
     fields = {name: field_name(i) for i, name in enumerate(by) if keys.height}
     return Groups(
-        columns={place: GroupColumn.of(keys.get_column(name)) for name, place in fields.items()},
+        columns={
+            place: GroupColumn.from_keys(keys.get_column(name)) for name, place in fields.items()
+        },
         color=None if color is None else fields.get(color),
         panel=None if panel is None else fields.get(panel),
     )

@@ -158,7 +158,7 @@ def comparison_chart(
 def model_texts(table: pl.DataFrame) -> GroupColumn:
     """Return the first models of all rows, then the second ones, as one column."""
     names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
-    return GroupColumn.of(pl.concat(names))
+    return GroupColumn.from_keys(pl.concat(names))
 
 
 def metric_chart(

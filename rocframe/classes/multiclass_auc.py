@@ -190,7 +190,7 @@ def multiclass_auc(
     └───────────┴──────────┴────────────────┴─────┘
     """
     averages = _parse_averages(average)
-    confidence = Confidence.of(ci, level, n_boot, seed, get_args(BootstrapMethod))
+    confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     roles = Roles(
         label=label,
         score=PLACEHOLDER_SCORE,

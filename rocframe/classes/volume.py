@@ -160,7 +160,7 @@ def volume(
     │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
     └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
     """
-    confidence = Confidence.of(ci, level, 2, 0, get_args(VolumeMethod))
+    confidence = Confidence.parse(ci, level, 2, 0, get_args(VolumeMethod))
     roles = Roles(label=label, score=PLACEHOLDER_SCORE, by=by, count=count, missing=missing)
 
     def read_columns(plan: pl.LazyFrame, schema: pl.Schema) -> ScoreColumns:

@@ -382,7 +382,7 @@ class CompareOptions:
         hint = 'Use method="delong" or method="bootstrap".'
         if part is not None:
             problem = f"method={method!r} does not support partial areas"
-            raise OptionValueError.compose(part.rate, (part.a, part.b), problem, hint)
+            raise OptionValueError.compose(part.rate, (part.low, part.high), problem, hint)
         for name, value in (("weight", roles.weight), ("count", roles.count)):
             if value is not None and value is not NOT_GIVEN:
                 problem = f"method={method!r} does not support weights or counts"

@@ -64,7 +64,7 @@ class Quantity:
     @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        return 1.0 if self.part is None else self.part.slope * (self.part.b - self.part.a)
+        return 1.0 if self.part is None else self.part.slope * (self.part.high - self.part.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return raw values on the scale of the result."""

@@ -290,7 +290,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None
     clusters = None
     n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
     if instances.cluster is not None:
-        clusters = Clusters.of_rows(
+        clusters = Clusters.from_rows(
             batch.group,
             instances.cluster[rows],
             instances.negative[rows],

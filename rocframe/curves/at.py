@@ -185,7 +185,7 @@ def rows_at(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the row of each group (rows) at each value (columns), and whether it exists."""
     metric = None if axis == THRESHOLD else NAMES[axis].at_prevalence(curves.prevalence)
-    along = CurveAxis.of(curves, metric, rounded=False)
+    along = CurveAxis.from_curves(curves, metric, rounded=False)
     group = np.arange(len(curves.firsts))
     value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]

@@ -141,7 +141,7 @@ class CurveAxis:
     profile: Profile | None
 
     @classmethod
-    def of(
+    def from_curves(
         cls,
         curves: Curves,
         metric: Rate | None,

@@ -74,9 +74,9 @@ def _simplify_batch(
         points = PathPoints.from_rows(axes, counts, np.union1d(points.row, skipped))
     if axes.curved:
         points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
-    kept, error = points.choose_rows(axes, required, max_error)
+    selected, error = points.choose_rows(axes, required, max_error)
     error[~defined] = np.nan
-    return points.row[kept], error
+    return points.row[selected], error
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
@@ -233,13 +233,13 @@ class PathPoints:
         is_required[is_row] = required[self.row[is_row]]
         starts = np.searchsorted(line, np.arange(len(axes.pos) + 1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept, error = douglas_peucker(
+            selected, error = douglas_peucker(
                 starts, deviation, max_error, required=is_required, allowed=is_row
             )
         # Rows between two neighbouring points may not have been examined.
-        gap = np.flatnonzero(kept[1:] & kept[:-1] & (np.diff(self.row) > 1))
+        gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(self.row) > 1))
         np.maximum.at(error, line[gap], np.maximum(self.dx, self.dy)[gap])
-        return kept, error
+        return selected, error
 
 
 def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -253,7 +253,7 @@ AREA_BATCH_ROWS = 1 << 17
 
 
 def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
-    """Return the change of the area of each curve if only these rows are kept; NaN if undefined.
+    """Return the change of the area of each curve if only these rows remain; NaN if undefined.
 
     The area is `pr_auc` for precision-recall and `auc` for all other kinds. The rows include the
     first and the last row of each curve.

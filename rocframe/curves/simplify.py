@@ -222,7 +222,9 @@ def _mark_keep(
         keys = list(map(column, curves.layout.by))
         threshold = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
         rows = curves.table.select(*keys, threshold).with_row_index("(row)")
-        kept = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
-        rows = rows.join(kept, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True)
+        keep_points = points.select(*keys, column(THRESHOLD).cast(pl.Float64)).drop_nulls(THRESHOLD)
+        rows = rows.join(
+            keep_points, on=[*curves.layout.by, THRESHOLD], how="semi", nulls_equal=True
+        )
         is_kept[rows.get_column("(row)").to_numpy()] = True
     return is_kept if thresholds or points is not None else None

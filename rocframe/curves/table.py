@@ -255,10 +255,10 @@ def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     if not keys.width:
         return np.zeros(1, np.int64)
-    fresh = keys.select(
-        pl.any_horizontal(pl.all().ne_missing(pl.all().shift())).alias("fresh")
+    is_first = keys.select(
+        pl.any_horizontal(pl.all().ne_missing(pl.all().shift())).alias("is_first")
     ).to_series()
-    return np.flatnonzero((fresh | (pl.int_range(height, eager=True) == 0)).to_numpy())
+    return np.flatnonzero((is_first | (pl.int_range(height, eager=True) == 0)).to_numpy())
 
 
 def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
@@ -269,16 +269,16 @@ def _is_sorted(keys: pl.DataFrame, threshold: pl.Series) -> bool:
         if not firsts.equals(firsts.unique().sort(keys.columns)):
             return False
     falling = threshold.to_numpy()
-    fresh = np.zeros(len(falling), bool)
-    fresh[starts] = True
-    return bool(np.all((falling[1:] < falling[:-1]) | fresh[1:]))
+    is_first = np.zeros(len(falling), bool)
+    is_first[starts] = True
+    return bool(np.all((falling[1:] < falling[:-1]) | is_first[1:]))
 
 
 def _check_complete(curves: Curves) -> None:
     """Raise an error that names the first group whose rows are not one complete curve."""
     threshold, tp, fp, fn, tn = (curves.columns[name] for name in CURVE_COLUMNS)
-    fresh = np.zeros(len(tp), bool)
-    fresh[curves.firsts] = True
+    is_first = np.zeros(len(tp), bool)
+    is_first[curves.firsts] = True
     lengths = np.diff(curves.starts)
 
     def check(invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
@@ -296,7 +296,7 @@ def _check_complete(curves: Curves) -> None:
     )
     repeated = np.zeros(len(tp), bool)
     np.equal(threshold[1:], threshold[:-1], out=repeated[1:])
-    repeated &= ~fresh
+    repeated &= ~is_first
     # An infinite score has a row of its own, after the row above all scores.
     second = np.minimum(curves.firsts + 1, curves.lasts)
     repeated[second[threshold[second] == np.inf]] = False
@@ -321,7 +321,7 @@ def _check_complete(curves: Curves) -> None:
     for name, counts in (("tp", tp), ("fp", fp)):
         decreases = np.zeros(len(counts), bool)
         np.less(counts[1:], counts[:-1], out=decreases[1:])
-        decreases &= ~fresh
+        decreases &= ~is_first
         problem = f"{name} decreases with falling thresholds in {{group}}"
         check(decreases, problem, SEPARATE_CURVES)
 

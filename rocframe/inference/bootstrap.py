@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.kernel.resample import (
-        RandomDraws,
         ClassRows,
         GroupRows,
+        RandomDraws,
         ReplicateScan,
         ReplicateStatistic,
         Seed,

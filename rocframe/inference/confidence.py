@@ -53,7 +53,7 @@ class Confidence:
     seed: Seed
 
     @classmethod
-    def of(
+    def parse(
         cls,
         ci: str | None,
         level: float,

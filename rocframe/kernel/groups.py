@@ -107,7 +107,7 @@ def _sort_within_groups(
         codes = codes[order]
         row = None if row is None else row[order]
         if count is not None or weight is not None:
-            weights = RowWeights.of(codes, count, weight, order, starts)
+            weights = RowWeights.from_rows(codes, count, weight, order, starts)
     unscored = UnscoredTotals.none(len(starts) - 1)
     if cases.state is not None:
         unscored = UnscoredTotals.find(codec, codes, weights, starts)
@@ -230,7 +230,7 @@ class RowWeights:
     fp: NDArray[Any]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         codes: Codes,
         count: NDArray[np.int64] | None,

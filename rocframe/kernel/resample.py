@@ -90,7 +90,7 @@ class ReplicateCounts:
             unscored_pos=pos - tp[:, -1] if length else pos,
             unscored_neg=neg - fp[:, -1] if length else neg,
         )
-        ranges = [BlockRange(groups=groups, a=0, b=0)] if length else []
+        ranges = [BlockRange(groups=groups, start=0, stop=0)] if length else []
         return ReplicateScan(group=population.group, totals=totals, ranges=ranges, block=block)
 
 
@@ -184,9 +184,9 @@ class GroupSampler:
     def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        If `stratified`, each class is drawn separately and keeps its size. Otherwise, rows are drawn
-        from both classes together. Rows in clusters are drawn as complete clusters in both cases. A
-        replicate that lacks a class is drawn again.
+        If `stratified`, each class is drawn separately and keeps its size. Otherwise, rows are
+        drawn from both classes together. Rows in clusters are drawn as complete clusters in both
+        cases. A replicate that lacks a class is drawn again.
         """
         if self.population.clusters is not None:
             return self._draw_clusters(stream, size, self.population.clusters)
@@ -347,8 +347,8 @@ def _split_groups(
     # At least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
-    fresh = np.flatnonzero(np.diff(rows, prepend=-1))
-    for share in np.split(groups, fresh[1:]):
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    for share in np.split(groups, starts[1:]):
         for first in range(0, len(share), most):
             yield share[first : first + most]
 
@@ -421,11 +421,11 @@ class GroupRows:
         places = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
         negative = (rows.codes[places] & 1).astype(bool)
         scores = rows.codes[a:end] >> 1
-        fresh = np.ones(len(scores), bool)
-        np.not_equal(scores[1:], scores[:-1], out=fresh[1:])
-        codes = scores[fresh]
+        is_first = np.ones(len(scores), bool)
+        np.not_equal(scores[1:], scores[:-1], out=is_first[1:])
+        codes = scores[is_first]
         step = np.full(len(places), len(codes))
-        step[: end - a] = np.cumsum(fresh) - 1
+        step[: end - a] = np.cumsum(is_first) - 1
 
         clusters = members = None
         if cluster is not None:
@@ -469,11 +469,11 @@ def _merge_rows(
         values for values in (weight, cluster) if values is not None
     ]
     order = np.lexsort([*more_columns, step]) if more_columns else np.arange(len(step))
-    fresh = np.zeros(len(order), bool)
-    fresh[:1] = True
+    is_first = np.zeros(len(order), bool)
+    is_first[:1] = True
     for values in (step, *more_columns):
-        fresh[1:] |= np.diff(values[order]) != 0
-    starts = np.flatnonzero(fresh)
+        is_first[1:] |= np.diff(values[order]) != 0
+    starts = np.flatnonzero(is_first)
     first = order[starts]
     return ClassRows(
         rows=np.add.reduceat(count[order], starts) if len(starts) else count,

@@ -66,14 +66,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """The sorted rows `a` to `b` of one block: one or more complete groups, or a part of one.
+    """The sorted rows `start` to `stop` of a block: one or more complete groups, or a part of one.
 
-    `tp` and `fp` are the counts of that one group before row `a`.
+    `tp` and `fp` are the counts of that one group before row `start`.
     """
 
     groups: NDArray[np.int64]
-    a: int
-    b: int
+    start: int
+    stop: int
     tp: Any = 0
     fp: Any = 0
 
@@ -132,7 +132,9 @@ class Scan:
         for part, (n_pos, n_neg) in zip(row_ranges, class_counts, strict=True):
             if part.groups[0] != group:
                 group, tp, fp = part.groups[0], 0, 0
-            ranges.append(BlockRange(groups=part.groups, a=part.a, b=part.b, tp=tp, fp=fp))
+            ranges.append(
+                BlockRange(groups=part.groups, start=part.start, stop=part.stop, tp=tp, fp=fp)
+            )
             pos_rows[part.groups] += n_pos
             neg_rows[part.groups] += n_neg
             tp, fp = tp + int(n_pos[0]), fp + int(n_neg[0])
@@ -167,43 +169,44 @@ def _split_rows(rows: SortedRows) -> list[BlockRange]:
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
     # Small groups share a block; a large one is divided into blocks of its own.
-    fresh = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
-    fresh |= large
-    fresh[1:] |= large[:-1]
-    runs = np.append(np.flatnonzero(fresh), len(sizes))
+    is_first = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
+    is_first |= large
+    is_first[1:] |= large[:-1]
+    runs = np.append(np.flatnonzero(is_first), len(sizes))
     for first, last in pairwise(runs):
         if large[first]:
             ranges += _split_group(rows, int(first))
             continue
         groups = first + np.flatnonzero(sizes[first:last])
         if len(groups):
-            a, b = rows.starts[groups[0]], rows.ends[groups[-1]]
-            ranges.append(BlockRange(groups=groups, a=int(a), b=int(b)))
+            start, stop = rows.starts[groups[0]], rows.ends[groups[-1]]
+            ranges.append(BlockRange(groups=groups, start=int(start), stop=int(stop)))
     return ranges
 
 
 def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
-    a, end = int(rows.starts[group]), int(rows.ends[group])
+    start, end = int(rows.starts[group]), int(rows.ends[group])
     codes = rows.codes[:end]
     ranges = []
-    while a < end:
-        b = min(a + BLOCK_ROWS, end)
+    while start < end:
+        stop = min(start + BLOCK_ROWS, end)
         # Both labels of the last score belong to one step.
-        b += int(np.searchsorted(codes[b:], codes[b - 1] | 1, "right")) if b < end else 0
-        ranges.append(BlockRange(groups=np.array([group]), a=a, b=b))
-        a = b
+        if stop < end:
+            stop += int(np.searchsorted(codes[stop:], codes[stop - 1] | 1, "right"))
+        ranges.append(BlockRange(groups=np.array([group]), start=start, stop=stop))
+        start = stop
     return ranges
 
 
 def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int64]]:
     """Return the positions of scored rows in a range, and where its groups end among them."""
     if len(part.groups) == 1:
-        return slice(part.a, part.b), np.array([part.b - part.a])
+        return slice(part.start, part.stop), np.array([part.stop - part.start])
     ends = np.cumsum(rows.ends[part.groups] - rows.starts[part.groups])
-    if ends[-1] == part.b - part.a:
-        return slice(part.a, part.b), ends
-    scored = rows.codes[part.a : part.b] < rows.codec.first_reserved
-    return part.a + np.flatnonzero(scored), ends
+    if ends[-1] == part.stop - part.start:
+        return slice(part.start, part.stop), ends
+    scored = rows.codes[part.start : part.stop] < rows.codec.first_reserved
+    return part.start + np.flatnonzero(scored), ends
 
 
 def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -245,8 +248,8 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     else:
         tp, fp = rows.weights.tp[places][steps], rows.weights.fp[places][steps]
         first_tp = first_fp = 0
-        if part.a > rows.starts[part.groups[0]]:
-            first_tp, first_fp = rows.weights.tp[part.a - 1], rows.weights.fp[part.a - 1]
+        if part.start > rows.starts[part.groups[0]]:
+            first_tp, first_fp = rows.weights.tp[part.start - 1], rows.weights.fp[part.start - 1]
     pos_squares = neg_squares = None
     if squares and rows.weights is not None and rows.weights.weight is not None:
         squared_weight = rows.weights.total_weight[places] * rows.weights.weight[places]

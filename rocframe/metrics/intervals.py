@@ -238,7 +238,7 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
-    confidence = Confidence.of(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
+    confidence = Confidence.parse(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
     parsed = parse_interval_metrics(
         metrics, Settings(beta=beta, costs=costs, prevalence=prevalence)
     )
@@ -323,11 +323,11 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     if weight is not None and cases.weight is not None and weight.any():
         unit = float(weight.max() / cases.weight.max())
     scan = Scan.from_cases(cases)
-    clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
+    clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
     search = points = None
     if options.axis is not None:
-        search = PointSearch.of(scan, options.axis, options.values, unit)
+        search = PointSearch.from_scan(scan, options.axis, options.values, unit)
         points = search.points(scan)
     results = IntervalResults(len(options.lines), len(sizes[0]))
     _estimate(scan, options, search, points, results)

@@ -55,7 +55,9 @@ class PointSearch:
     unit: float
 
     @classmethod
-    def of(cls, scan: Scan, axis: PointAxis, values: Sequence[float], unit: float) -> PointSearch:
+    def from_scan(
+        cls, scan: Scan, axis: PointAxis, values: Sequence[float], unit: float
+    ) -> PointSearch:
         """Prepare the search; thresholds are located among the scores of all groups."""
         codec = scan.rows.codec
         limits: list[Any] = [None] * len(values)

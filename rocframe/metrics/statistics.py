@@ -112,7 +112,7 @@ def _per_positive_mass(
 
 def ks_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of TPR - FPR at the threshold where the difference is largest."""
-    steps = _Steps.of(sample)
+    steps = _Steps.from_sample(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
     best = int(np.argmax(height))
     called = np.arange(len(height) + 1) <= best
@@ -126,7 +126,7 @@ def ks_influence(sample: ReplicateScan) -> Influences:
 
 def eer_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of FPR at the point where FPR = 1 - TPR."""
-    steps = _Steps.of(sample)
+    steps = _Steps.from_sample(sample)
     x0, x1 = steps.fp0 / steps.neg, steps.fp / steps.neg
     y0, y1 = steps.tp0 / steps.pos, steps.tp / steps.pos
     crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
@@ -149,7 +149,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
     A row changes the precision at its own step and at all later steps.
     """
-    steps = _Steps.of(sample)
+    steps = _Steps.from_sample(sample)
     called = steps.tp + steps.fp
     more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
     precision = np.divide(steps.tp, called, out=np.zeros_like(called), where=called > 0)
@@ -167,7 +167,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
 
     A row changes the area of its own step, and the start of all later steps.
     """
-    steps = _Steps.of(sample)
+    steps = _Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     more, neg = steps.tp - tp0, steps.fp - steps.fp0
     length = more + neg
@@ -200,11 +200,14 @@ CURVE_STATISTICS = {
     "ks": Statistic(replicate=ReplicateStatistic(function=ks), influence=ks_influence),
     "eer": Statistic(replicate=ReplicateStatistic(function=eer), influence=eer_influence),
     "average_precision": Statistic(
-        replicate=ReplicateStatistic(function=average_precision, depends_on_prevalence=True, corners=False),
+        replicate=ReplicateStatistic(
+            function=average_precision, depends_on_prevalence=True, corners=False
+        ),
         influence=average_precision_influence,
     ),
     "pr_auc": Statistic(
-        replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True), influence=pr_auc_influence
+        replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
+        influence=pr_auc_influence,
     ),
 }
 
@@ -220,7 +223,7 @@ class _Steps(NamedTuple):
     neg: float
 
     @classmethod
-    def of(cls, sample: ReplicateScan) -> _Steps:
+    def from_sample(cls, sample: ReplicateScan) -> _Steps:
         block, totals = sample.block, sample.totals
         more = float(totals.unscored_neg[0])
         return cls(

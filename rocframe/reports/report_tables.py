@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.areas.auc import auc
 from rocframe.averages.average import average
-from rocframe.averages.fold_auc import Interval, fold_auc
+from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
 from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
@@ -128,13 +128,13 @@ def report_tables(
 
 def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
     # The classes share instances, so limits for independent areas would be too narrow.
-    has_limits = options.averaged != CLASS and options.ci in get_args(Interval)
+    has_limits = options.averaged != CLASS and options.ci in get_args(FoldIntervalMethod)
     return fold_auc(
         predictions,
         **options.roles,
         over=str(options.averaged),
         by=options.keys_without(options.averaged),
-        ci=cast("Interval", options.ci) if has_limits else None,
+        ci=cast("FoldIntervalMethod", options.ci) if has_limits else None,
         level=options.level,
     )
 

@@ -280,7 +280,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     cases = scale_weights(cases)
     scan = Scan.from_cases(cases)
     n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
-    clusters = None if cases.cluster is None else Clusters.of(scan, cases.cluster)
+    clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     pairs = count_pairs(scan)
     auc = pairs.areas[0]
     ranks = None if options.method == "delong" else CenteredRanks.from_scan(scan)

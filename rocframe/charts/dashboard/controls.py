@@ -25,7 +25,7 @@ POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class InitialValues:
     """The initial values. With `prevalence=None`, each curve has its own prevalence."""
 
     threshold: float
@@ -41,7 +41,7 @@ class Start:
 
 def controls(
     data: DashboardData,
-    start: Start,
+    initial: InitialValues,
     *,
     near: Sequence[str],
     over: Sequence[str],
@@ -52,7 +52,7 @@ def controls(
     The threshold is set by the point nearest to the pointer in the views `near`, and by the mark
     below the pointer in the views `over`. The legends of the views `legend` select curves.
     """
-    slider, log2_ratio = data.slider, start.log2_cost_ratio
+    slider, log2_ratio = data.slider, initial.log2_cost_ratio
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
     events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
     parameters: list[Any] = [
@@ -68,12 +68,12 @@ def controls(
             name=THRESHOLD_PARAMETER,
             select={**POINT, "fields": [ANGLE], "on": {"merge": events}},
             bind=_slider("Threshold ", slider.low, slider.high, slider.step),
-            value=[{ANGLE: start.threshold}],
+            value=[{ANGLE: initial.threshold}],
             views=list(near[:1]),
         ),
         alt.VariableParameter(
             name=PREVALENCE,
-            value=start.prevalence or 0,
+            value=initial.prevalence or 0,
             bind=_slider("Prevalence (0: as in the data) ", 0, 0.999, 0.001),
         ),
         alt.VariableParameter(

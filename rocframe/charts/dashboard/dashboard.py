@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from rocframe.charts.dashboard.controls import Start, controls
+from rocframe.charts.dashboard.controls import InitialValues, controls
 from rocframe.charts.dashboard.data import dashboard_data
 from rocframe.charts.dashboard.panels import (
     RATE_PANELS,
@@ -129,7 +129,7 @@ def dashboard(
     data = dashboard_data(curves, by=by, color=color)
     value = data.slider.start if value is None else value
     prevalence = data.prevalence if prevalence is None else prevalence
-    return _assemble(data, Start(threshold=value, prevalence=prevalence, fp=fp, fn=fn))
+    return _assemble(data, InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn))
 
 
 def _parse_costs(costs: object) -> tuple[float, float]:
@@ -145,7 +145,7 @@ def _parse_costs(costs: object) -> tuple[float, float]:
     return float(costs["fp"]), float(costs["fn"])
 
 
-def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
+def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
     """Put the panels and the controls together."""
     panels: list[Any] = [
         *(rate_panel(data, panel) for panel in RATE_PANELS),
@@ -153,7 +153,7 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
         event_panel(data),
         matrix_panel(data),
     ]
-    numbers = numbers_panel(data, start)
+    numbers = numbers_panel(data, initial)
     names = [
         *(_number_layers(panel, i) for i, panel in enumerate(panels)),
         _number_layers(numbers, 1),
@@ -164,7 +164,7 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
     grid.concat = panels
     chart = alt.VConcatChart(
         data=inline_data(data.records),
-        transform=_transform(data, start),
+        transform=_transform(data, initial),
         spacing=22,
         title=alt.Title(
             "Evaluation by threshold",
@@ -178,7 +178,7 @@ def _assemble(data: DashboardData, start: Start) -> alt.VConcatChart:
     chart.vconcat = [grid, numbers]
     chart.params = controls(
         data,
-        start,
+        initial,
         near=[name for name in views if "points_" in name and not name.startswith("events")],
         over=[name for name in views if name.startswith(("spread_bins", "events_points"))],
         legend=[name for name in views if name.startswith("roc_lines")],
@@ -197,7 +197,7 @@ def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
     return [layer.name for layer in named]
 
 
-def _transform(data: DashboardData, start: Start) -> list[Any]:
+def _transform(data: DashboardData, initial: InitialValues) -> list[Any]:
     """Return the transform that gives each point a row with its rates and texts."""
     next_row = [
         {"op": "lead", "field": field, "as": name}
@@ -208,7 +208,7 @@ def _transform(data: DashboardData, start: Start) -> list[Any]:
         {"window": [{"op": "row_number", "as": "step"}], "groupby": ["curve"]},
         *_calculate(row_thresholds(data.slider)),
         {"window": next_row, "groupby": ["curve"], "sort": [{"field": "step"}]},
-        *_calculate(row_rates(start) | number_texts(data)),
+        *_calculate(row_rates(initial) | number_texts(data)),
     ]
 
 

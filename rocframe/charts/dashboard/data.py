@@ -106,11 +106,11 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     groups = replace(groups, columns=columns, captions=captions)
     labels = groups.names(n_curves)
     defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
-    kept = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
+    selected = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
         {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
         | _points(curves, curve, rows)
-        for curve, rows in zip(defined.tolist(), kept, strict=True)
+        for curve, rows in zip(defined.tolist(), selected, strict=True)
     ]
     groups.name(records)
     bins = score_bins(curves).filter(pl.col("curve").is_in(defined.tolist()))
@@ -121,21 +121,21 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         groups=groups,
         slider=_slider(curves, bins),
         undefined=[label for curve, label in enumerate(labels) if curve not in defined],
-        n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, kept)),
+        n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, selected)),
         unit_scores=bool(bins.select(inside).to_series().all()),
         integer_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
         prevalence=curves.prevalence,
     )
 
 
-def _points(curves: Curves, curve: int, kept: NDArray[np.int64]) -> dict[str, Any]:
+def _points(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
     """Return the totals of a curve and its points."""
-    rows, places = points_along(curves, curve, kept)
+    rows, places = points_along(curves, curve, selected)
     real = places % 1 == 0
-    at = np.arange(len(kept))
+    at = np.arange(len(selected))
     counts = {
         name: np.where(
-            real, curves.columns[name][rows], np.interp(places, at, curves.columns[name][kept])
+            real, curves.columns[name][rows], np.interp(places, at, curves.columns[name][selected])
         )
         for name in ("tp", "fp")
     }
@@ -202,10 +202,10 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
         limit_corners(x, y, ends, DASHBOARD_TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
         for x, y in ((across, up), (up, precision))
     )
-    kept = first | second
-    spare = np.array([max(most - int(kept.sum()), 0)])
-    kept |= evenly_spaced_points(across, up, ends, spare, corners=kept)
-    chosen: NDArray[np.int64] = start + rows[kept]
+    selected = first | second
+    spare = np.array([max(most - int(selected.sum()), 0)])
+    selected |= evenly_spaced_points(across, up, ends, spare, corners=selected)
+    chosen: NDArray[np.int64] = start + rows[selected]
     return chosen
 
 

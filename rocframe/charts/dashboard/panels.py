@@ -21,7 +21,7 @@ from rocframe.charts.style import CHANCE_STROKE, GRID, INK, PAPER, QUIET
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
-    from rocframe.charts.dashboard.controls import Start
+    from rocframe.charts.dashboard.controls import InitialValues
     from rocframe.charts.dashboard.data import DashboardData, Slider
 
 # In pixels.
@@ -57,7 +57,7 @@ def row_thresholds(slider: Slider) -> dict[str, str]:
     }
 
 
-def row_rates(start: Start) -> dict[str, str]:
+def row_rates(initial: InitialValues) -> dict[str, str]:
     """Return the fields that depend on counts, prevalence and costs, in order of computation.
 
     `precision` is null if no row is predicted positive. `line_precision`, which is drawn, is then
@@ -78,13 +78,13 @@ def row_rates(start: Start) -> dict[str, str]:
         "line_precision": "datum.alert_rate > 0 ? datum.precision : "
         + _ratio("datum.pi * datum.tp_next / datum.pos", next_alerts),
         "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
-        "fp_cost": f"{start.fn!r} * pow(2, {COSTS})",
-        "expected_cost": f"datum.pi * (1 - datum.tpr) * {start.fn!r}"
+        "fp_cost": f"{initial.fn!r} * pow(2, {COSTS})",
+        "expected_cost": f"datum.pi * (1 - datum.tpr) * {initial.fn!r}"
         " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
         # False positives are weighted by the odds of the threshold.
         "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
         " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
-        "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {start.fn!r})",
+        "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {initial.fn!r})",
     }
 
 
@@ -419,7 +419,7 @@ def _cell_property(position: int) -> str:
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
-def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
+def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Write the numbers of each curve at the threshold."""
     rows = alt.Chart().transform_filter(AT_THRESHOLD)
     names = [record["curve"] for record in data.records]
@@ -478,17 +478,17 @@ def numbers_panel(data: DashboardData, start: Start) -> alt.LayerChart:
         width=width,
         view=alt.ViewBackground(stroke=None),
         height=ROW_HEIGHT * max(len(names), 1),
-        title=alt.Title(alt.ExprRef(_settings(start)), anchor="start", fontSize=13),
+        title=alt.Title(alt.ExprRef(_settings(initial)), anchor="start", fontSize=13),
     )
 
 
-def _settings(start: Start) -> str:
+def _settings(initial: InitialValues) -> str:
     """Return the expression of the threshold, prevalence and costs as text."""
     prevalence = f"'prevalence ' + format({PREVALENCE}, '.4~g')"
     parts = [
         f"'Numbers at score ≥ ' + format({CHOSEN}, '.6~g')",
         f"({PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
-        f"'cost of a false positive ' + format({start.fn!r} * pow(2, {COSTS}), '.4~g')",
-        f"'of a false negative {start.fn:.4g}'",
+        f"'cost of a false positive ' + format({initial.fn!r} * pow(2, {COSTS}), '.4~g')",
+        f"'of a false negative {initial.fn:.4g}'",
     ]
     return " + ' · ' + ".join(parts)
