@@ -144,9 +144,9 @@ def scatter_to_rows(
 
     def scatter(block: Block) -> None:
         assert block.sizes is not None
-        negative = (rows.codes[block.places] & 1).astype(bool)
+        negative = (rows.codes[block.positions] & 1).astype(bool)
         of_pos, of_neg = (np.repeat(values, block.sizes) for values in values_of(block))
-        result[row[block.places]] = np.where(negative, of_neg, of_pos)
+        result[row[block.positions]] = np.where(negative, of_neg, of_pos)
 
     scan.map(scatter)
     if rows.unscored.length.any():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rocframe.averages.curve_groups import GridBlock
     from rocframe.averages.options import AverageInterval, AverageMethod, AveragePlan, Grid, Weights
-    from rocframe.curves.locate import Places
+    from rocframe.curves.locate import PointsAtValues
     from rocframe.curves.table import CurveLayout, Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
@@ -440,8 +440,8 @@ class CurveAverager:
         curve, starts = curve_groups.curve[rows], np.cumsum(sizes) - sizes
         values = block.values
         rounded = self.axis.round_values(values)
-        places = self.places(curve, rounded if len(values) == 1 else np.repeat(rounded, sizes, 0))
-        exists = places.exists & curve_groups.usable[rows][:, None]
+        points = self.points(curve, rounded if len(values) == 1 else np.repeat(rounded, sizes, 0))
+        exists = points.exists & curve_groups.usable[rows][:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]
 
@@ -449,7 +449,7 @@ class CurveAverager:
             values = np.where(exists, values, np.nan)
             return CurveValues(values=values, weight=curve_groups.weight[rows], starts=starts)
 
-        thresholds = curve_values(places.threshold)
+        thresholds = curve_values(points.threshold)
         mean, sd = thresholds.mean_and_sd()
         columns: dict[str, Any] = {
             "ci_level": np.nan if options.interval is None else options.level,
@@ -457,7 +457,7 @@ class CurveAverager:
             "threshold_mean": mean,
             "threshold_sd": sd,
         }
-        if plan.curve and plan.fixed is None:
+        if plan.is_curve and plan.fixed is None:
             columns |= {"threshold_mean": fixed, "threshold_sd": 0.0}
         else:
             columns[plan.fixed_column] = fixed
@@ -466,7 +466,7 @@ class CurveAverager:
         counts: dict[str, NDArray[np.int64]] = {}
         constant = np.zeros(shape, bool)
         for metric in plan.metrics:
-            metric_values = curve_values(places.evaluate(metric))
+            metric_values = curve_values(points.evaluate(metric))
             mean, sd = metric_values.mean_and_sd()
             finite = metric_values
             if np.isinf(metric_values.values).any():
@@ -487,7 +487,7 @@ class CurveAverager:
             parts = (mean, sd, *(np.where(is_finite, part, np.nan) for part in spread))
             columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
             counts[metric.column] = metric_values.count
-        if plan.curve:
+        if plan.is_curve:
             columns["n_curves"] = counts[plan.metrics[-1].column]
             counts = {}
         columns["note"] = self.notes(block, columns["n_curves"], counts, constant)
@@ -495,16 +495,16 @@ class CurveAverager:
             columns["n_curves"] = columns["n_curves"] * self.n_pooled[block.groups][:, None]
         return columns
 
-    def places(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> Places:
+    def points(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> PointsAtValues:
         """Return the point of each curve at each value, or both points at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             assert self.lacks_rows is not None
-            return self.axis.places_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
+            return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
         if not self.plan.sides:
-            return self.axis.places(curve, values, nearest=nearest)
+            return self.axis.points(curve, values, nearest=nearest)
         left, right = (
-            self.axis.places(curve, values, occurrence=occurrence)
+            self.axis.points(curve, values, occurrence=occurrence)
             for occurrence in (("first", "last") if metric.rising else ("last", "first"))
         )
         return interleave([left, right])

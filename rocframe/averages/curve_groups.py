@@ -276,7 +276,7 @@ def _observed_values(
     values, group = axis.values(rows, np.repeat(curve, lengths)) + 0.0, np.repeat(owner, lengths)
     values, group = values[~np.isnan(values)], group[~np.isnan(values)]
     sign = -1 if plan.fixed is None else 1  # thresholds are sorted in falling order
-    ends: list[float] = [0.0, 1.0] if plan.curve else []
+    ends: list[float] = [0.0, 1.0] if plan.is_curve else []
     if plan.fixed is None:
         ends = [np.inf]
     else:

@@ -129,7 +129,7 @@ class AverageOptions:
             fixed=fixed,
             metrics=metrics,
             grid=grid,
-            curve=True,
+            is_curve=True,
             schema=curve_average_columns(kind, names, sides=sides),
         )
 
@@ -155,7 +155,7 @@ class AverageOptions:
             fixed=fixed,
             metrics=metrics,
             grid=self._grid_for(fixed),
-            curve=False,
+            is_curve=False,
             schema=metric_average_columns(name, [metric.column for metric in metrics]),
         )
 
@@ -177,14 +177,14 @@ class AverageOptions:
 class AveragePlan:
     """What is averaged: `metrics` at values of `fixed`, which is None for the threshold.
 
-    `curve` is True if the result is an averaged curve, with the columns of its kind.
+    `is_curve` is True if the result is an averaged curve, with the columns of its kind.
     """
 
     options: AverageOptions
     fixed: Rate | None
     metrics: tuple[Rate, ...]
     grid: int | str | list[float]
-    curve: bool
+    is_curve: bool
     schema: dict[str, pl.DataType]
 
     def at_prevalence(self, prevalence: float | None) -> AveragePlan:
@@ -201,7 +201,7 @@ class AveragePlan:
     @property
     def sides(self) -> bool:
         """Whether there is a row for each side of a jump."""
-        return self.curve and self.grid == "union" and self.fixed is not None
+        return self.is_curve and self.grid == "union" and self.fixed is not None
 
     @property
     def common_values(self) -> NDArray[np.float64] | None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# In pixels: the height of a line, of a place beside others in a line, and the least height.
-LINE_HEIGHT, PLACE_HEIGHT, MIN_PLACE_HEIGHT, LINE_GAP = 22, 12, 4, 10
-MAX_HEIGHT = 1000  # of a panel before its places shrink
+# In pixels: the height of a line, of a slot beside others in a line, and the least height.
+LINE_HEIGHT, SLOT_HEIGHT, MIN_SLOT_HEIGHT, LINE_GAP = 22, 12, 4, 10
+MAX_HEIGHT = 1000  # of a panel before its slots shrink
 HOLLOW_SIZE = 1.8  # of hollow marks, relative to dots
 FONT_SIZE = 10
 TEXT_WIDTH = 70  # of the numbers to the right of the dots
@@ -45,7 +45,7 @@ class DotPlot:
     """Data of a dot plot: a record for each row of a table, and the roles of its fields.
 
     The values of the group column `row` are the lines from top to bottom. With `dodged`, a line has
-    a separate place for each color. Each field of `marks` has a mark; the first mark is filled.
+    a separate slot for each color. Each field of `marks` has a mark; the first mark is filled.
     `inner` are the two ends of a faint bar behind the interval. `right_title` is the title of the
     texts to the right of the dots. `references` are the positions of dashed lines; each value of
     the field `reference` is the position of another dashed line. With `free_axes`, the panels have
@@ -70,35 +70,35 @@ class DotPlot:
         return max(1, len(self.groups.columns[LINE].values))
 
     @property
-    def places(self) -> int:
-        """The number of places in each line."""
+    def slots(self) -> int:
+        """The number of slots in each line."""
         return len(self.groups.columns[str(self.groups.color)].values) if self.dodged else 1
 
     @property
-    def place_height(self) -> float:
-        """The height of a place."""
-        height = PLACE_HEIGHT if self.dodged else LINE_HEIGHT
-        return max(MIN_PLACE_HEIGHT, min(height, MAX_HEIGHT / max(1, self.n_lines * self.places)))
+    def slot_height(self) -> float:
+        """The height of a slot."""
+        height = SLOT_HEIGHT if self.dodged else LINE_HEIGHT
+        return max(MIN_SLOT_HEIGHT, min(height, MAX_HEIGHT / max(1, self.n_lines * self.slots)))
 
     @property
     def gap(self) -> float:
-        """The distance between lines of several places."""
-        return min(LINE_GAP, self.place_height) if self.dodged else 0
+        """The distance between lines of several slots."""
+        return min(LINE_GAP, self.slot_height) if self.dodged else 0
 
     @property
     def height(self) -> float:
         """The height of a panel."""
-        return round(self.n_lines * (self.place_height * self.places + self.gap), 1)
+        return round(self.n_lines * (self.slot_height * self.slots + self.gap), 1)
 
     @property
     def dot_size(self) -> float:
         """The area of a dot in square pixels."""
-        return round(min(60.0, 0.4 * self.place_height**2), 1)
+        return round(min(60.0, 0.4 * self.slot_height**2), 1)
 
     @property
     def font_size(self) -> float:
         """The font size of texts in lines."""
-        return max(MIN_PLACE_HEIGHT, min(FONT_SIZE, self.place_height))
+        return max(MIN_SLOT_HEIGHT, min(FONT_SIZE, self.slot_height))
 
     def tooltips(self) -> list[alt.Tooltip]:
         """Return tooltip lines of the groups and the columns of the table."""
@@ -117,7 +117,7 @@ class DotPlot:
     def line_channels(self) -> dict[str, Any]:
         """Return the channels that place a mark from top to bottom."""
         lines = self.groups.columns[LINE]
-        step = self.place_height * self.places + self.gap
+        step = self.slot_height * self.slots + self.gap
         scale = alt.Scale(
             domain=list(lines.values),
             type="band",
@@ -181,10 +181,10 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
     bars = []
     if plot.inner is not None:
         start, end = plot.inner
-        wide = alt.Chart().mark_rule(strokeWidth=0.6 * plot.place_height, opacity=0.22)
+        wide = alt.Chart().mark_rule(strokeWidth=0.6 * plot.slot_height, opacity=0.22)
         bars.append(wide.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y))
     if any(finite(record.get(LOW) for record in plot.records)):
-        thin = alt.Chart().mark_rule(strokeWidth=min(2, plot.place_height / 4))
+        thin = alt.Chart().mark_rule(strokeWidth=min(2, plot.slot_height / 4))
         bars.append(thin.encode(x=plot.x_channel(LOW), x2=alt.X2(f"{HIGH}:Q"), color=color, **y))
     return bars
 

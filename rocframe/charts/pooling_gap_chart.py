@@ -64,7 +64,7 @@ def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
     legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
     layer: alt.Chart = (
         alt.Chart()
-        .mark_rule(strokeWidth=min(width, plot.place_height))
+        .mark_rule(strokeWidth=min(width, plot.slot_height))
         .transform_calculate(step=f"'{name}'")
         .encode(
             x=plot.x_channel(start),

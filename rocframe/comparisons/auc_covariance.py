@@ -172,7 +172,7 @@ def auc_covariance(
         missing=missing,
         cluster=cluster,
     )
-    quantity = Quantity(part=RateRange.parse(fpr, tpr, standardize))
+    quantity = Quantity(rate_range=RateRange.parse(fpr, tpr, standardize))
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
     return plan_comparison(
         predictions,
@@ -193,7 +193,7 @@ def covariance_table(
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
     parts: list[dict[str, NDArray[Any]]] = []
     for batch in model_batches(instances, groups, columns.options, together=True):
-        areas = paired_areas(instances, batch, quantity.part)
+        areas = paired_areas(instances, batch, quantity.rate_range)
         matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
         lowest = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])

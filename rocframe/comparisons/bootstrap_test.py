@@ -165,11 +165,11 @@ class _PairedSample:
 
 def _value(scan: Scannable, quantity: Quantity, codec: Codec) -> NDArray[np.float64]:
     """Return the compared quantity of each group, or resample, of a scan."""
-    if quantity.part is not None:
-        return partial_areas(scan, quantity.part)[0]
-    if quantity.fixed is None:
+    if quantity.rate_range is not None:
+        return partial_areas(scan, quantity.rate_range)[0]
+    if quantity.fixed_rate is None:
         return count_pairs(scan).areas[0]
-    axis, rate = quantity.fixed
+    axis, rate = quantity.fixed_rate
     point = PointSearch(axis=axis, values=[rate], codec=codec, limits=[None], unit=1.0).points(scan)
     counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
     part, rest = (count[:, 0] for count in counts)

@@ -365,7 +365,7 @@ class CompareOptions:
 
     def _check_rate(self) -> None:
         """Check that the method compares rates if one rate is fixed."""
-        fixed, method = self.quantity.fixed, self.method
+        fixed, method = self.quantity.fixed_rate, self.method
         if fixed is not None and method != "bootstrap":
             name, rate = fixed
             hint = 'Use method="bootstrap"'
@@ -378,11 +378,13 @@ class CompareOptions:
 
     def _check_permutation(self, roles: Roles) -> None:
         """Check that the ranks of single rows can be exchanged."""
-        method, part, hypothesis = self.method, self.quantity.part, self.hypothesis
+        method, rate_range, hypothesis = self.method, self.quantity.rate_range, self.hypothesis
         hint = 'Use method="delong" or method="bootstrap".'
-        if part is not None:
+        if rate_range is not None:
             problem = f"method={method!r} does not support partial areas"
-            raise OptionValueError.compose(part.rate, (part.low, part.high), problem, hint)
+            raise OptionValueError.compose(
+                rate_range.rate, (rate_range.low, rate_range.high), problem, hint
+            )
         for name, value in (("weight", roles.weight), ("count", roles.count)):
             if value is not None and value is not NOT_GIVEN:
                 problem = f"method={method!r} does not support weights or counts"
@@ -482,7 +484,9 @@ def _compare_unpaired(
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
     keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
-    areas = [UnpairedAreas.estimate(cases, keys, options.quantity.part) for cases in model_cases]
+    areas = [
+        UnpairedAreas.estimate(cases, keys, options.quantity.rate_range) for cases in model_cases
+    ]
     return models, keys, list(delong_unpaired(areas, pairs, options.hypothesis, options.quantity))
 
 

@@ -196,14 +196,14 @@ def contrast(
         missing=missing,
         cluster=cluster,
     )
-    part = RateRange.parse(fpr, tpr, standardize)
+    rate_range = RateRange.parse(fpr, tpr, standardize)
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
     return plan_comparison(
         predictions,
         roles,
         pairing,
-        lambda frame, columns: contrast_table(frame, columns, part, contrasts, adjust),
+        lambda frame, columns: contrast_table(frame, columns, rate_range, contrasts, adjust),
         schema=lambda _: CONTRAST.columns(),
         anchor="n_models",
         # The names of models are checked against the models of all groups.
@@ -249,7 +249,7 @@ def parse_coefficients(coefficients: Any) -> list[Mapping[Any, float]] | None:
 def contrast_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
-    part: RateRange | None,
+    rate_range: RateRange | None,
     contrasts: Sequence[Mapping[Any, float]] | None,
     adjust: Adjust | None,
 ) -> pl.DataFrame:
@@ -264,7 +264,7 @@ def contrast_table(
     notes = np.full(n_groups, "no_rows", object)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
     for batch in model_batches(instances, groups, columns.options, together=True):
-        areas = paired_areas(instances, batch, part)
+        areas = paired_areas(instances, batch, rate_range)
         n_models[batch.groups] = len(batch.models)
         n_paired[batch.groups] = areas.n_pos + areas.n_neg
         notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)

@@ -45,7 +45,7 @@ def delong_paired(
     quantity: Quantity,
 ) -> list[dict[str, Any]]:
     """Compare pairs of models by the variance of the difference of their areas on the same rows."""
-    areas = paired_areas(instances, batch, quantity.part)
+    areas = paired_areas(instances, batch, quantity.rate_range)
 
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
         a, b = (batch.models.index(model) for model in pair)
@@ -70,10 +70,10 @@ def delong_unpaired(
     """Compare pairs of models with separate rows by a t with Welch's degrees of freedom."""
     for pair in pairs:
         a, b = (models[model] for model in pair)
-        groups, *places = np.intersect1d(
+        groups, *positions = np.intersect1d(
             a.groups, b.groups, assume_unique=True, return_indices=True
         )
-        a, b = (areas.select(own) for areas, own in zip((a, b), places, strict=True))
+        a, b = (areas.select(own) for areas, own in zip((a, b), positions, strict=True))
         variance = a.variance + b.variance
         with np.errstate(divide="ignore", invalid="ignore"):
             df = variance**2 / sum(own.variance**2 / (own.n_pos + own.n_neg - 1) for own in (a, b))
@@ -98,14 +98,16 @@ class UnpairedAreas:
     n_neg: NDArray[np.int64]
 
     @classmethod
-    def estimate(cls, cases: Cases, keys: pl.DataFrame, part: RateRange | None) -> UnpairedAreas:
+    def estimate(
+        cls, cases: Cases, keys: pl.DataFrame, rate_range: RateRange | None
+    ) -> UnpairedAreas:
         """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
         scan = Scan.from_cases(scale_weights(cases))
-        if part is None:
+        if rate_range is None:
             pairs = count_pairs(scan)
             area, variance = pairs.areas[0], delong_variance(scan, pairs)
         else:
-            area, variance = partial_areas(scan, part)[0], partial_variance(scan, part)
+            area, variance = partial_areas(scan, rate_range)[0], partial_variance(scan, rate_range)
         return cls(
             groups=_group_numbers(scan.rows.keys, keys),
             area=area,
@@ -114,9 +116,9 @@ class UnpairedAreas:
             n_neg=scan.totals.neg_rows,
         )
 
-    def select(self, places: NDArray[np.int64]) -> UnpairedAreas:
+    def select(self, positions: NDArray[np.int64]) -> UnpairedAreas:
         """Return the areas of some groups."""
-        return UnpairedAreas(**{name: getattr(self, name)[places] for name in self.__slots__})
+        return UnpairedAreas(**{name: getattr(self, name)[positions] for name in self.__slots__})
 
 
 def _group_numbers(keys: pl.DataFrame, all_keys: pl.DataFrame) -> NDArray[np.int64]:

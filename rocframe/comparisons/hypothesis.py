@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: the AUC, the area over the range `part`, or a rate.
+    """The compared quantity: the AUC, the area over the range `rate_range`, or a rate.
 
-    `fixed` is the name and the value of the fixed rate; the other rate is compared.
+    `fixed_rate` is the name and the value of the fixed rate; the other rate is compared.
     """
 
-    part: RateRange | None = None
-    fixed: tuple[Literal["fpr", "tpr"], float] | None = None
+    rate_range: RateRange | None = None
+    fixed_rate: tuple[Literal["fpr", "tpr"], float] | None = None
 
     @classmethod
     def parse(
@@ -46,29 +46,31 @@ class Quantity:
                     f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
                     f"such as {name}=(0, 0.1).",
                 )
-            return cls(fixed=(name, rate))  # type: ignore[arg-type]
-        return cls(part=RateRange.parse(fpr, tpr, standardize))  # type: ignore[arg-type]
+            return cls(fixed_rate=(name, rate))  # type: ignore[arg-type]
+        return cls(rate_range=RateRange.parse(fpr, tpr, standardize))  # type: ignore[arg-type]
 
     @property
     def name(self) -> str:
         """Prefix of the columns with the values of the two models."""
-        if self.fixed is not None:
-            return "tpr" if self.fixed[0] == "fpr" else "fpr"
-        return "auc" if self.part is None else "partial_auc"
+        if self.fixed_rate is not None:
+            return "tpr" if self.fixed_rate[0] == "fpr" else "fpr"
+        return "auc" if self.rate_range is None else "partial_auc"
 
     @property
     def slope(self) -> float:
         """Change of the standardized value per unit of the raw value."""
-        return 1.0 if self.part is None else self.part.slope
+        return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        return 1.0 if self.part is None else self.part.slope * (self.part.high - self.part.low)
+        if self.rate_range is None:
+            return 1.0
+        return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return raw values on the scale of the result."""
-        return values if self.part is None else self.part.standardize(values)
+        return values if self.rate_range is None else self.rate_range.standardize(values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

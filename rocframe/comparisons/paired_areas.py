@@ -267,9 +267,11 @@ def _sums_of_pairs(
     return result
 
 
-def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None) -> PairedAreas:
+def paired_areas(
+    instances: Instances, batch: ModelBatch, rate_range: RateRange | None
+) -> PairedAreas:
     """Estimate the total or partial areas of the models of a batch."""
-    if part is not None and instances.weight is None:
+    if rate_range is not None and instances.weight is None:
         batch = in_rank_order(instances, batch)  # sums of fractions depend on the order of rows
     rows, segment = batch.rows, batch.segment
     weight = _scaled_weights(instances, batch)
@@ -278,14 +280,14 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None
     mass = mass if weight is None else mass * weight
     area, placements, totals, scan = [], [], [], None
     for scan in model_scans(instances, batch):
-        if part is None:
+        if rate_range is None:
             placements.append(doubled_placements(scan))
             totals.append(_segment_sums(mass, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
             # NaN where a class is absent: the variance is undefined there in any case.
-            placements.append(np.nan_to_num(partial_placements(scan, part)))
-            area.append(partial_areas(scan, part)[0])
+            placements.append(np.nan_to_num(partial_placements(scan, rate_range)))
+            area.append(partial_areas(scan, rate_range)[0])
     assert scan is not None
     clusters = None
     n_pos, n_neg = units = scan.totals.pos_rows, scan.totals.neg_rows
@@ -301,7 +303,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None
     return PairedAreas(
         area=area,
         placements=placements,
-        total=totals if part is None and weight is None else None,
+        total=totals if rate_range is None and weight is None else None,
         segment=segment,
         n_pos=n_pos,
         n_neg=n_neg,
@@ -309,7 +311,7 @@ def paired_areas(instances: Instances, batch: ModelBatch, part: RateRange | None
         count=count,
         weight=weight,
         clusters=clusters,
-        scales=(1.0, 1.0) if part else (2 * scan.totals.neg, 2 * scan.totals.pos),
+        scales=(1.0, 1.0) if rate_range else (2 * scan.totals.neg, 2 * scan.totals.pos),
     )
 
 
@@ -399,15 +401,15 @@ def merge_identical_rows(instances: Instances, batch: ModelBatch) -> tuple[Insta
     changes = table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series()
     first = changes.to_numpy().copy()
     first[0] = True
-    places = np.flatnonzero(first)
+    first_rows = np.flatnonzero(first)
     row_count = np.ones(len(first), np.int64)
     if instances.count is not None:
         row_count = instances.count[batch.rows]
     count = np.zeros(len(instances.negative), np.int64)
-    count[batch.rows[places]] = np.add.reduceat(row_count, places)
+    count[batch.rows[first_rows]] = np.add.reduceat(row_count, first_rows)
     before = np.append(0, np.cumsum(first))
     merged = replace(
-        batch, rows=batch.rows[places], starts=before[batch.starts], middle=before[batch.middle]
+        batch, rows=batch.rows[first_rows], starts=before[batch.starts], middle=before[batch.middle]
     )
     return replace(instances, count=count), merged
 

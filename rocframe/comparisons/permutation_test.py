@@ -192,9 +192,9 @@ def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDA
     n_permutations, n_rows = ranks.shape
     width = 2 * n_rows + 1
     size = n_permutations * width
-    places = ranks + np.arange(n_permutations)[:, None] * width
-    total = np.bincount(places.ravel(), minlength=size)
-    pos = np.bincount(places[:, :n_pos].ravel(), minlength=size)
+    row_numbers = ranks + np.arange(n_permutations)[:, None] * width
+    total = np.bincount(row_numbers.ravel(), minlength=size)
+    pos = np.bincount(row_numbers[:, :n_pos].ravel(), minlength=size)
     return pos.reshape(n_permutations, width), total.reshape(n_permutations, width)
 
 

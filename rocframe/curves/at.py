@@ -61,7 +61,7 @@ def at(
     tpr : float or sequence of float, default None
         Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
-        Return the row with the lowest threshold at which the proportion of rows that are called
+        Return the row with the lowest threshold at which the proportion of rows that are predicted
         positive is at most this value. If the table was computed with `prevalence=`, it is the
         proportion at that prevalence.
     interpolate : bool, default False

@@ -75,9 +75,9 @@ MIN_WEIGHT_SHARE = 1e-9  # of a total; differences of smaller weights are ignore
 class DisplayAxes:
     """The axes on which curves are displayed; each curve has its own totals and limits of axes.
 
-    A point is given by two counts: `along`, the numerator of x, and `other`. `low` is the start of
-    a logarithmic axis: the lowest rate above 0. For normal deviates, it is the smallest distance
-    above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
+    A point is given by two counts: `x_count`, the numerator of x, and `other_count`. `low` is the
+    start of a logarithmic axis: the lowest rate above 0. For normal deviates, it is the smallest
+    distance above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
     """
 
     kind: Kind
@@ -108,10 +108,8 @@ class DisplayAxes:
             case _:
                 return self.pos + self.neg
 
-    def along_and_other(
-        self, tp: NDArray[Any], fp: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the counts `along` and `other` of points."""
+    def axis_counts(self, tp: NDArray[Any], fp: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the counts `x_count` and `other_count` of points."""
         match self.kind.x:
             case "fpr":
                 return fp, tp
@@ -120,19 +118,22 @@ class DisplayAxes:
             case _:
                 return tp + fp, tp
 
-    def x(self, along: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
+    def x(self, x_count: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the position of points on the x axis; `line` is the curve of each point."""
-        return self._position(along / self.x_total[line], line, scaled=self.scale != "linear")
+        return self._position(x_count / self.x_total[line], line, scaled=self.scale != "linear")
 
     def y(
-        self, along: NDArray[np.float64], other: NDArray[np.float64], line: NDArray[np.int64]
+        self,
+        x_count: NDArray[np.float64],
+        other_count: NDArray[np.float64],
+        line: NDArray[np.int64],
     ) -> NDArray[np.float64]:
         """Return the position of points on the y axis; NaN where nothing is predicted positive."""
         if self.monotone:
             scaled = self.scale == "normal_deviate"
-            return self._position(other / self.pos[line], line, scaled=scaled)
-        total = along + other if self.kind.y == "precision" else along
-        part = along if self.kind.y == "precision" else other
+            return self._position(other_count / self.pos[line], line, scaled=scaled)
+        total = x_count + other_count if self.kind.y == "precision" else x_count
+        part = x_count if self.kind.y == "precision" else other_count
         share = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
         position: NDArray[np.float64] = share / self.top[line]
         return position
@@ -180,7 +181,7 @@ class DisplayAxes:
                 for counts, total in ((tp, pos), (fp, neg))
                 if total > 0
             ]
-        along, other = self.along_and_other(tp, fp)
+        x_count, other_count = self.axis_counts(tp, fp)
         even = np.arange(step, 1, step)
         x_levels = y_levels = even
         if self.scale == "log":
@@ -189,7 +190,7 @@ class DisplayAxes:
             from scipy.special import ndtr, ndtri
 
             x_levels = y_levels = ndtr(ndtri(self.low[curve]) * (1 - 2 * np.append(0, even)))
-        return [(along, x_levels * self.x_total[curve]), (other, y_levels * pos)]
+        return [(x_count, x_levels * self.x_total[curve]), (other_count, y_levels * pos)]
 
 
 def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
@@ -204,17 +205,17 @@ def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
     ones = np.ones(len(pos))
     axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
     low, top = ones, ones
-    along, other = axes.along_and_other(counts.tp, counts.fp)
+    x_count, other_count = axes.axis_counts(counts.tp, counts.fp)
     firsts, lengths = counts.starts[:-1], np.diff(counts.starts)
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.y == "lift" and len(firsts):
-            lift = np.divide(other, along, out=np.zeros(len(along)), where=along > 0)
+            lift = np.divide(other_count, x_count, out=np.zeros(len(x_count)), where=x_count > 0)
             top = np.maximum.reduceat(lift, firsts)
             top = np.where(top > 0, top, 1.0)
         if scale != "linear" and len(firsts):
-            shares = [along / np.repeat(axes.x_total, lengths)]
+            shares = [x_count / np.repeat(axes.x_total, lengths)]
             if scale == "normal_deviate":
-                shares.append(other / np.repeat(pos, lengths))
+                shares.append(other_count / np.repeat(pos, lengths))
                 shares += [1 - share for share in shares]
             for share in shares:
                 least = np.minimum.reduceat(np.where(share > 0, share, 1.0), firsts)

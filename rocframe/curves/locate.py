@@ -59,7 +59,7 @@ def grouped_bisect(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Places:
+class PointsAtValues:
     """A point of each curve (rows of the arrays) at each value (columns of the arrays).
 
     `exists` is True where the curve has the value. `pos` and `neg` are the sizes of the classes.
@@ -89,14 +89,14 @@ class Places:
         return np.where(self.exists, values, np.nan)
 
 
-def interleave(places: Sequence[Places]) -> Places:
+def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
     """Merge tables of points, so that points at the same value are in adjacent columns."""
     columns = {}
-    for field in fields(Places):
-        parts = [getattr(part, field.name) for part in places]
+    for field in fields(PointsAtValues):
+        parts = [getattr(part, field.name) for part in points]
         wide = field.name in {"tp", "fp", "threshold", "exists"}
         columns[field.name] = np.stack(parts, 2).reshape(len(parts[0]), -1) if wide else parts[0]
-    return Places(**columns)
+    return PointsAtValues(**columns)
 
 
 class Runs(NamedTuple):
@@ -373,14 +373,14 @@ class CurveAxis:
         outermost = np.where(exists, outermost, 0)
         return outermost, exists, values[outermost] == value
 
-    def places(
+    def points(
         self,
         curve: NDArray[np.int64],
         values: NDArray[np.float64],
         *,
         nearest: bool = False,
         occurrence: Occurrence | None = None,
-    ) -> Places:
+    ) -> PointsAtValues:
         """Return the point of each curve (rows) that has each value (columns).
 
         `values` has one row for all curves or one row per curve, rounded by `round_values`. The
@@ -452,14 +452,14 @@ class CurveAxis:
             root /= end - start
         return np.clip(root, 0, 1, out=root)
 
-    def places_at_thresholds(
+    def points_at_thresholds(
         self,
         curve: NDArray[np.int64],
         thresholds: NDArray[np.float64],
         lacks_rows: NDArray[np.bool_],
         *,
         nearest: bool = False,
-    ) -> Places:
+    ) -> PointsAtValues:
         """Return the counts of `score >= threshold` of each curve (rows) and threshold (columns).
 
         `lacks_rows` is True for curves without a row for each of their scores. Their counts are
@@ -493,10 +493,10 @@ class CurveAxis:
         fp: NDArray[np.float64],
         threshold: NDArray[np.float64],
         exists: NDArray[np.bool_],
-    ) -> Places:
+    ) -> PointsAtValues:
         columns = self.curves.columns
         second = np.minimum(self.curves.firsts[curve] + 1, self.curves.lasts[curve])[:, None]
-        return Places(
+        return PointsAtValues(
             tp=tp,
             fp=fp,
             threshold=threshold,

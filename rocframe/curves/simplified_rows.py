@@ -90,12 +90,12 @@ def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
         marked[np.minimum(counts.starts[:-1] + 1, counts.starts[1:] - 1)] = True
     if axes.scale == "linear":
         return marked
-    along, other = axes.along_and_other(counts.tp, counts.fp)
-    beyond = [along > 0]
+    x_count, other_count = axes.axis_counts(counts.tp, counts.fp)
+    beyond = [x_count > 0]
     if axes.scale == "normal_deviate":
         sizes = np.diff(counts.starts)
-        beyond += [other > 0, other >= np.repeat(counts.pos, sizes)]
-        beyond += [along >= np.repeat(axes.x_total, sizes)]
+        beyond += [other_count > 0, other_count >= np.repeat(counts.pos, sizes)]
+        beyond += [x_count >= np.repeat(axes.x_total, sizes)]
     for side in beyond:
         marked[1:] |= side[1:] != side[:-1]
         marked[:-1] |= side[1:] != side[:-1]
@@ -112,16 +112,16 @@ def _rows_to_examine(
 class PathPoints:
     """The examined points of curves, sorted by curve: rows, and points between two rows.
 
-    `line` is the curve of a point and `row` its row, or `NO_ROW`. `along` and `other` are its
-    counts, as in `DisplayAxes`, and `x` and `y` its position on the axes. Between a point and the
-    next one, the curve deviates from the examined points by at most `dx` and `dy`. These are 0
+    `line` is the curve of a point and `row` its row, or `NO_ROW`. `x_count` and `other_count` are
+    its counts, as in `DisplayAxes`, and `x` and `y` its position on the axes. Between a point and
+    the next one, the curve deviates from the examined points by at most `dx` and `dy`. These are 0
     between neighbouring rows that are joined by a straight line.
     """
 
     line: NDArray[np.int64]
     row: NDArray[np.int64]
-    along: NDArray[np.float64]
-    other: NDArray[np.float64]
+    x_count: NDArray[np.float64]
+    other_count: NDArray[np.float64]
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     dx: NDArray[np.float64]
@@ -135,24 +135,28 @@ class PathPoints:
         starts = np.searchsorted(rows, counts.starts)
         line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
-        along, other = axes.along_and_other(tp, fp)
+        x_count, other_count = axes.axis_counts(tp, fp)
         with np.errstate(divide="ignore", invalid="ignore"):
-            x, y = axes.x(along, line), _fill_first_y(axes.y(along, other, line))
+            x, y = axes.x(x_count, line), _fill_first_y(axes.y(x_count, other_count, line))
             dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
             gap = np.flatnonzero(
-                (np.diff(rows) > 1) & (np.diff(along) > 0) & (np.diff(other) > 0)
+                (np.diff(rows) > 1) & (np.diff(x_count) > 0) & (np.diff(other_count) > 0)
                 & (line[1:] == line[:-1])
             )  # fmt: skip
             dx[gap] = x[gap + 1] - x[gap]
             # The skipped rows have counts between those of both ends. y is smallest and largest
             # at two corners of this rectangle.
-            extremes = [axes.y(along[gap + i], other[gap + 1 - i], line[gap]) for i in (0, 1)]
+            extremes = [
+                axes.y(x_count[gap + i], other_count[gap + 1 - i], line[gap]) for i in (0, 1)
+            ]
         dy[gap] = abs(extremes[1] - extremes[0])
         if axes.monotone:
             dy[gap] = abs(y[gap + 1] - y[gap])
         else:
             dx[gap] = 0
-        return cls(line=line, row=rows, along=along, other=other, x=x, y=y, dx=dx, dy=dy)
+        return cls(
+            line=line, row=rows, x_count=x_count, other_count=other_count, x=x, y=y, dx=dx, dy=dy
+        )
 
     def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
         """Return the rows between examined rows that are farther apart than a step."""
@@ -167,9 +171,9 @@ class PathPoints:
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
         """Insert points on curved lines between neighbouring rows, at most a step apart."""
         left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
-        is_curved = np.diff(self.along)[left] > 0
+        is_curved = np.diff(self.x_count)[left] > 0
         if axes.monotone:
-            is_curved &= np.diff(self.other)[left] > 0
+            is_curved &= np.diff(self.other_count)[left] > 0
 
         def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> Any:
             dx = abs(points["x"][left + 1] - points["x"][left]) * axes.monotone
@@ -177,7 +181,7 @@ class PathPoints:
             points["dx"][left], points["dy"][left] = dx, dy
             # Neighbouring floats have no number between them.
             divisible = np.zeros(len(left), bool)
-            for counts in (points["along"], points["other"]):
+            for counts in (points["x_count"], points["other_count"]):
                 middle = (counts[left] + counts[left + 1]) / 2
                 divisible |= (middle > counts[left]) & (middle < counts[left + 1])
             return (np.maximum(dx, dy) > step) & divisible
@@ -186,16 +190,18 @@ class PathPoints:
             points: dict[str, NDArray[Any]], left: NDArray[np.int64]
         ) -> dict[str, NDArray[Any]]:
             line, nothing = points["line"][left], np.zeros(len(left))
-            along, other = (
-                (points[name][left] + points[name][left + 1]) / 2 for name in ("along", "other")
+            x_count, other_count = (
+                (points[name][left] + points[name][left + 1]) / 2
+                for name in ("x_count", "other_count")
             )
             with np.errstate(divide="ignore", invalid="ignore"):
-                x, y = axes.x(along, line), axes.y(along, other, line)
+                x, y = axes.x(x_count, line), axes.y(x_count, other_count, line)
             # Precision is undefined in the first row; up to the second row it is constant.
-            first = points["along"][left] + points["other"][left] <= 0
+            first = points["x_count"][left] + points["other_count"][left] <= 0
             y[first] = points["y"][left][first]
             return {
-                "line": line, "row": np.full(len(left), NO_ROW), "along": along, "other": other,
+                "line": line, "row": np.full(len(left), NO_ROW),
+                "x_count": x_count, "other_count": other_count,
                 "x": x, "y": y, "dx": nothing, "dy": nothing,
             }  # fmt: skip
 
@@ -206,24 +212,24 @@ class PathPoints:
         self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Mark the rows to keep, and return the error of each curve."""
-        along, other, line = self.along, self.other, self.line
+        x_count, other_count, line = self.x_count, self.other_count, self.line
         # The larger of the steps before and after a point. After the last point there is none.
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
         def deviation(
             point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
         ) -> NDArray[np.float64]:
-            width, height = along[right] - along[left], other[right] - other[left]
+            width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
             # Where only one count changes, the curve is a straight line, so the deviation is 0.
             flat = (width <= 0) | (height <= 0)
-            along_share, other_share = (
+            x_share, other_share = (
                 np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
-                for count, size in ((along, width), (other, height))
+                for count, size in ((x_count, width), (other_count, height))
             )
-            y = axes.y(along[point], other[left] + along_share * height, line[point])
+            y = axes.y(x_count[point], other_count[left] + x_share * height, line[point])
             result: NDArray[np.float64] = abs(self.y[point] - y) + dy[point]
             if axes.monotone:
-                x = axes.x(along[left] + other_share * width, line[point])
+                x = axes.x(x_count[left] + other_share * width, line[point])
                 result = np.maximum(result, abs(self.x[point] - x) + dx[point])
             result[flat] = 0
             return result

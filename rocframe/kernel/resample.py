@@ -418,23 +418,23 @@ class GroupRows:
         rows = scan.rows
         a, end, b = (int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1]))
         unscored = rows.codes[end:b] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
-        places = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
-        negative = (rows.codes[places] & 1).astype(bool)
+        positions = np.append(np.arange(a, end), end + np.flatnonzero(unscored))
+        negative = (rows.codes[positions] & 1).astype(bool)
         scores = rows.codes[a:end] >> 1
         is_first = np.ones(len(scores), bool)
         np.not_equal(scores[1:], scores[:-1], out=is_first[1:])
         codes = scores[is_first]
-        step = np.full(len(places), len(codes))
+        step = np.full(len(positions), len(codes))
         step[: end - a] = np.cumsum(is_first) - 1
 
         clusters = members = None
         if cluster is not None:
             assert rows.row is not None
-            names, members = np.unique(cluster[rows.row[places]], return_inverse=True)
+            names, members = np.unique(cluster[rows.row[positions]], return_inverse=True)
             clusters = len(names)
         weights = rows.weights
-        count = np.ones(len(places), np.int64) if weights is None else weights.count[places]
-        weight = None if weights is None or weights.weight is None else weights.weight[places]
+        count = np.ones(len(positions), np.int64) if weights is None else weights.count[positions]
+        weight = None if weights is None or weights.weight is None else weights.weight[positions]
 
         def side(own: NDArray[np.bool_]) -> ClassRows:
             return _merge_rows(

@@ -30,7 +30,7 @@ class Block:
     The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
     the counts before a step, and `tp` and `fp` those after it: integers, or sums of weights.
     `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are
-    sums of count times squared weight, if requested. `places` are the positions of the block's
+    sums of count times squared weight, if requested. `positions` are the positions of the block's
     sorted rows, and `sizes` the number of rows of each step, if the sorted rows have positions in
     the frame.
     """
@@ -44,7 +44,7 @@ class Block:
     fp: NDArray[Any]
     pos_squares: NDArray[np.float64] | None = None
     neg_squares: NDArray[np.float64] | None = None
-    places: Any = None
+    positions: Any = None
     sizes: NDArray[np.int64] | None = None
 
     @property
@@ -211,21 +211,21 @@ def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int
 
 def _count_range(rows: SortedRows, part: BlockRange) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the positive and negative rows of each group in a range."""
-    places, ends = _range_rows(rows, part)
-    negative = (rows.codes[places] & 1).astype(np.int64)
+    positions, ends = _range_rows(rows, part)
+    negative = (rows.codes[positions] & 1).astype(np.int64)
     starts = np.append(0, ends[:-1])
     if rows.weights is None:
         neg = np.add.reduceat(negative, starts)
         return ends - starts - neg, neg
-    count = rows.weights.count[places]
+    count = rows.weights.count[positions]
     neg = np.add.reduceat(count * negative, starts)
     return np.add.reduceat(count, starts) - neg, neg
 
 
 def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     """Compute the steps of a range."""
-    places, ends = _range_rows(rows, part)
-    codes = rows.codes[places]
+    positions, ends = _range_rows(rows, part)
+    codes = rows.codes[positions]
     scores = codes >> 1
     last = np.empty(len(codes), bool)
     np.not_equal(scores[1:], scores[:-1], out=last[:-1])
@@ -246,13 +246,13 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
         fp += part.fp
         first_tp, first_fp = part.tp, part.fp
     else:
-        tp, fp = rows.weights.tp[places][steps], rows.weights.fp[places][steps]
+        tp, fp = rows.weights.tp[positions][steps], rows.weights.fp[positions][steps]
         first_tp = first_fp = 0
         if part.start > rows.starts[part.groups[0]]:
             first_tp, first_fp = rows.weights.tp[part.start - 1], rows.weights.fp[part.start - 1]
     pos_squares = neg_squares = None
     if squares and rows.weights is not None and rows.weights.weight is not None:
-        squared_weight = rows.weights.total_weight[places] * rows.weights.weight[places]
+        squared_weight = rows.weights.total_weight[positions] * rows.weights.weight[positions]
         negative = (codes & 1).astype(bool)
         begins = np.append(0, steps[:-1] + 1)
         pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), begins)
@@ -267,7 +267,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
         fp=fp,
         pos_squares=pos_squares,
         neg_squares=neg_squares,
-        places=None if rows.row is None else places,
+        positions=None if rows.row is None else positions,
         sizes=None if rows.row is None else np.diff(steps, prepend=-1),
     )
 

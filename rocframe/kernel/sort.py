@@ -24,8 +24,8 @@ MATRIX_SORT_ROWS = 64  # maximum size of groups that are sorted together with gr
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
     """Sort each group in place: small groups of equal size together, large ones on all threads."""
     sizes = np.diff(starts)
-    for places in equal_size_groups(starts):
-        codes[places] = np.sort(codes[places], axis=1)
+    for rows in equal_size_groups(starts):
+        codes[rows] = np.sort(codes[rows], axis=1)
     rest = large_groups(starts)
     for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
         group = slice(starts[i], starts[i + 1])
@@ -42,8 +42,8 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the order of rows that sorts each group."""
     order = np.empty(len(codes), np.int64)
     sizes = np.diff(starts)
-    for places in equal_size_groups(starts):
-        order[places] = places[:, :1] + np.argsort(codes[places], axis=1)
+    for rows in equal_size_groups(starts):
+        order[rows] = rows[:, :1] + np.argsort(codes[rows], axis=1)
     rest = large_groups(starts)
     for i in rest[sizes[rest] >= PARALLEL_SORT_ROWS]:
         group = slice(starts[i], starts[i + 1])

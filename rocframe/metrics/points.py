@@ -77,7 +77,7 @@ class PointSearch:
         """Return the search for one of the values."""
         return replace(self, values=self.values[index : index + 1], limits=[self.limits[index]])
 
-    def is_called(self, codes: Any, index: int) -> NDArray[np.bool_]:
+    def is_alert(self, codes: Any, index: int) -> NDArray[np.bool_]:
         """Return which scores are at or above a given threshold."""
         limit = self.limits[index]
         return np.zeros(len(codes), bool) if limit is None else codes <= limit
@@ -117,8 +117,10 @@ class PointSearch:
             if scores and self.axis in {"fpr", "alert_rate"}:
                 # Scores that are not in a resample add steps without rows. Use the first step with
                 # the same counts.
-                n_called = block.tp[step] + block.fp[step]
-                score = grouped_bisect(partial(_calls_fewer, block, n_called), starts, step - 1)
+                n_alerts = block.tp[step] + block.fp[step]
+                score = grouped_bisect(
+                    partial(_has_fewer_alerts, block, n_alerts), starts, step - 1
+                )
             result.append(
                 _BlockPoints(
                     exists=exists, tp=block.tp[step], fp=block.fp[step], code=block.codes[score]
@@ -132,7 +134,7 @@ class PointSearch:
         """Return a predicate for `grouped_bisect`: whether a step lies before the value."""
         value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
-            return lambda step: self.is_called(block.codes[step], index)
+            return lambda step: self.is_alert(block.codes[step], index)
         pos, neg, unscored_neg = (
             total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
         )
@@ -160,8 +162,8 @@ class PointSearch:
     ) -> CurvePoints:
         """Return the points, of which some may be the row above all scores."""
         totals = scan.totals
-        called = exists & ((tp > 0) | (fp > 0))
-        threshold = np.where(called, self.codec.decode(np.where(called, code, 0)), np.inf)
+        is_alert = exists & ((tp > 0) | (fp > 0))
+        threshold = np.where(is_alert, self.codec.decode(np.where(is_alert, code, 0)), np.inf)
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":
@@ -181,10 +183,10 @@ class PointSearch:
         return CurvePoints(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, missing=missing.T)
 
 
-def _calls_fewer(
-    block: Block, n_called: NDArray[Any], step: NDArray[np.int64]
+def _has_fewer_alerts(
+    block: Block, n_alerts: NDArray[Any], step: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < n_called
+    fewer: NDArray[np.bool_] = block.tp[step] + block.fp[step] < n_alerts
     return fewer
 
 
@@ -250,8 +252,8 @@ def influence_at(
     tp, fp, fn, tn = slopes - _mean_slopes(
         slopes, cells, by_class=not metric.varies_with_prevalence
     )
-    called = search.is_called(sample.block.codes, index)
-    return np.append(np.where(called, tp, fn), fn), np.append(np.where(called, fp, tn), fp)
+    is_alert = search.is_alert(sample.block.codes, index)
+    return np.append(np.where(is_alert, tp, fn), fn), np.append(np.where(is_alert, fp, tn), fp)
 
 
 def _mean_slopes(

@@ -115,11 +115,11 @@ def ks_influence(sample: ReplicateScan) -> Influences:
     steps = _Steps.from_sample(sample)
     height = steps.tp / steps.pos - steps.fp / steps.neg
     best = int(np.argmax(height))
-    called = np.arange(len(height) + 1) <= best
+    is_alert = np.arange(len(height) + 1) <= best
     tpr, fpr = steps.tp[best] / steps.pos, steps.fp[best] / steps.neg
     if height[best] <= 0:
-        return np.zeros(len(called)), np.zeros(len(called))
-    pos, neg = called.astype(float), called.astype(float)
+        return np.zeros(len(is_alert)), np.zeros(len(is_alert))
+    pos, neg = is_alert.astype(float), is_alert.astype(float)
     neg[-1] = 1  # an unscored negative is a false positive at every threshold
     return (pos - tpr) / steps.pos, (fpr - neg) / steps.neg
 
@@ -150,9 +150,9 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
     A row changes the precision at its own step and at all later steps.
     """
     steps = _Steps.from_sample(sample)
-    called = steps.tp + steps.fp
-    more = (steps.tp - steps.tp0) / np.maximum(called, np.finfo(float).tiny)
-    precision = np.divide(steps.tp, called, out=np.zeros_like(called), where=called > 0)
+    n_alerts = steps.tp + steps.fp
+    more = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
+    precision = np.divide(steps.tp, n_alerts, out=np.zeros_like(n_alerts), where=n_alerts > 0)
     area = step_sum(steps.tp, steps.fp, steps.tp0).sum() / steps.pos
     rise, fall = (
         _reverse_cumulative_sum(more * (1 - precision)),

@@ -114,11 +114,11 @@ def _count_enumerated(
     shapes = np.stack([draws.n_rows[which], draws.n_drawn[which]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = which[(shapes == (n_rows, n_drawn)).all(axis=1)]
-        for places in _enumerate_subsets(n_rows, n_drawn):
-            size = max(1, BLOCK_ROWS // max(places.size, n_rows))
+        for positions in _enumerate_subsets(n_rows, n_drawn):
+            size = max(1, BLOCK_ROWS // max(positions.size, n_rows))
             for part in np.split(same_shape, range(size, len(same_shape), size)):
                 ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
-                sums = ranks[:, places].sum(axis=2) * draws.sign[part, None]
+                sums = ranks[:, positions].sum(axis=2) * draws.sign[part, None]
                 extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
                 n_extreme[part] += np.count_nonzero(extreme, axis=1)
 
@@ -212,8 +212,8 @@ class SubsetSampler:
         if self.strategy == "draws":
             result = np.empty(size, np.int64)
             for i in range(size):
-                places = stream.choice(total, self.n_drawn, replace=False, shuffle=False)
-                result[i] = ranks[np.searchsorted(ends, places, "right")].sum()
+                positions = stream.choice(total, self.n_drawn, replace=False, shuffle=False)
+                result[i] = ranks[np.searchsorted(ends, positions, "right")].sum()
             return result
         subsets: NDArray[Any] = sample_subsets(stream, size, total, self.n_drawn)
         result = subsets @ np.repeat(ranks, n_rows)
@@ -235,9 +235,9 @@ def sample_subsets(
     while lacking.any():
         # At most as many rows change as are lacking, so that no subset overshoots its size.
         subset = np.repeat(np.arange(size), np.abs(lacking))
-        places = subset * n_rows + stream.integers(0, n_rows, len(subset))
-        places = np.sort(places[flat[places] != (lacking > 0)[subset]])
-        changed = places[np.diff(places, prepend=-1) > 0]
+        positions = subset * n_rows + stream.integers(0, n_rows, len(subset))
+        positions = np.sort(positions[flat[positions] != (lacking > 0)[subset]])
+        changed = positions[np.diff(positions, prepend=-1) > 0]
         flat[changed] ^= True
         lacking -= np.sign(lacking) * np.bincount(changed // n_rows, minlength=size)
     return subsets
@@ -283,8 +283,8 @@ class CenteredRanks:
         """Return the ranks of all rows of groups that have `length` rows each."""
         n_scores = self.starts[groups + 1] - self.starts[groups]
         ends = np.cumsum(n_scores)
-        places = np.arange(ends[-1]) + np.repeat(self.starts[groups] - ends + n_scores, n_scores)
-        return np.repeat(self.rank[places], self.n_rows[places]).reshape(-1, length)
+        positions = np.arange(ends[-1]) + np.repeat(self.starts[groups] - ends + n_scores, n_scores)
+        return np.repeat(self.rank[positions], self.n_rows[positions]).reshape(-1, length)
 
     def null_variance(
         self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]

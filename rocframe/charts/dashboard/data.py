@@ -195,9 +195,9 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     rows = rows_at_levels(len(tp), lambda: [(tp, pos * LEVELS), (fp, neg * LEVELS)])
     up, across = tp[rows] / pos, fp[rows] / neg
-    called = np.maximum(tp[rows] + fp[rows], 1e-300)
+    n_alerts = np.maximum(tp[rows] + fp[rows], 1e-300)
     ends = np.array([0, len(rows)])
-    precision = tp[rows] / called
+    precision = tp[rows] / n_alerts
     first, second = (
         limit_corners(x, y, ends, DASHBOARD_TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
         for x, y in ((across, up), (up, precision))
