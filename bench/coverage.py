@@ -1,8 +1,9 @@
 """Run the coverage study: `python -m bench.coverage [--samples N] [--resampled N] [--seed S]`.
 
-The study simulates how often intervals of an AUC contain the true AUC, and how often bands
-contain the true curve. All samples of a setting are groups of one table, so one call evaluates
-the setting. The output is the tables of docs/coverage.md; the numbers are the same in each run.
+The study simulates how often intervals of an AUC or of a mean over folds contain the true value,
+and how often bands contain the true curve. All samples of a setting are groups of one table, so
+one call evaluates the setting. The output is the tables of docs/coverage.md; the numbers are the
+same in each run.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ RESAMPLED_BANDS = ("fixed_width", "envelope", "bootstrap")
 PARTIAL_SIZES = (50, 200)
 PARTIAL_METHODS = ("logit_delong", "delong", "bootstrap", "bootstrap_bca")
 FPR_RANGE = (0.0, 0.2)
+FOLDS = 10
+FOLD_SIZES = (30, 100, 300)  # rows of each class in a fold
+MEAN_INTERVALS = ("corrected", "t", "normal", "bootstrap", "binomial")
+TRUE_RATES = (0.5, 0.8, 0.95, 0.99)
+MEAN_FPR = (0.1, 0.2, 0.5)
+FEATURES = 20
+TRAINING_BATCH = 20  # data sets that are generated together
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -177,6 +185,151 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
         yield ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A TPR at a given threshold or FPR (`method`), and its true value."""
+
+    name: str
+    method: str
+    at: float
+    true: float
+
+
+def mean_bias(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the mean error of vertical means at jumps of the curves and between them."""
+    del resampled, n_boot
+    places = [(fpr, half) for fpr in MEAN_FPR for half in (0.0, 0.5)]
+    yield (
+        "| AUC | negatives per fold | "
+        + " | ".join(f"FPR {fpr:g}" + (" + half a step" if half else "") for fpr, half in places)
+        + " |"
+    )
+    yield "| --- | --- |" + " --- |" * len(places)
+    for area in (0.8, 0.9):
+        for n in FOLD_SIZES:
+            groups = max(samples * FOLD_SIZES[0] // n, 1)
+            curves = _fold_curves(normal(area).samples(groups * FOLDS, n, seed))
+            grid = [fpr + half / n for fpr, half in places]
+            means = rf.average(curves, over="fold", grid=grid, interval=None)
+            means = means.group_by("fpr").agg(pl.mean("tpr")).sort("fpr")
+            bias = means["tpr"] - normal(area).curve(means["fpr"].to_numpy())
+            cells = [f"{error:+.3f}" for error in bias]
+            yield f"| {area:g} | {n} | " + " | ".join(cells) + " |"
+    yield ""
+
+
+def means_of_one_model(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of the rates of one model, from independent test sets."""
+    from scipy.special import ndtri
+
+    truth = normal(0.8)
+    points = [
+        Point(name=f"TPR {rate:g} at a threshold", method="threshold", at=at, true=rate)
+        for rate in TRUE_RATES
+        for at in (float(truth.means[0] - ndtri(rate)),)
+    ]
+    points += [
+        Point(name=f"TPR at FPR {fpr:g}", method="vertical", at=fpr, true=true)
+        for fpr, true in zip(MEAN_FPR, truth.curve(np.array(MEAN_FPR)).tolist(), strict=True)
+    ]
+    for n in FOLD_SIZES[:2]:
+        yield f"{FOLDS} test sets of {n} positives and {n} negatives:\n"
+        table = truth.samples(samples * FOLDS, n, seed)
+        yield from _mean_coverage(_fold_curves(table), points, resampled, n_boot, seed)
+
+
+def means_of_trained_models(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of the expected rates of models, from cross-validation."""
+    from scipy.special import ndtr, ndtri
+
+    for n in FOLD_SIZES[:2]:
+        yield f"{FOLDS} folds of {n} positives and {n} negatives:\n"
+        table, tpr_at_0, distances = cross_validation(samples, n, seed)
+        points = [
+            Point(name="TPR at threshold 0", method="threshold", at=0, true=tpr_at_0),
+            *(
+                Point(name=f"TPR at FPR {fpr:g}", method="vertical", at=fpr, true=true)
+                for fpr in MEAN_FPR
+                for true in (float(ndtr(distances + ndtri(fpr)).mean()),)
+            ),
+        ]
+        yield from _mean_coverage(_fold_curves(table), points, resampled, n_boot, seed)
+
+
+def cross_validation(
+    samples: int, n: int, seed: int
+) -> tuple[pl.DataFrame, float, NDArray[np.float64]]:
+    """Return cross-validated scores of linear discriminant analysis with n rows of each class.
+
+    Also return the expected TPR of the fitted models at threshold 0, and the distance between the
+    true means of the scores of both classes in standard deviations, one for each fitted model.
+    """
+    from scipy.special import ndtr
+
+    rng = np.random.default_rng([seed, n])
+    shift = np.full(FEATURES, normal(0.8).means[0] / np.sqrt(FEATURES))
+    scores, distances, rates = [], [], []
+    for _ in range(-(-samples // TRAINING_BATCH)):
+        # Axes: data set, fold, class, row, feature.
+        x = rng.normal(size=(TRAINING_BATCH, FOLDS, 2, n, FEATURES))
+        x[:, :, 0] += shift
+        sums, squares = x.sum(axis=3), np.einsum("sfcni,sfcnj->sfij", x, x)
+        rows = n * (FOLDS - 1)
+        means = (sums.sum(axis=1, keepdims=True) - sums) / rows
+        within = squares.sum(axis=1, keepdims=True) - squares
+        within = within - rows * np.einsum("sfci,sfcj->sfij", means, means)
+        difference = means[:, :, 0] - means[:, :, 1]
+        direction = np.linalg.solve(within / (2 * rows - 2), difference[..., None])[..., 0]
+        middle = np.einsum("sfi,sfi->sf", means.mean(axis=2), direction)
+        scores.append(np.einsum("sfcni,sfi->sfcn", x, direction) - middle[..., None, None])
+        length = np.linalg.norm(direction, axis=-1)
+        distances.append(direction @ shift / length)
+        rates.append(ndtr((direction @ shift - middle) / length))
+    score = np.concatenate(scores)[:samples]
+    table = pl.DataFrame(
+        {
+            "sample": np.repeat(np.arange(samples * FOLDS), 2 * n),
+            "label": np.tile(np.repeat([True, False], n), samples * FOLDS),
+            "score": score.ravel(),
+        }
+    )
+    return table, float(np.concatenate(rates).mean()), np.concatenate(distances).ravel()
+
+
+def _fold_curves(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the curves of samples, of which `FOLDS` successive ones become folds of one sample."""
+    folds = table.with_columns(pl.col("sample") // FOLDS, fold=pl.col("sample") % FOLDS)
+    return rf.curve(folds, "label", "score", by=["sample", "fold"])
+
+
+def _mean_coverage(
+    curves: pl.DataFrame, points: list[Point], resampled: int, n_boot: int, seed: int
+) -> Iterator[str]:
+    """Yield a table: coverage in percent and mean width, by interval and point."""
+    yield "| `interval` | " + " | ".join(point.name for point in points) + " |"
+    yield "| --- |" + " --- |" * len(points)
+    for interval in MEAN_INTERVALS:
+        table, options = curves, {"over": "fold", "interval": interval, "level": LEVEL}
+        if interval == "bootstrap":
+            table = curves.filter(pl.col("sample") < resampled)
+            options |= {"n_boot": n_boot, "seed": seed}
+        means = {
+            method: rf.average(
+                table, method=method, grid=[p.at for p in points if p.method == method], **options
+            )
+            for method in ("threshold", "vertical")
+        }
+        cells = []
+        for point in points:
+            column = "threshold_mean" if point.method == "threshold" else "fpr"
+            rows = means[point.method].filter(pl.col(column) == point.at)
+            lower, upper = rows["tpr_lower"], rows["tpr_upper"]
+            covered = lower.is_not_null() & (lower <= point.true) & (upper >= point.true)
+            cells.append(f"{100 * covered.mean():.1f} ({(upper - lower).mean():.3f})")
+        yield f"| `{interval}` | " + " | ".join(cells) + " |"
+    yield ""
+
+
 def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per true curve: coverage of the whole curve and of single points."""
     for truth in (normal(0.7), normal(0.9), normal(0.97), TWO_KINDS):
@@ -262,15 +415,24 @@ def main(arguments: list[str] | None = None) -> None:
         "--replicates", type=int, default=1000, help="resamples of each of these samples"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="run the parts whose title contains this text")
     options = parser.parse_args(arguments)
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
+        "Means over folds: mean error of vertical means": (mean_bias, 1),
+        "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
+        "Means over folds, fitted models: coverage in percent (mean width)": (
+            means_of_trained_models,
+            2,
+        ),
         # Half as many samples, because curves take longer than areas.
         "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),
     }
     for title, (part, share) in parts.items():
+        if options.only not in title:
+            continue
         start = time.perf_counter()
         print(f"{title}\n")
         for line in part(

@@ -63,5 +63,7 @@ def test_the_coverage_study_runs_and_says_the_same_each_time(capsys):
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.SIZES)
     for name in (*coverage.SIMULTANEOUS, *coverage.POINTWISE):
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.ROWS)
+    for name in coverage.MEAN_INTERVALS:
+        assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= 4
     for name in (*coverage.PARTIAL_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])

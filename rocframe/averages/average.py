@@ -107,8 +107,8 @@ def average(
         Method of the confidence limits. `"corrected"`: t interval for folds of one data set,
         corrected for the overlap of their training sets (Nadeau and Bengio). `"t"` and `"normal"`:
         intervals for independent test sets. `"binomial"`: Wilson's interval of a rate, from the
-        counts of all test sets together. `"bootstrap"`: percentiles of the mean over resampled
-        curves. None: no limits. All limits are pointwise.
+        counts of all test sets together; for means at given thresholds. `"bootstrap"`: percentiles
+        of the mean over resampled curves. None: no limits. All limits are pointwise.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
