@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.curves.display import display_axes
+from rocframe.curves.display import CurveCounts, display_axes
 from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
-from rocframe.curves.thinning import bisect_segments, douglas_peucker, rows_at_levels
+from rocframe.curves.thinning import (
+    MIN_SEARCHED_ROWS,
+    bisect_segments,
+    douglas_peucker,
+    rows_at_levels,
+)
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import precision_recall_integral
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.curves.display import CurveCounts, DisplayAxes
+    from rocframe.curves.display import DisplayAxes
     from rocframe.kinds import Kind, Scale
 
 
@@ -55,23 +60,58 @@ def _simplify_batch(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     required = hull_vertices(counts.tp, counts.fp, counts.starts)
     counts = counts.on_axes(kind)
-    axes = display_axes(kind, scale, counts)
-    defined = (axes.pos > 0) & (axes.x_total > 0)
+    axes, sizes = display_axes(kind, scale, counts), np.diff(counts.starts)
     if counts.required is not None:
         required |= counts.required
     required |= _mark_jumps(axes, counts)
     if axes.curved:
-        sizes = np.diff(counts.starts)
         required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
-    step = ROW_STEP * max_error
-    examined = [np.flatnonzero(required)]
-    for i in np.flatnonzero(defined).tolist():
+    counts = replace(counts, required=required)
+    # A curve that keeps all rows has no error and no points to examine.
+    is_complete = np.logical_and.reduceat(required, counts.starts[:-1])
+    if not is_complete.any():
+        return _select_rows(counts, axes, max_error)
+    error = np.where(_is_defined(axes), 0.0, np.nan)
+    rows = np.flatnonzero(np.repeat(~is_complete, sizes))
+    if len(rows):
+        part = CurveCounts(
+            tp=counts.tp[rows],
+            fp=counts.fp[rows],
+            starts=np.append(0, np.cumsum(sizes[~is_complete])),
+            pos=counts.pos[~is_complete],
+            neg=counts.neg[~is_complete],
+            required=required[rows],
+        )
+        selected, error[~is_complete] = _select_rows(
+            part, display_axes(kind, scale, part), max_error
+        )
+        required[rows[selected]] = True
+    return np.flatnonzero(required), error
+
+
+def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
+    """Return whether both axes of each curve are defined."""
+    defined: NDArray[np.bool_] = (axes.pos > 0) & (axes.x_total > 0)
+    return defined
+
+
+def _select_rows(
+    counts: CurveCounts, axes: DisplayAxes, max_error: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the required rows and those that the error requires, and the error of each curve."""
+    required, defined = counts.required, _is_defined(axes)
+    assert required is not None
+    step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
+    is_short = sizes <= MIN_SEARCHED_ROWS
+    examined = required | np.repeat(defined & is_short, sizes)
+    for i in np.flatnonzero(defined & ~is_short).tolist():
         a, b = counts.starts[i], counts.starts[i + 1]
-        examined.append(a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step))
-    points = PathPoints.from_rows(axes, counts, np.unique(np.concatenate(examined)))
+        examined[a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)] = True
+    points = PathPoints.from_rows(axes, counts, np.flatnonzero(examined))
     skipped = points.rows_in_long_steps(step)
     if len(skipped):
-        points = PathPoints.from_rows(axes, counts, np.union1d(points.row, skipped))
+        examined[skipped] = True
+        points = PathPoints.from_rows(axes, counts, np.flatnonzero(examined))
     if axes.curved:
         points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
     selected, error = points.choose_rows(axes, required, max_error)
@@ -317,19 +357,25 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
 
 def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the change of the integral of precision in each interval."""
+    change = np.zeros(len(rows) - 1)
+    has_rows = np.diff(rows) > 1
+    if not has_rows.any():
+        return change
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
-        _interval_counts(part.astype(np.float64), rows) for part in (counts.tp, counts.fp)
+        _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
-    steps = np.add.reduceat(_precision_steps(tp, fp, tp0, fp0), rows[:-1] - rows[0])
-    change: NDArray[np.float64] = _precision_steps(tp2, fp2, tp1, fp1) - steps
-    return np.where(np.diff(rows) > 1, change, 0.0)
+    inside, steps = np.repeat(has_rows, np.diff(rows)), np.zeros(len(tp))
+    steps[inside] = _precision_steps(*(part[inside] for part in (tp, fp, tp0, fp0)))
+    ends = _precision_steps(*(part[has_rows] for part in (tp2, fp2, tp1, fp1)))
+    change[has_rows] = ends - np.add.reduceat(steps, rows[:-1] - rows[0])[has_rows]
+    return change
 
 
-def _precision_steps(*counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
     """Return the integral of precision of each step.
 
     Steps from the last row of a curve to the first row of the next count 0.
     """
-    tp, fp, tp0, fp0 = counts
+    tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
