@@ -14,7 +14,12 @@ import altair as alt
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, replaced
 from rocframe.options import public
-from rocframe.reports.offline_script import chart_bundle, load_vl_convert
+from rocframe.reports.offline_script import (
+    bundle_script,
+    chart_bundle,
+    content_policy,
+    load_vl_convert,
+)
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -35,6 +40,7 @@ CHART_PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 </head>
 <body>
@@ -43,7 +49,7 @@ CHART_PAGE = """<!doctype html>
 </html>
 """
 
-DRAW_CALL = "<script>window.rocframe&&rocframe.draw()</script>"
+DRAW_CALL = "window.rocframe&&rocframe.draw()"
 
 
 @public
@@ -57,9 +63,10 @@ def save_chart(
 ) -> None:
     """Save a chart as an image, an HTML page or a Vega-Lite specification.
 
-    This differs from `chart.save` in three ways: the file is replaced in one step, so a failure
-    leaves the old file unchanged; an HTML page needs no network, and markup in names and values is
-    shown as text; and data that JSON cannot represent become null.
+    This differs from `chart.save` in four ways: the file is replaced in one step, so a failure
+    leaves the old file unchanged; an HTML page needs no network, and no other script than its own
+    can run in it; markup in names and values is shown as text; and data that JSON cannot represent
+    become null.
 
     Parameters
     ----------
@@ -129,7 +136,9 @@ def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, A
     library = load_vl_convert("save_chart")
     if suffix == ".html":
         title = escape(text_alternative({"title": spec.get("title")}))
-        return CHART_PAGE.format(title=title, fragment=chart_fragment(chart)).encode()
+        policy = content_policy(bundle_script(), DRAW_CALL)
+        page = CHART_PAGE.format(policy=policy, title=title, fragment=chart_fragment(chart))
+        return page.encode()
     convert = getattr(library, f"vegalite_to_{suffix[1:]}")
     content: bytes | str = convert(spec, **options)
     return content.encode() if isinstance(content, str) else content
@@ -182,7 +191,7 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
     box = (
         f'<div class="rocframe-chart" role="img" aria-label="{label}">'
-        f'{data}<div style="width:100%"></div></div>{DRAW_CALL}'
+        f'{data}<div style="width:100%"></div></div><script>{DRAW_CALL}</script>'
     )
     return f"{chart_bundle()}\n{box}" if bundle else box
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-EMBED = "window.rocframe={embed:vegaEmbed};"
+# With `ast`, Vega interprets expressions. It would compile them with `Function` otherwise, which a
+# content security policy forbids unless it contains 'unsafe-eval'.
+EMBED = "window.rocframe={embed:(box,spec,options)=>vegaEmbed(box,spec,{...options,ast:true})};"
 DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
 
 
@@ -33,7 +36,8 @@ def chart_bundle() -> str:
     -------
     str
         A `<script>` element. It defines the global name `rocframe`, and may be repeated.
-        `rocframe.draw()` draws fragments that other scripts add to the page later.
+        `rocframe.draw()` draws fragments that other scripts add to the page later. The script does
+        not use `eval`, so a content security policy of the page need not contain `'unsafe-eval'`.
 
     Raises
     ------
@@ -50,7 +54,25 @@ def chart_bundle() -> str:
     >>> rf.chart_bundle()[:8]
     '<script>'
     """
-    return f"<script>{embed_script()}\n{DRAW_SCRIPT.read_text(encoding='utf-8').strip()}</script>"
+    return f"<script>{bundle_script()}</script>"
+
+
+def bundle_script() -> str:
+    """Return the script that `chart_bundle` puts into an element."""
+    return f"{embed_script()}\n{DRAW_SCRIPT.read_text(encoding='utf-8').strip()}"
+
+
+def content_policy(*scripts: str) -> str:
+    """Return the content security policy of a page in which only the given inline scripts run.
+
+    Vega's tooltips and graphics have inline styles, and saved images are `data:` or `blob:` URLs.
+    """
+    hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
+    sources = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; "
+        f"style-src 'unsafe-inline'; script-src {sources}"
+    )
 
 
 @cache
@@ -58,7 +80,7 @@ def embed_script() -> str:
     """Return a script that defines `rocframe.embed`, unless another copy has defined it."""
     library = load_vl_convert("chart_bundle")
     # Bundling takes two seconds and gives the same text for the same release of vl-convert.
-    name = f"embed-{library.__version__}.js"
+    name = f"embed-{library.__version__}-{_sha256(EMBED)[:8]}.js"
     code = cached_text(name, partial(library.javascript_bundle, EMBED))
     # In an HTML page, these two texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")

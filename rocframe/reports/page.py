@@ -19,7 +19,7 @@ from rocframe.reports.figures import (
     select_curves,
     table_figure,
 )
-from rocframe.reports.offline_script import embed_script
+from rocframe.reports.offline_script import content_policy, embed_script
 from rocframe.reports.report_tables import areas_text, comparison_text, folds_text, group_columns
 from rocframe.text import format_count, format_name, format_values, join_names
 
@@ -58,6 +58,7 @@ def report_page(
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
+    scripts = embed_script(), PAGE_SCRIPT.read_text(encoding="utf-8").strip()
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
@@ -85,8 +86,9 @@ def report_page(
         settings=_settings_list(areas, options, provenance, versions),
         files=provenance.get("files", []),
         config=Markup(json.dumps({**PAGE_STYLE.config(), "background": None})),
-        offline_script=Markup(embed_script()),
-        page_script=Markup(PAGE_SCRIPT.read_text(encoding="utf-8").strip()),
+        policy=Markup(content_policy(*scripts)),
+        offline_script=Markup(scripts[0]),
+        page_script=Markup(scripts[1]),
     )
 
 

@@ -23,6 +23,11 @@ NASTY = [
     "{{ title }}",
 ]
 
+DRAWN = ".rocframe-chart[data-drawn=yes]"
+TRY_EVAL = """() => new Promise((done) => setTimeout(() => {
+  try { done(Function("return 1")()); } catch (error) { done(error.name); }
+}))"""
+
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
 
 
@@ -41,7 +46,7 @@ def opened(browser):
     """Open a page; return it with its errors, requests and console messages."""
     contexts = []
 
-    def open_page(path, **options):
+    def open_page(path, drawn="body[data-drawn]", **options):
         context = browser.new_context(**options)
         contexts.append(context)
         context.set_offline(True)
@@ -53,7 +58,7 @@ def opened(browser):
         )
         page.on("request", lambda request: events.append(("request", request.url)))
         page.goto(path.resolve().as_uri())
-        page.wait_for_selector("body[data-drawn]")
+        page.wait_for_selector(drawn)
         return page, [event for event in events if event != ("request", path.resolve().as_uri())]
 
     yield open_page
@@ -165,12 +170,27 @@ def test_fragments_stand_in_any_page_any_number_of_times(opened, tmp_path, bundl
 def test_a_saved_chart_is_a_page_that_draws_it(opened, tmp_path):
     path = tmp_path / "chart.html"
     rf.save_chart(rf.curve(rf.datasets.vote(), "label", "score").roc.chart(), path)
-    text = path.read_text(encoding="utf-8")
-    script = "setTimeout(() => { document.body.dataset.drawn = 1 }, 500)"
-    path.write_text(f"{text}<script>{script}</script>", encoding="utf-8")
-    page, events = opened(path)
+    page, events = opened(path, drawn=DRAWN)
     assert events == []
     assert page.locator("svg.marks .mark-line path").count() >= 1
+
+
+def test_only_their_own_scripts_run_in_pages(opened, vote, tmp_path):
+    chart = rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.dashboard()
+    rf.save_chart(chart, tmp_path / "board.html")
+    foreign = "<script>document.title = 'foreign'</script><img src='data:,' onerror='alert(1)'>"
+    for source, drawn in ((vote, "body[data-drawn]"), (tmp_path / "board.html", DRAWN)):
+        text = source.read_text(encoding="utf-8")
+        path = tmp_path / f"foreign_{source.name}"
+        path.write_text(text + foreign, encoding="utf-8")
+        page, events = opened(path, drawn=drawn)
+        assert page.locator("svg.marks .mark-line path").count() >= 6
+        assert page.title() != "foreign"
+        kinds, texts = zip(*events, strict=True)
+        assert {"dialog", "error"}.isdisjoint(kinds)
+        assert sum("Content Security Policy" in text for text in texts) == 2
+        # After a timeout: the browser permits it in the expression of a debugger.
+        assert page.evaluate(TRY_EVAL) == "EvalError"
 
 
 def test_both_charts_are_drawn_without_a_request(opened, vote):

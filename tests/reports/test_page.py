@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from html.parser import HTMLParser
 
 import polars as pl
@@ -129,6 +131,29 @@ def test_a_page_has_a_table_charts_and_the_settings():
     assert read.after("Scores" if "Scores" in read.text else "Score", 1) == ["score"]
     start = max(i for i, text in enumerate(read.text) if text == "What was left out")
     assert read.text[start + 1] == "Nothing."
+
+
+def test_the_policy_of_pages_allows_only_their_own_scripts(tmp_path):
+    rf.save_chart(rf.curve(log(), "label", "score").roc.chart(), tmp_path / "chart.html")
+    for page in (plain(), (tmp_path / "chart.html").read_text(encoding="utf-8")):
+        read = Reader(page)
+        policy = next(
+            attributes["content"]
+            for tag, attributes in read.tags
+            if attributes.get("http-equiv") == "Content-Security-Policy"
+        )
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        own = [text for attributes, text in read.scripts if not attributes]
+        hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in own]
+        assert len(own) == 2
+        assert rules == {
+            "default-src": "'none'",
+            "base-uri": "'none'",
+            "form-action": "'none'",
+            "img-src": "data: blob:",
+            "style-src": "'unsafe-inline'",
+            "script-src": " ".join(f"'sha256-{one}'" for one in hashes),
+        }
 
 
 def test_the_numbers_of_the_page_are_those_of_the_verbs():
