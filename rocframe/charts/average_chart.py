@@ -25,6 +25,7 @@ from rocframe.charts.curve_layers import (
 )
 from rocframe.charts.groups import area_captions, read_groups, total_area
 from rocframe.charts.labels import json_numbers, sentences, short_name, tooltip
+from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column
 from rocframe.kinds import Kind, scale_of
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas import MetricAverage, Table
 
-BAND_OPACITY, BAR_OPACITY = 0.2, 0.6
+BAR_OPACITY, BAR_WIDTH = 0.6, 2
 PANEL_OPACITY = 0.5  # of all bands of a panel together, because they cover the lines
 MEAN_WIDTH = 3.5
 TOLERANCE = 1 / 500  # of an axis
@@ -57,6 +58,7 @@ def mean_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars of their limits."""
     metrics: tuple[str, ...] = ()
+    intervals = _interval_text(table)
     mean = curve_average_of(table.columns)
     if mean is None:
         metric_average = cast("MetricAverage", metric_average_of(table.columns))
@@ -95,23 +97,24 @@ def mean_chart(
     points = hover_layer(picture, rows).transform_calculate(at=THRESHOLD_TEXT)
     if plane.excludes_zero:  # some points are interpolated between rows
         points = points.transform_filter("datum.bar >= 0")
+    # The limits of one mean are below the lines of all means.
     layers = [
-        line_layer(picture, strokeWidth=MEAN_WIDTH),
+        *limit_layers(picture, intervals),
         *chance_layers(plane),
-        *limit_layers(picture),
+        line_layer(picture, strokeWidth=MEAN_WIDTH),
         points,
     ]
     limited = any(
         record[f"{side}_low"] != record[side] for record in picture.records for side in averaged
     )
-    intervals = " with pointwise intervals" if limited else ""
+    with_intervals = f" with {intervals}" if limited else ""
     curves = format_count(len(picture.records), "averaged curve")
     return groups.with_titles(
         chart_with_limits(picture, layers),
         title=plane.kind.title,
         subtitle=area,
         description=sentences(
-            f"{plane.name}, {curves}{intervals}: {plane.axis_names}",
+            f"{plane.name}, {curves}{with_intervals}: {plane.axis_names}",
             chance_text(plane),
             groups.captions_text() or area,
         ),
@@ -163,16 +166,29 @@ def picture_with_limits(
     return Picture(plane=plane, records=records, groups=shown, averaged=averaged)
 
 
-def limit_layers(picture: Picture) -> list[alt.Chart]:
-    """Draw the limits: a band along one axis, or bars along both."""
-    x, y = picture.plane.channels()
+def _interval_text(table: pl.DataFrame) -> str:
+    """Return the confidence levels of a table in words; empty if it has no limits."""
+    levels = table.get_column("ci_level").drop_nulls().drop_nans().unique().sort().to_list()
+    names = " and ".join(f"{100 * level:.4g} %" for level in levels)
+    return names and f"{names} pointwise intervals"
+
+
+def limit_layers(picture: Picture, key: str) -> list[alt.Chart]:
+    """Draw the limits: a band along one axis, or bars along both. `key` is their legend entry.
+
+    .interactive() applies to the first layer of a chart, so the limits have both axes.
+    """
+    plane = picture.plane
+    x, y = plane.channels()
+    x_low, y_low = alt.X("x_low", **plane.x.channel()), alt.Y("y_low", **plane.y.channel())
     color = picture.groups.line_color()
     if len(picture.averaged) == 2:
         bars = alt.Chart().transform_filter("datum.bar == 1")
-        bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=2)
+        bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
+        bars = with_key(bars, key, "bar", BAR_WIDTH) if key else bars
         return [
-            bars.encode(x=x, y=alt.Y("y_low:Q"), y2=alt.Y2("y_high:Q"), color=color),
-            bars.encode(x=alt.X("x_low:Q"), x2=alt.X2("x_high:Q"), y=y, color=color),
+            bars.encode(x=x, y=y_low, y2=alt.Y2("y_high:Q"), color=color),
+            bars.encode(x=x_low, x2=alt.X2("x_high:Q"), y=y, color=color),
         ]
     vertical = picture.averaged == ("y",)
     most = max(1, picture.groups.max_curves(picture.records, picture.groups.panel))
@@ -180,10 +196,11 @@ def limit_layers(picture: Picture) -> list[alt.Chart]:
         opacity=min(BAND_OPACITY, PANEL_OPACITY / most),
         orient="vertical" if vertical else "horizontal",
     )
+    band = with_key(band, key, "band") if key else band
     ends: dict[str, Any] = (
-        {"x": x, "y": alt.Y("y_low:Q"), "y2": alt.Y2("y_high:Q")}
+        {"x": x, "y": y_low, "y2": alt.Y2("y_high:Q")}
         if vertical
-        else {"x": alt.X("x_low:Q"), "x2": alt.X2("x_high:Q"), "y": y}
+        else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
     )
     # Vega-Lite draws areas in the order of their rows. An order channel would split the area.
     return [band.encode(**ends, detail=alt.Detail("curve:N"), color=color)]

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.style import GRID
+from rocframe.charts.style import AXIS_STYLE
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import SCALED_AXES, scale_of
 from rocframe.rates import CONFUSION, Settings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this value
+TICKS = 5
 EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
 
 # Possible starts of axes that cannot show 0.
@@ -83,18 +84,18 @@ class PlotAxis:
     def channel(self) -> dict[str, Any]:
         """Return the title, scale and ticks for Altair."""
         domain = [self.shown(self.low), self.shown(self.high)]
-        grid: dict[str, Any] = {"grid": True, "gridColor": GRID}
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
             values = [tick for tick in LOG_TICKS if tick >= self.low]
-            axis = alt.Axis(values=values, format="~g", **grid)
+            axis = alt.Axis(values=values, format="~g", **AXIS_STYLE)
         else:
             scale = alt.Scale(domain=domain, nice=self.nice)
-            axis = alt.Axis(tickCount=5, **grid)
+            ends = [self.low, self.high]
+            axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
         if self.deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             ticks = [self.shown(rate) for rate in rates if self.low <= rate <= self.high]
-            axis = alt.Axis(values=ticks, labelExpr=PERCENT, **grid)
+            axis = alt.Axis(values=ticks, labelExpr=PERCENT, **AXIS_STYLE)
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 
@@ -155,6 +156,20 @@ class Plane:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
         return {place: f"quantileNormal(datum.{name})" for place, name in fields.items()}
+
+
+def linear_axis(ticks: int = TICKS) -> alt.Axis:
+    """Return a linear axis with about this number of ticks."""
+    return alt.Axis(tickCount=ticks, **AXIS_STYLE)
+
+
+def count_ticks(domain: Sequence[float]) -> int:
+    """Return a number of ticks for which no tick of a count lies between two whole numbers.
+
+    A range below 1, which weights can cause, has the ticks of a rate.
+    """
+    length = int(domain[1] - domain[0])
+    return min(length, TICKS) if length else TICKS
 
 
 def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:

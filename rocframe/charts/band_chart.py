@@ -47,14 +47,14 @@ def band_chart(
     fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
     rows = [tooltip(name, POINT_COLUMNS[name], RATE_FORMAT) for name in fields]
     layers = [
-        line_layer(picture, strokeWidth=CURVE_WIDTH),
+        *limit_layers(picture, _band_text(table, "ci_level", "scope")),
         *chance_layers(plane),
-        *limit_layers(picture),
+        line_layer(picture, strokeWidth=CURVE_WIDTH),
         hover_layer(picture, [*picture.groups.tooltips(), *rows]),
     ]
     names = picture.groups.names(len(picture.records))
     missing = [name for name, one in zip(names, picture.records, strict=True) if not one["x"]]
-    bands = _band_text(table)
+    bands = _band_text(table, "ci_level", "scope", "band")
     return picture.groups.with_titles(
         chart_with_limits(picture, layers),
         title="ROC band",
@@ -68,11 +68,10 @@ def band_chart(
     )
 
 
-def _band_text(table: pl.DataFrame) -> str:
-    """Return the confidence levels, scopes and methods of the bands."""
-    bands = table.select("ci_level", "scope", "band").unique(maintain_order=True)
-    levels, scopes, methods = (values.to_list() for values in bands)
+def _band_text(table: pl.DataFrame, *names: str) -> str:
+    """Describe the bands by the columns `ci_level`, `scope` and, if it is given, the method."""
+    bands = table.select(names).unique(maintain_order=True)
     return ", ".join(
-        f"{100 * level:.4g} % {scope} band ({method})"
-        for level, scope, method in zip(levels, scopes, methods, strict=True)
+        " ".join([f"{100 * level:.4g} % {scope} band", *(f"({name})" for name in method)])
+        for level, scope, *method in bands.iter_rows()
     )

@@ -49,8 +49,9 @@ def chart(
     Rates of a table that was computed with `prevalence=` are those at that prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
-    with bars in both directions if both axes were averaged. Such a chart can be layered over the
-    averaged curves: `chart(detail="fold") + mean.roc.chart()`. Averages of several metrics have a
+    with bars in both directions if both axes were averaged. A legend below the chart states the
+    confidence level. Such a chart can be layered over the averaged curves:
+    `chart(detail="fold") + mean.roc.chart()`. Averages of several metrics have a
     group column `metric` with colors or, if other groups have colors, with panels.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
@@ -58,8 +59,9 @@ def chart(
 
     Other tables become dot plots with a line per row, in the order of the table:
 
-    - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A faint bar shows the tie envelope, if
-      there is one, and a dashed line shows chance.
+    - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if
+      there is one. A dashed line shows chance, unless the areas and their limits are farther from
+      it than from each other.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks are the two other areas.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
@@ -113,8 +115,8 @@ def chart(
         from `at`, whose group columns determine the curves; or a mapping from up to six names to
         thresholds or tables, with a shape for each name.
     ties : bool, default False
-        Fill the area between the best and the worst order of tied rows, for roc, gain and
-        lift_chart, if it is large enough to be visible. The description states both areas.
+        Draw the area between the best and the worst order of tied rows with a dotted outline, for
+        roc, gain and lift_chart, if it is large enough to be visible. The description states both areas.
 
     Returns
     -------
@@ -122,7 +124,8 @@ def chart(
         A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it have the same axes, and the same colors for equal values. Concatenated
+        Layers added to it have the same axes, and the same colors for equal values. A line of
+        chance that both charts have is drawn once. Concatenated
         charts share colors and legend, unless you call `.resolve_scale(color="independent")`.
         Altair does not escape markup in group values when it saves HTML. For untrusted values, use
         `save_chart` instead.

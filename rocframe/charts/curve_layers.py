@@ -13,6 +13,7 @@ from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
@@ -29,6 +30,27 @@ ROW_FIELDS = {
     "tn": "datum.neg - datum.fp",
     "at": THRESHOLD_TEXT,
 }
+
+
+class PlaneChart(alt.LayerChart):
+    """Layers on a plane. A chart that is added to them does not repeat their line of chance."""
+
+    def __iadd__(self, other: alt.typing.ChartType) -> Self:
+        # Altair's `+` and `add_layers` call this method.
+        if isinstance(other, alt.LayerChart):
+            fixed = [layer for layer in self.layer if _has_own_data(layer)]
+            layers = [layer for layer in other.layer if layer not in fixed]
+            if len(layers) < len(other.layer):
+                other = other.copy(deep=False)
+                other.layer = layers
+        return super().__iadd__(other)
+
+
+PlaneChart.__name__ = alt.LayerChart.__name__  # for the representation as text
+
+
+def _has_own_data(layer: Any) -> bool:
+    return layer._get("data") is not alt.Undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +70,7 @@ class Picture:
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Put layers on top of each other, with the transform of their common data."""
         # Altair copies a chart for each added transform, so a chart without layers collects them.
-        return alt.LayerChart(
+        return PlaneChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),
             transform=transform.transform,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.axes import linear_axis
 from rocframe.charts.groups import ALL_ROWS, JOINT, GroupColumn, Groups, choose_channels, field_name
 from rocframe.charts.labels import (
     distinct_texts,
@@ -19,7 +20,15 @@ from rocframe.charts.labels import (
     one_row,
     tooltip,
 )
-from rocframe.charts.style import CHANCE_STROKE, GRID, MAX_DISTINCT_COLORS, QUIET, SYMBOLS
+from rocframe.charts.style import (
+    CHANCE_STROKE,
+    GRID,
+    MAX_DISTINCT_COLORS,
+    QUIET,
+    SYMBOLS,
+    TIE_KEY,
+    with_key,
+)
 from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import MODEL
 
@@ -46,10 +55,10 @@ class DotPlot:
 
     The values of the group column `row` are the lines from top to bottom. With `dodged`, a line has
     a separate slot for each color. Each field of `marks` has a mark; the first mark is filled.
-    `inner` are the two ends of a faint bar behind the interval. `right_title` is the title of the
-    texts to the right of the dots. `references` are the positions of dashed lines; each value of
-    the field `reference` is the position of another dashed line. With `free_axes`, the panels have
-    independent axes.
+    `inner` are the two ends of a dotted box: the areas of the worst and the best order of ties.
+    `right_title` is the title of the texts to the right of the dots. `references` are the positions
+    of dashed lines; each value of the field `reference` is the position of another dashed line.
+    With `free_axes`, the panels have independent axes.
     """
 
     groups: Groups
@@ -111,8 +120,7 @@ class DotPlot:
         empty = [-1.0, 1.0] if 0 in self.references else [0.0, 1.0]
         domain: Any = domain_of([*known, *self.references]) if known else empty
         scale = alt.Scale(domain=alt.Undefined if self.free_axes else domain, nice=True, zero=False)
-        axis = alt.Axis(grid=True, gridColor=GRID, tickCount=5)
-        return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=axis)
+        return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=linear_axis())
 
     def line_channels(self) -> dict[str, Any]:
         """Return the channels that place a mark from top to bottom."""
@@ -176,13 +184,15 @@ def dot_layers(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _bars(plot: DotPlot) -> list[alt.Chart]:
-    """Draw the interval of each row, and the faint bar behind it."""
+    """Draw the interval of each row, and the dotted box around it."""
     color, y = plot.color_channel(), plot.line_channels()
     bars = []
     if plot.inner is not None:
         start, end = plot.inner
-        wide = alt.Chart().mark_rule(strokeWidth=0.6 * plot.slot_height, opacity=0.22)
-        bars.append(wide.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y))
+        box = alt.Chart().transform_filter(f"datum.{start} < datum.{end}")
+        box = box.mark_bar(filled=False, strokeWidth=1, height=alt.RelativeBandSize(0.6))
+        box = box.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y)
+        bars.append(with_key(box, TIE_KEY, "tie"))
     if any(finite(record.get(LOW) for record in plot.records)):
         thin = alt.Chart().mark_rule(strokeWidth=min(2, plot.slot_height / 4))
         bars.append(thin.encode(x=plot.x_channel(LOW), x2=alt.X2(f"{HIGH}:Q"), color=color, **y))

@@ -33,7 +33,7 @@ from rocframe.options import NOT_GIVEN
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import altair as alt
 
@@ -50,7 +50,8 @@ class DotStyle:
     """How a table is drawn: the title, the axis, and the columns with marks (first: the dot).
 
     `references` are positions of dashed lines. Each value of the column `reference` is the position
-    of another dashed line. `part` is a column that distinguishes rows. `tests` is true if the table
+    of another dashed line. `chance` is the value of random scores. It has a dashed line if it is
+    near the drawn numbers. `part` is a column that distinguishes rows. `tests` is true if the table
     has p-values.
     """
 
@@ -58,6 +59,7 @@ class DotStyle:
     axis: str
     marks: tuple[str, ...]
     inner: tuple[str, str] | None = None
+    chance: float | None = None
     references: tuple[float, ...] = ()
     reference: str | None = None
     part: str | None = None
@@ -70,7 +72,7 @@ TABLE_STYLES = {
         axis="AUC",
         marks=("auc",),
         inner=("auc_pessimistic", "auc_optimistic"),
-        references=(0.5,),
+        chance=0.5,
     ),
     "partial_auc": DotStyle(
         title="Partial area under the ROC curve",
@@ -82,30 +84,30 @@ TABLE_STYLES = {
         title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True
     ),
     "multiclass_auc": DotStyle(
-        title="Multiclass AUC", axis="AUC", marks=("auc",), references=(0.5,), part="average"
+        title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"
     ),
     "volume": DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",
         marks=("volume",),
-        references=(1 / 6,),  # the volume of random scores
+        chance=1 / 6,  # the volume of random scores
     ),
     "fold_auc": DotStyle(
         title="AUC over folds",
         axis="AUC",
         marks=("mean_auc", "pooled_auc", "auc_of_mean"),
-        references=(0.5,),
+        chance=0.5,
     ),
 }
 
 # Tables of `area`, by their last column.
 AREA_STYLES = {
-    "auc": DotStyle(title=AUC_TITLE, axis="AUC", marks=("auc",), references=(0.5,)),
+    "auc": DotStyle(title=AUC_TITLE, axis="AUC", marks=("auc",), chance=0.5),
     "auc_of_mean": DotStyle(
         title="Area under the averaged curve",
         axis="AUC",
         marks=("auc_of_mean",),
-        references=(0.5,),
+        chance=0.5,
     ),
     "area_of_mean": DotStyle(
         title="Area under the averaged curve", axis="Area", marks=("area_of_mean",)
@@ -211,6 +213,9 @@ def _draw(
     inner = style.inner
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None
+    references = style.references
+    if style.chance is not None and _is_near(style.chance, records, (*style.marks, *(inner or ()))):
+        references += (style.chance,)
     plot = DotPlot(
         groups=groups,
         dodged=dodged,
@@ -218,7 +223,7 @@ def _draw(
         axis=style.axis,
         marks=style.marks,
         inner=inner,
-        references=style.references,
+        references=references,
         reference=style.reference,
         right_title="adjusted p" if style.tests else None,
         shown=tuple(shown),
@@ -228,7 +233,7 @@ def _draw(
     texts = [
         f"{name}: {_row_text(record, style)}" for name, record in zip(names, records, strict=True)
     ]
-    dashed = [f"at {value:.4g}" for value in style.references]
+    dashed = [f"at {value:.4g}" for value in references]
     dashed += ["at the null hypothesis"] if style.reference else []
     return plot.layered(
         dot_layers(plot),
@@ -240,6 +245,15 @@ def _draw(
             join_first(texts, separator="; "),
         ),
     )
+
+
+def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
+    """Return whether a value is at most as far from the drawn numbers as these differ."""
+    known = finite(record[name] for record in records for name in (*fields, LOW, HIGH))
+    if not known:
+        return True
+    low, high = min(known), max(known)
+    return 2 * low - high <= value <= 2 * high - low
 
 
 def _interval_text(table: pl.DataFrame) -> str:

@@ -30,7 +30,7 @@ from rocframe.charts.labels import (
     json_numbers,
     tooltip,
 )
-from rocframe.charts.style import PAPER, QUIET
+from rocframe.charts.style import PAPER, QUIET, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
@@ -63,6 +63,7 @@ OVERLAY_KINDS = {
 }
 # The values of the field `part` in the records of overlays.
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
+TIE_OPACITY = 0.1
 MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
 # Corners of the rectangle of a tie, as steps of tp and fp. Its diagonal is the curve. Its sides are
 # the curves with all tied positives first or all tied negatives first. The last corner closes it.
@@ -399,7 +400,6 @@ def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:
     names = [name for name in named_marks(options.mark) if name is not None]
     cost = tooltip("cost", "expected cost", RATE_FORMAT)
     layers = {
-        TIE: _tie_layer(picture),
         HULL: _line_overlay(picture, HULL, strokeDash=[3, 2]),
         EQUAL_COST: _line_overlay(picture, EQUAL_COST, opacity=0.7),
         LOWEST_COST: _point_overlay(
@@ -415,16 +415,19 @@ def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:
             tooltip=[tooltip("mark"), *row_tooltips(picture)],
         )
     present = {record["part"] for record in picture.overlays}
-    return [layer for part, layer in layers.items() if part in present]
+    ties = _tie_layers(picture) if TIE in present else []
+    return [*ties, *(layer for part, layer in layers.items() if part in present)]
 
 
-def _tie_layer(picture: Picture) -> Any:
+def _tie_layers(picture: Picture) -> list[Any]:
+    """Fill the rectangles of ties lightly, and draw dotted outlines, which bands do not have."""
     x, y = picture.plane.channels()
     color, detail = picture.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
-    area = overlay(TIE).mark_line(
-        filled=True, interpolate="linear-closed", fillOpacity=0.2, strokeWidth=0
-    )
-    return area.encode(x=x, y=y, order=alt.Order("step:Q"), detail=detail, color=color)
+    closed: Any = {"interpolate": "linear-closed"}
+    area = overlay(TIE).mark_line(filled=True, fillOpacity=TIE_OPACITY, strokeWidth=0, **closed)
+    outline = with_key(overlay(TIE).mark_line(strokeWidth=1, **closed), TIE_KEY, "tie")
+    channels = {"x": x, "y": y, "order": alt.Order("step:Q"), "detail": detail, "color": color}
+    return [area.encode(**channels), outline.encode(**channels)]
 
 
 def _line_overlay(picture: Picture, part: str, **stroke: Any) -> Any:

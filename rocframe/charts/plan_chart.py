@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.axes import count_ticks, linear_axis
 from rocframe.charts.groups import CHART_SIDE, JOINT, GroupColumn, Groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
@@ -21,7 +22,7 @@ from rocframe.charts.labels import (
     sentences,
     tooltip,
 )
-from rocframe.charts.style import CHANCE_STROKE, GRID
+from rocframe.charts.style import CHANCE_STROKE
 from rocframe.schemas import PLAN
 from rocframe.text import format_count
 
@@ -140,10 +141,10 @@ def _axes(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any
     x_domain = domain_of([*across, *([] if wide else [0])], (0, 100))
     up = [*(record[y] for record in records), 0]
     y_domain = [0, 1] if y == "power" else domain_of(up)
-    axis = alt.Axis(grid=True, gridColor=GRID, tickCount=5)
+    x_axis = linear_axis() if x == "difference" else linear_axis(count_ticks(x_domain))
     x_scale = alt.Scale(domain=x_domain, type="log" if wide else "linear", nice=True)
     y_scale = alt.Scale(domain=y_domain, nice=True)
     return {
-        "x": alt.X(f"{x}:Q", title=TITLES[x], scale=x_scale, axis=axis),
-        "y": alt.Y(f"{y}:Q", title=TITLES[y], scale=y_scale, axis=axis),
+        "x": alt.X(f"{x}:Q", title=TITLES[x], scale=x_scale, axis=x_axis),
+        "y": alt.Y(f"{y}:Q", title=TITLES[y], scale=y_scale, axis=linear_axis()),
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from json import dumps
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import altair as alt
 
@@ -73,19 +74,23 @@ DARK = Palette(
 COLORS = LIGHT.colors
 MAX_DISTINCT_COLORS = 8  # for every kind of color vision
 
-# The part of the viridis map with enough contrast on white: equal steps look equal, also in gray.
+# The part of the viridis map with a contrast of at least 3 to 1 on white. Equal steps look equal,
+# also in gray.
 ORDERED_COLORS = (
     "#440154",
-    "#482475",
-    "#414487",
-    "#355f8d",
-    "#2a788e",
-    "#21918c",
-    "#22a884",
-    "#44bf70",
+    "#482374",
+    "#414386",
+    "#365e8d",
+    "#2b768e",
+    "#228f8c",
+    "#22a685",
 )
 
 PAPER, INK, QUIET, GRID = LIGHT.paper, LIGHT.ink, LIGHT.quiet, LIGHT.grid
+AXIS_STYLE: dict[str, Any] = {"grid": True, "gridColor": GRID, "labelFlush": False}
+BAND_OPACITY = 0.2
+TIE_DASH = [2, 2]
+TIE_KEY = "worst to best order of ties"
 CHANCE_STROKE: dict[str, Any] = {"color": QUIET, "strokeDash": [4, 4], "strokeWidth": 1}
 SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
@@ -115,6 +120,32 @@ def _sequential(n_colors: int) -> list[str]:
         mixed = (a + share * (b - a) for a, b in zip(low, high, strict=True))
         colors.append("#" + "".join(f"{round(part):02x}" for part in mixed))
     return colors
+
+
+def with_key(
+    layer: alt.Chart, text: str, symbol: Literal["band", "bar", "tie"], width: float = 1
+) -> alt.Chart:
+    """Add an entry to the legend below the chart: the meaning of the marks of a layer.
+
+    Layered charts show the entries of all layers, but the title of the first chart only. `width` is
+    the stroke width of bars.
+    """
+    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": QUIET}
+    channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth
+    value: Any = width
+    if symbol == "band":
+        options = {"symbolType": "square", "symbolFillColor": QUIET, "symbolOpacity": BAND_OPACITY}
+    elif symbol == "tie":
+        channel, value = alt.StrokeDash, TIE_DASH
+        options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1}
+    else:
+        options["symbolType"] = "stroke"
+    legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
+    scale = alt.Scale(type="ordinal", domain=[text], range=[value])
+    entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
+        channel("key:N", scale=scale, legend=legend)
+    )
+    return entry
 
 
 def light() -> alt.theme.ThemeConfig:

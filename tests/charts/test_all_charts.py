@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,13 @@ def test_every_drawing_is_a_function():
         if table.drawing is not None:
             module, name = table.drawing.split(":")
             assert callable(getattr(import_module(module), name))
+
+
+def test_labels_of_numbers_are_centered_below_their_ticks(chart):
+    shown = svg(chart)
+    for axis in re.findall(r'aria-label="X-axis.*?role-axis-label.*?</g>', shown):
+        anchors = re.findall(r'text-anchor="(\w+)"[^>]*>[\d.−]+</text>', axis)
+        assert set(anchors) <= {"middle"}
 
 
 def test_every_table_has_a_chart_with_a_title_and_a_description(chart):

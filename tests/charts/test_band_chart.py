@@ -30,9 +30,9 @@ def test_a_band_has_the_limits_of_the_table():
 
 
 def test_limits_both_ways_are_bars_both_ways():
-    assert marks(band(grid=5).roc.chart()) == ["line", "rule", "area", "point"]
+    assert marks(band(grid=5).roc.chart()) == ["area", "rule", "line", "point"]
     both = band(method="threshold").roc.chart()
-    assert marks(both) == ["line", "rule", "rule", "rule", "point"]
+    assert marks(both) == ["rule", "rule", "rule", "line", "point"]
     assert [len(record["x_low"]) > 1 for record in records(both)] == [True, True]
 
 
@@ -61,6 +61,7 @@ def test_a_band_lies_over_the_curves_on_their_axes():
     shown = svg(both)
     assert shown.count(">False positive rate<") == 1
     assert shown.count(">model<") == 1
+    assert shown.count(">95 % simultaneous band<") == 1
     assert shown.count('aria-roledescription="line mark"') == 4
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
@@ -17,7 +18,7 @@ import vl_convert
 import rocframe as rf
 from rocframe.charts.labels import WORD_JOINER
 from tests.all_cases import all_cases
-from tests.charts.specifications import render
+from tests.charts.specifications import render, svg
 from tests.charts.specifications import spec as strict
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
@@ -38,6 +39,12 @@ def texts(chart):
     """All the text that the rendered chart shows, without invisible characters."""
     svg = ET.fromstring(render(json.dumps(strict(chart))).replace(WORD_JOINER, ""))
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def tick_labels(shown, axis):
+    """The labels of the ticks of an axis in a rendered chart."""
+    found = re.search(rf'aria-label="{axis}-axis.*?role-axis-label.*?</g>', shown)
+    return re.findall(r">([^<]+)</text>", found[0])
 
 
 def lines(chart):
@@ -388,8 +395,17 @@ def test_many_keys_that_have_an_order_have_colors_that_rise(values):
     scale = strict(rf.chart(groups_of(list(values))))["layer"][0]["encoding"]["color"]["scale"]
     light = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in scale["range"]]
     assert len(set(scale["range"])) == 9
-    assert (scale["range"][0], scale["range"][-1]) == ("#440154", "#44bf70")
+    assert (scale["range"][0], scale["range"][-1]) == ("#440154", "#22a685")
     assert light == sorted(light)
+
+
+def test_ticks_of_counts_are_whole_numbers():
+    rows = pl.DataFrame({"label": [1, 0, 0, 1, 0], "score": [0.6, 0.5, 0.4, 0.4, 0.2]})
+    chart = rf.curve(rows, "label", "score", kind="lift_chart").roc.chart()
+    assert tick_labels(svg(chart), "Y") == ["0", "1", "2"]
+    thirds = rows.with_columns(weight=pl.lit(0.3))
+    light = rf.curve(thirds, "label", "score", kind="lift_chart", weight="weight").roc.chart()
+    assert tick_labels(svg(light), "Y")[-1] == "0.6"
 
 
 def test_rows_in_any_order_make_the_same_chart(by_fold):

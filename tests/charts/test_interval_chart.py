@@ -61,25 +61,40 @@ def test_the_subtitle_describes_the_intervals(areas):
     assert areas.roc.chart().title.subtitle == "95 % intervals (logit_delong)"
 
 
-def test_the_axis_has_a_line_at_a_half(areas):
-    chart = areas.roc.chart()
+def test_the_axis_has_a_line_at_a_half_if_areas_are_near_it(areas):
+    numbers = pl.col("auc", "lower", "upper", "auc_pessimistic", "auc_optimistic")
+    chart = areas.with_columns(numbers - 0.2).roc.chart()
     assert {"datum": 0.5} in encodings(chart, "x")
     assert encodings(chart, "x")[0]["scale"]["domain"][0] == 0.5
+    assert "The dashed line is at 0.5." in chart.description
     partial = rf.auc(rf.datasets.vote(), "label", "score", by="model", fpr=(0, 0.1))
     assert {"datum": 0.5} not in encodings(partial.roc.chart(), "x")
 
 
-def test_ties_make_a_faint_bar_and_without_ties_there_is_none(vote):
+def test_the_axis_of_areas_far_from_a_half_begins_near_the_smallest_number(areas):
+    smallest = areas.select(pl.min_horizontal("lower", "auc_pessimistic").min()).item()
+    chart = areas.roc.chart()
+    assert smallest > 0.7
+    assert encodings(chart, "x")[0]["scale"]["domain"][0] == pytest.approx(smallest, abs=1e-4)
+    assert {"datum": 0.5} not in encodings(chart, "x")
+    assert "dashed line" not in chart.description
+
+
+def test_ties_make_a_dotted_box_with_a_legend_and_without_ties_there_is_none(vote):
     tied = rf.auc(vote.with_columns(pl.col("score").round(1)), "label", "score", by="model")
     apart = rf.auc(vote.filter(model="logistic_regression"), "label", "score", by="model")
     apart = apart.with_columns(auc_pessimistic="auc", auc_optimistic="auc")
-    assert marks(tied.roc.chart()).count("rule") == 3
-    assert marks(apart.roc.chart()).count("rule") == 2
+    assert marks(tied.roc.chart())[:2] == ["bar", "rule"]
+    (dashes,) = encodings(tied.roc.chart(), "strokeDash")
+    assert dashes["scale"]["domain"] == ["worst to best order of ties"]
+    assert svg(tied.roc.chart()).count(">worst to best order of ties<") == 1
+    assert "bar" not in marks(apart.roc.chart())
+    assert "worst to best order of ties" not in svg(apart.roc.chart())
 
 
 def test_without_intervals_there_are_dots(vote):
     chart = rf.area(rf.curve(vote, "label", "score", by="model")).roc.chart()
-    assert marks(chart) == ["point", "rule", "text"]
+    assert marks(chart) == ["point", "text"]
     assert svg(chart).count('aria-roledescription="point"') == 5
     without = rf.auc(vote, "label", "score", by="model", ci=None).roc.chart()
     assert all(record["low"] is None for record in records(without))

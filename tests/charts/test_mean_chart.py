@@ -48,6 +48,36 @@ def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
         assert "mark-area" in svg(chart)
 
 
+def chance_lines(part) -> int:
+    """Count the dashed lines of chance in a specification."""
+    if isinstance(part, list):
+        return sum(map(chance_lines, part))
+    if not isinstance(part, dict):
+        return 0
+    mark = part.get("mark")
+    own = isinstance(mark, dict) and mark.get("strokeDash") == [4, 4]
+    return own + sum(map(chance_lines, part.values()))
+
+
+@every_kind
+def test_layered_charts_draw_the_lines_of_chance_once(curves, kind):
+    mean = curves.roc.average(kind=kind, grid=11).roc.chart()
+    points = curves.roc.at(fpr=0.2).roc.chart(kind=kind, by=["model", "fold"])
+    alone = curves.roc.chart(kind=kind, detail="fold")
+    for chart in (alone, alone + mean, alone + mean + points, alone.add_layers(mean, points)):
+        assert chance_lines(read(chart)) == 1
+    assert chance_lines(read(mean | mean)) == 2 * chance_lines(read(mean))
+
+
+@pytest.mark.parametrize("method", ["vertical", "horizontal", "threshold"])
+def test_a_legend_has_the_level_of_the_limits_alone_and_over_curves(curves, method):
+    mean = curves.roc.average(method=method, grid=11, level=0.9).roc.chart()
+    for chart in (mean, curves.roc.chart(detail="fold") + mean, mean | mean):
+        assert svg(chart).count(">90 % pointwise intervals<") == 1
+    without = curves.roc.average(method=method, grid=11, interval=None).roc.chart()
+    assert "pointwise intervals" not in svg(without)
+
+
 def test_the_line_and_its_limits_are_those_of_the_table(curves):
     mean = curves.roc.average(grid=[0.25, 0.75])
     first, second = records(mean.roc.chart())
@@ -65,13 +95,13 @@ def test_the_line_and_its_limits_are_those_of_the_table(curves):
 
 
 def test_limits_lie_along_the_axes_that_were_averaged(curves):
-    assert marks(curves.roc.average().roc.chart()) == ["line", "rule", "area", "point"]
+    assert marks(curves.roc.average().roc.chart()) == ["area", "rule", "line", "point"]
     across = read(curves.roc.average(method="horizontal").roc.chart())
     (band,) = (layer for layer in across["layer"] if layer["mark"]["type"] == "area")
     assert band["encoding"]["x2"] == {"field": "x_high"}
     assert band["mark"]["orient"] == "horizontal"
     bars = curves.roc.average(method="threshold").roc.chart()
-    assert marks(bars) == ["line", "rule", "rule", "rule", "point"]
+    assert marks(bars) == ["rule", "rule", "rule", "line", "point"]
     assert [sum(record["bar"]) for record in records(bars)] == [20, 20]
 
 
@@ -126,7 +156,7 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
     chart = made.roc.chart(color="metric")
     # No line of chance, for these are no axes of a kind.
-    assert marks(chart) == ["line", "area", "point"]
+    assert marks(chart) == ["area", "line", "point"]
     assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
     assert [record["f1"] for record in records(chart)] == ["a", "b", "a", "b"]
     line = read(chart)["layer"][0]["encoding"]
@@ -134,7 +164,7 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     assert line["x"]["scale"]["domain"] == line["y"]["scale"]["domain"] == [0, 1]
     assert line["color"]["field"] == "f0"
     assert read(chart)["description"].startswith(
-        "Means chart, 4 averaged curves with pointwise intervals: mean against accuracy."
+        "Means chart, 4 averaged curves with 95 % pointwise intervals: mean against accuracy."
     )
     first = records(chart)[2]
     own = made.filter(model="a").drop_nulls("precision")
@@ -178,13 +208,13 @@ def test_means_are_described_in_words(curves):
     mean = curves.roc.average(grid=11)
     areas = mean.roc.area()["auc_of_mean"].to_list()
     assert mean.roc.chart().description == (
-        "ROC chart, 2 averaged curves with pointwise intervals: true positive rate against false "
-        "positive rate. The dashed line shows chance. "
+        "ROC chart, 2 averaged curves with 95 % pointwise intervals: true positive rate against "
+        "false positive rate. The dashed line shows chance. "
         f"By model: a (AUC {areas[0]:.3f}), b (AUC {areas[1]:.3f})."
     )
     assert curves.roc.average(grid=11, kind="pr").roc.chart().description == (
-        "Precision-recall chart, 2 averaged curves with pointwise intervals: precision against "
-        "recall. By model: a, b."
+        "Precision-recall chart, 2 averaged curves with 95 % pointwise intervals: precision "
+        "against recall. By model: a, b."
     )
 
 

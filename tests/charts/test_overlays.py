@@ -200,6 +200,17 @@ def test_ties_fill_the_area_between_both_orders(table, kind):
         assert len(set(record["box"])) == (tp * fp > 0).sum()
 
 
+def test_ties_differ_from_bands_by_a_dotted_outline_and_by_their_legend():
+    rows = rf.datasets.vote().filter(model="random_forest")
+    curve = rf.curve(rows, "label", "score").roc.chart(ties=True)
+    band = rf.band(rows, "label", "score", grid=5).roc.chart()
+    (outline,) = (one for one in strict(curve)["layer"] if "strokeDash" in one["encoding"])
+    assert outline["encoding"]["strokeDash"]["scale"]["range"] == [[2, 2]]
+    shown = texts(curve + band)
+    assert shown.count("worst to best order of ties") == 1
+    assert shown.count("95 % simultaneous band") == 1
+
+
 def test_the_description_has_the_areas_of_both_orders():
     rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [2, 1, 1, 0], "m": ["x"] * 4})
     area = rf.auc(rows, "label", "score", by="m", ci=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import rocframe as rf
@@ -10,6 +12,12 @@ from tests.charts.specifications import encodings, records, svg
 
 def axes(chart) -> tuple[str, str]:
     return tuple(encodings(chart, axis)[0]["field"] for axis in "xy")
+
+
+def test_ticks_of_numbers_of_rows_are_whole_numbers():
+    shown = svg(rf.power(auc=0.9, n_pos=[2, 3], n_neg=30).roc.chart())
+    labels = re.search(r'aria-label="X-axis.*?role-axis-label.*?</g>', shown)[0]
+    assert re.findall(r">([^<]+)</text>", labels) == ["0", "1", "2", "3"]
 
 
 def lines(chart) -> int:

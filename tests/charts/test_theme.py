@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rocframe as rf
-from rocframe.charts.style import DARK, LIGHT, dark, light
+from rocframe.charts.style import DARK, LIGHT, color_scale, dark, light
 
 TREE = Path(__file__).parents[2]
 every_paint = pytest.mark.parametrize("paint", [LIGHT, DARK], ids=["light", "dark"])
@@ -70,6 +70,13 @@ def test_every_color_has_contrast_with_the_background(paint):
     assert min(contrast(color, paint.paper) for color in paint.colors) >= 3
     assert contrast(paint.ink, paint.paper) > 7
     assert contrast(paint.quiet, paint.paper) > 4.5
+
+
+@pytest.mark.parametrize("n_classes", [9, 10, 50])
+def test_each_of_many_ordered_classes_has_contrast_with_the_background(n_classes):
+    colors = color_scale([f"{i:02}" for i in range(n_classes)], ordered=True).range
+    assert min(contrast(color, LIGHT.paper) for color in colors) >= 3
+    assert len(set(colors)) == n_classes
 
 
 @every_paint
