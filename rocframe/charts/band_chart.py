@@ -73,5 +73,5 @@ def _band_text(table: pl.DataFrame, *names: str) -> str:
     bands = table.select(names).unique(maintain_order=True)
     return ", ".join(
         " ".join([f"{100 * level:.4g} % {scope} band", *(f"({name})" for name in method)])
-        for level, scope, *method in bands.iter_rows()
+        for level, scope, *method in zip(*(values.to_list() for values in bands), strict=True)
     )

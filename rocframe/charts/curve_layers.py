@@ -32,8 +32,8 @@ ROW_FIELDS = {
 }
 
 
-class PlaneChart(alt.LayerChart):
-    """Layers on a plane. A chart that is added to them does not repeat their line of chance."""
+class LayerChart(alt.LayerChart):
+    """Altair's chart of layers, where an added chart does not repeat the line of chance."""
 
     def __iadd__(self, other: alt.typing.ChartType) -> Self:
         # Altair's `+` and `add_layers` call this method.
@@ -44,9 +44,6 @@ class PlaneChart(alt.LayerChart):
                 other = other.copy(deep=False)
                 other.layer = layers
         return super().__iadd__(other)
-
-
-PlaneChart.__name__ = alt.LayerChart.__name__  # for the representation as text
 
 
 def _has_own_data(layer: Any) -> bool:
@@ -70,7 +67,7 @@ class Picture:
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Put layers on top of each other, with the transform of their common data."""
         # Altair copies a chart for each added transform, so a chart without layers collects them.
-        return PlaneChart(
+        return LayerChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),
             transform=transform.transform,
