@@ -116,7 +116,8 @@ def chart(
         thresholds or tables, with a shape for each name.
     ties : bool, default False
         Draw the area between the best and the worst order of tied rows with a dotted outline, for
-        roc, gain and lift_chart, if it is large enough to be visible. The description states both areas.
+        roc, gain and lift_chart, if it is large enough to be visible. The description states both
+        areas.
 
     Returns
     -------
