@@ -440,6 +440,7 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
     return take_rows(keys, np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths))
 
 
+GROUPED_ROWS = 1 << 22  # rows that are grouped at once
 COUNTED_ROWS = 1 << 16  # rows of a slice, whose arrays fit into the cache
 
 
@@ -508,7 +509,12 @@ def _sum_cells(
     if weight is not None:
         frame = frame.with_columns(weight=pl.Series(weight))
         total = pl.col("weight").sum()
-    counted = frame.group_by(*keys.columns, "cell").agg(total.alias("total"))
+    # Memory is bounded by counting slices of the rows.
+    counted = pl.concat(
+        frame[rows].group_by(*keys.columns, "cell").agg(total.alias("total"))
+        for rows in split_rows(frame.height, GROUPED_ROWS)
+    )
+    counted = counted.group_by(*keys.columns, "cell").agg(pl.col("total").sum())
     groups = counted.select(keys.columns).unique().sort(keys.columns)
     indexed = counted.join(
         groups.with_row_index("group"), on=keys.columns, nulls_equal=True, how="left"
