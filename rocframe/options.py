@@ -227,6 +227,21 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
     return {name: schema[name] for name in by}
 
 
+def check_text(argument: str, value: object) -> None:
+    """Check that a value is text that UTF-8 supports."""
+    if not isinstance(value, str):
+        raise OptionValueError.compose(argument, value, "expected text", "Pass a string.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise OptionValueError.compose(
+            argument,
+            value,
+            "the text contains a lone surrogate, which UTF-8 does not support",
+            "Remove this character.",
+        ) from None
+
+
 def check_frame(argument: str, value: object) -> None:
     """Check that a value is a DataFrame or LazyFrame; the error says how to make one of it."""
     if isinstance(value, pl.DataFrame | pl.LazyFrame):

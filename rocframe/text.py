@@ -22,7 +22,10 @@ def format_list(names: Iterable[object], *, most: int = 10) -> str:
 
 def format_value(value: object) -> str:
     """Return a value or an expression in one line, of at most `MAX_VALUE_CHARACTERS`."""
-    plain = str(value) if isinstance(value, pl.Expr) else repr(value)
+    try:
+        plain = str(value) if isinstance(value, pl.Expr) else repr(value)
+    except (RecursionError, ValueError):  # too deeply nested, or an integer of too many digits
+        plain = f"<{type(value).__name__}>"
     line = " ".join(plain.split()) if "\n" in plain else plain
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"
 

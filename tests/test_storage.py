@@ -9,14 +9,18 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from math import inf
+from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from pyarrow import feather, parquet
 from pyarrow.parquet import ParquetFile
 
 import rocframe as rf
+from rocframe.io import tables
 from rocframe.io.files import replaced
+from tests.all_cases import all_cases
 
 LOG = pl.DataFrame(
     {
@@ -215,7 +219,6 @@ def test_any_other_table_is_a_table(tmp_path):
 
 def test_other_programs_find_the_metadata(tmp_path):
     duckdb = pytest.importorskip("duckdb")
-    parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "curve.parquet"
     rf.write(curve(), path)
     with_polars = pl.read_parquet_metadata(path)["rocframe"]
@@ -229,7 +232,6 @@ def test_other_programs_find_the_metadata(tmp_path):
 
 
 def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
-    feather = pytest.importorskip("pyarrow.feather")
     rf.write(curve(), tmp_path / "curve.feather")
     table = feather.read_table(tmp_path / "curve.feather")
     assert b'"kind": "roc"' in table.schema.metadata[b"rocframe"]
@@ -413,6 +415,90 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
         f"path={path!r}: unknown suffix '.csv'.\n"
         "Supported: '.parquet', '.pq', '.arrow', '.feather', '.ipc'."
     )
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = curve()
+    chart = rf.chart(table)
+    verbs = {
+        ".parquet": [rf.read, rf.scan, rf.about, lambda path: rf.write(table, path)],
+        ".html": [
+            lambda path: rf.save_chart(chart, path),
+            lambda path: rf.report(LOG, "label", "score", path=path),
+        ],
+    }
+    impossible = {
+        "a\0": "embedded null byte",
+        "a" * 300: "File name too long",
+        "/".join(["a" * 200] * 30): "File name too long",
+        "a\ud800": "'utf-8' codec can't encode character",
+    }
+    with all_cases() as case:
+        for suffix, verbs_of_suffix in verbs.items():
+            for verb in verbs_of_suffix:
+                for name, reason in impossible.items():
+                    with case(verb, name[:10]):
+                        with pytest.raises(rf.StorageError) as caught:
+                            verb(f"{name}{suffix}")
+                        assert str(caught.value).startswith(
+                            f"path={name + suffix!r}: a file cannot have this name: {reason}"
+                        )
+                for value in (None, b"curve" + suffix.encode(), 3, ["curve"]):
+                    with case(verb, value):
+                        with pytest.raises(rf.OptionValueError) as caught:
+                            verb(value)
+                        assert str(caught.value) == (
+                            f"path={value!r}: expected the name of a file.\n"
+                            'Pass a str or a Path, such as path="table.parquet".'
+                        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def nested(depth: int, empty: Any) -> Any:
+    value = empty
+    for _ in range(depth - 1):
+        value = {"a": value} if isinstance(empty, dict) else [value]
+    return value
+
+
+@both_formats
+def test_metadata_have_a_limited_depth_and_size(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"curve.{suffix}"
+    rf.write(curve(), path, about={"deep": nested(100, {})})
+    assert rf.about(path)["deep"] == nested(100, {})
+    before = path.read_bytes()
+    monkeypatch.setattr(tables, "MAX_METADATA_SIZE", 1000)
+    circle: dict[str, object] = {}
+    circle["a"] = circle
+    for value in (nested(101, {}), nested(50_000, []), circle, [[[0] * 100] * 100] * 100):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.write(curve(), path, about={"deep": value})
+        assert str(caught.value) == (
+            "about['deep']: expected at most 100 levels and 500 values.\n"
+            "Convert the value to a string."
+        )
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.write(curve(), path, about={"a": "x" * 499, "b": "x" * 499})
+    assert str(caught.value) == (
+        "about['b']: the metadata have more than 1,000 characters.\n"
+        "Write them to a file of their own."
+    )
+    with pytest.raises(rf.OptionValueError, match=r"^about\['n'\]=<int>: JSON does not support"):
+        rf.write(curve(), path, about={"n": 10**5000})
+    assert path.read_bytes() == before
+
+
+@both_formats
+def test_metadata_of_other_programs_that_are_too_deep_are_a_storage_error(tmp_path, suffix):
+    path = tmp_path / f"other.{suffix}"
+    table = LOG.to_arrow().replace_schema_metadata({"rocframe": "[" * 100_000 + "]" * 100_000})
+    if suffix == "parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+    with pytest.raises(rf.StorageError, match="its metadata are nested too deeply"):
+        rf.about(path)
 
 
 def test_only_polars_frames_can_be_written(tmp_path):

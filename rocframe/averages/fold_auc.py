@@ -291,7 +291,7 @@ def fold_areas(
     schema = FOLD_AUC.columns()
     cases = scale_weights(cases)
     folds = Folds.from_cases(cases, over)
-    if not folds.notes():
+    if not len(folds.fold):
         return empty_result(folds.keys, schema)
     totals = folds.scan.totals
     mean = folds.areas.mean

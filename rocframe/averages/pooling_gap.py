@@ -189,7 +189,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
     schema = POOLING_GAP.columns()
     cases = scale_weights(cases)
     folds = Folds.from_cases(cases, over)
-    if not folds.notes():
+    if not len(folds.fold):
         return empty_result(folds.keys, schema)
     rows = sort_rows(merge_folds(cases, over), with_positions=True)
     all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))

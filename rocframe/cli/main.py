@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rocframe.errors import RocframeError
 from rocframe.frames import PLAN_MARK
+from rocframe.io.files import local_path
 from rocframe.options import suggest_argument
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _run(
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
     with Progress(quiet=options.quiet) as progress:
-        outcome = command(sources, options, out.expanduser(), progress)
+        outcome = command(sources, options, local_path(out), progress)
     for file, reason in outcome.skipped.items():
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
     if not outcome.has_page:

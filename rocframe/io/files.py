@@ -17,7 +17,7 @@ import polars as pl
 if sys.platform != "win32":
     import fcntl
 
-from rocframe.errors import RocframeError, StorageError
+from rocframe.errors import OptionValueError, RocframeError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,23 @@ CHUNK_SIZE = 1 << 20
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 EMPTY_FILE = "the file is empty (0 bytes)"
+
+
+def local_path(path: object) -> Path:
+    """Return a path in which the home folder replaces `~`; raise if no file can have this name."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        hint = 'Pass a str or a Path, such as path="table.parquet".'
+        raise OptionValueError.compose("path", path, "expected the name of a file", hint)
+    try:
+        local = Path(name).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.lstat(os.path.realpath(local))
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error_reason(error)
+        problem = f"a file cannot have this name: {reason}"
+        raise StorageError.compose(path, problem, "Pass another name.") from error
+    return local
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
@@ -124,7 +141,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
     A symbolic link is resolved: the file it points to is replaced, and the link stays.
     """
-    path_text, target = os.fspath(path), Path(os.path.realpath(Path(path).expanduser()))
+    path_text, target = os.fspath(local_path(path)), Path(os.path.realpath(local_path(path)))
     folder = target.parent
     if "://" in path_text:
         raise StorageError.compose(

@@ -20,6 +20,7 @@ from rocframe.io.files import (
     FileFormat,
     error_reason,
     file_problem,
+    local_path,
 )
 from rocframe.text import format_list
 
@@ -52,7 +53,7 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
 
 
 def _expand(source: str) -> Iterator[str]:
-    path = str(Path(source).expanduser())
+    path = str(local_path(source))
     searched = f"Searched in {str(Path.cwd())!r}."
     if Path(path).is_dir():
         files = list(_logs_in_folder(path))

@@ -6,8 +6,8 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,14 +22,20 @@ from rocframe.io.files import (
     checksum_problem,
     error_reason,
     file_problem,
+    local_path,
     replaced,
 )
 from rocframe.options import check_frame, public
 from rocframe.schemas import table_of
 from rocframe.text import format_list
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 METADATA_KEY = "rocframe"
 METADATA_VERSION = 1
+MAX_METADATA_DEPTH = 100  # Python's encoder and decoder of JSON raise errors from about 1,000 on
+MAX_METADATA_SIZE = 1 << 24  # characters of JSON
 ROW_GROUP_SIZE = 1 << 18
 DECISION_RULE = "score >= threshold"
 
@@ -65,8 +71,8 @@ def write(
     RepeatedNameError
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
-        If `about` is not a mapping, if JSON does not support one of its values, or if `table` is
-        not a DataFrame or LazyFrame.
+        If `about` is not a mapping, if JSON does not support one of its values, if it has more than
+        100 levels or 16 million characters, or if `table` is not a DataFrame or LazyFrame.
 
     Examples
     --------
@@ -225,6 +231,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         metadata = None if text is None else json.loads(text)
     except (*READ_ERRORS, ValueError) as error:
         raise _unreadable_table(path, error_reason(error)) from error
+    except RecursionError as error:
+        raise _unreadable_table(path, "its metadata are nested too deeply") from error
     if not isinstance(metadata, dict):
         raise StorageError.compose(
             os.fspath(path),
@@ -258,6 +266,7 @@ def _check_metadata(about: object) -> dict[str, object]:
             "about", about, "expected a mapping from names to values", hint
         )
     reserved = _table_metadata(pl.DataFrame())
+    size = 0
     for name, value in about.items():
         if not isinstance(name, str):
             raise OptionValueError.compose(
@@ -269,14 +278,41 @@ def _check_metadata(about: object) -> dict[str, object]:
         if name in reserved:
             problem, hint = "rocframe writes this name itself", "Use another name."
             raise RepeatedNameError(f"about={name!r}: {problem}.\n{hint}")
+        check_nesting(f"about[{name!r}]", value)
         try:
-            json.dumps(value, allow_nan=False)
+            size += len(json.dumps(value, allow_nan=False))
         except (TypeError, ValueError) as error:
             problem = f"JSON does not support this value: {error}"
             raise OptionValueError.compose(
                 f"about[{name!r}]", value, problem, "Convert it to a string."
             ) from None
+        if size > MAX_METADATA_SIZE:
+            problem = f"the metadata have more than {MAX_METADATA_SIZE:,} characters"
+            raise OptionValueError(
+                f"about[{name!r}]: {problem}.\nWrite them to a file of their own."
+            )
     return dict(about)
+
+
+def check_nesting(argument: str, value: object) -> None:
+    """Check that a value of dicts and lists is neither too deep nor too large for JSON."""
+    level, n_values = [value], 0
+    for _ in range(MAX_METADATA_DEPTH):
+        children = chain.from_iterable(
+            parent.values() if isinstance(parent, dict) else parent
+            for parent in level
+            if isinstance(parent, dict | list | tuple)
+        )
+        level = list(islice(children, MAX_METADATA_SIZE // 2))
+        n_values += len(level)
+        if not level:
+            return
+        if n_values >= MAX_METADATA_SIZE // 2:  # each needs two characters at least
+            break
+    raise OptionValueError(
+        f"{argument}: expected at most {MAX_METADATA_DEPTH} levels and "
+        f"{MAX_METADATA_SIZE // 2:,} values.\nConvert the value to a string."
+    )
 
 
 def _write_parquet(frame: pl.DataFrame, new: Path, metadata: str) -> None:
@@ -320,7 +356,7 @@ def _ipc_metadata(path: Path) -> str | None:
 
 
 def _file_format(path: str | os.PathLike[str]) -> FileFormat:
-    suffix = Path(path).suffix.lower()
+    suffix = local_path(path).suffix.lower()
     if suffix not in FILE_FORMATS:
         hint = f"Supported: {format_list(FILE_FORMATS)}."
         raise StorageError.compose(os.fspath(path), f"unknown suffix {suffix!r}", hint)
@@ -334,7 +370,7 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
     file first.
     """
     file_format = _file_format(path)
-    local = Path(path).expanduser()
+    local = local_path(path)
     try:
         problem = file_problem(local, file_format) or checksum_problem(local, file_format)
         if not problem and file_format == "Parquet":

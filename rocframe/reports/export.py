@@ -6,14 +6,13 @@ import json
 import os
 from html import escape
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from rocframe.errors import OptionValueError, StorageError
-from rocframe.io.files import check_target, replaced
-from rocframe.options import public
+from rocframe.io.files import check_target, local_path, replaced
+from rocframe.options import check_text, public
 from rocframe.reports.offline_script import (
     bundle_script,
     chart_bundle,
@@ -104,7 +103,7 @@ def save_chart(
     ...     (Path(folder) / "roc.svg").read_text(encoding="utf-8")[:4]
     '<svg'
     """
-    suffix = Path(path).suffix.lower()
+    suffix = local_path(path).suffix.lower()
     if suffix not in CHART_FORMATS:
         problem = f"unknown chart format {suffix!r}"
         raise StorageError.compose(
@@ -235,4 +234,6 @@ def _null_nonfinite(value: Any) -> Any:
         return {key: _null_nonfinite(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_null_nonfinite(part) for part in value]
+    if isinstance(value, str) and not value.isascii():
+        check_text("chart", value)
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -13,9 +13,10 @@ import polars as pl
 from rocframe.comparisons.pairing import Unmatched
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import collect_frame, column, lazy_plan
-from rocframe.io.files import check_target, write_text
+from rocframe.io.files import check_target, local_path, write_text
+from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, parse_names, public
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_text, parse_names, public
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report_tables import areas_and_curves, report_tables
@@ -168,6 +169,7 @@ def report(
         count=count,
         missing=missing,
     )
+    check_text("title", title)
     entries = _check_about(about)
     check_page_path(path)
     rows = options.read(predictions)
@@ -179,7 +181,7 @@ def report(
 
 def check_page_path(path: str | os.PathLike[str]) -> None:
     """Check that a page can be written to a file, whose suffix has to be `.html`."""
-    suffix = Path(path).suffix
+    suffix = local_path(path).suffix
     if suffix.lower() != ".html":
         raise StorageError.compose(
             os.fspath(path),
@@ -189,7 +191,7 @@ def check_page_path(path: str | os.PathLike[str]) -> None:
     check_target(path)
 
 
-def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
+def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
     if about is None:
         return {}
     if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
@@ -199,7 +201,17 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, object]:
             "expected a mapping from names to values",
             'Use, for example, about={"files": "vote.parquet"}.',
         )
-    return dict(about)
+    entries = {}
+    for name, value in about.items():
+        check_nesting(f"about[{name!r}]", value)
+        try:
+            entries[name] = str(value)
+        except (RecursionError, ValueError):
+            problem = "the value cannot be converted to text"
+            raise OptionValueError.compose(
+                f"about[{name!r}]", value, problem, "Pass a string."
+            ) from None
+    return entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -244,6 +244,11 @@ def test_groups_without_rows_or_classes_have_notes(frame, verb):
         frame(pl.DataFrame(TABLE).clear()).with_columns(g=pl.lit("a")), "label", "score", by="g"
     )
     assert grouped.lazy().collect().height == 0
+    struct = pl.lit(None, pl.Struct({}))
+    grouped = verb(
+        frame(pl.DataFrame(TABLE).clear()).with_columns(g=struct), "label", "score", by="g"
+    )
+    assert grouped.lazy().collect().height == 0
     single = verb(frame({"fold": [1, 2], "label": [1, 1], "score": [1, 2]}), "label", "score")
     assert single.lazy().collect().select("n_curves", "mean_auc", "note").rows() == [
         (0, None, "no_negatives; left_out:2 (1, 2)")

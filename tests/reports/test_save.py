@@ -45,6 +45,36 @@ def test_a_page_has_the_fragment_and_no_markup_of_the_charts(tmp_path):
     assert page.count("<title>") == page.count("</title>") == 1
 
 
+LONE = ": the text contains a lone surrogate, which UTF-8 does not support.\nRemove this character."
+
+
+def test_text_that_utf_8_does_not_support_is_refused(tmp_path):
+    title = "ROC \ud800"
+    chart = CHART.properties(title=title)
+    for call in (
+        lambda: rf.chart_fragment(chart, bundle=False),
+        lambda: rf.save_chart(chart, tmp_path / "chart.html"),
+        lambda: rf.save_chart(chart, tmp_path / "chart.png"),
+    ):
+        with pytest.raises(rf.OptionValueError) as caught:
+            call()
+        assert str(caught.value) == f"chart={title!r}{LONE}"
+    log = pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]})
+    page = {"path": tmp_path / "page.html"}
+    for options, text in (
+        ({"title": title}, f"title={title!r}{LONE}"),
+        ({"title": None}, "title=None: expected text.\nPass a string."),
+        (
+            {"about": {"n": 10**5000}},
+            "about['n']=<int>: the value cannot be converted to text.\nPass a string.",
+        ),
+    ):
+        with pytest.raises(rf.OptionValueError) as caught:
+            rf.report(log, "label", "score", **page, **options)
+        assert str(caught.value) == text
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
     def size(**options):
         rf.save_chart(CHART, tmp_path / "chart.png", **options)
