@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 
 
 MAX_VALUE_CHARACTERS = 100  # longer values are cut off in messages
+
+# A zero-width joiner between two pictographs, which makes one emoji of them. Python counts it as
+# unprintable.
+_SYMBOL = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
+EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
 
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
@@ -37,7 +43,8 @@ def format_rows(rows: int) -> str:
 
 def format_name(text: str) -> str:
     """Return text as it is; quoted if it is blank, has outer spaces or unprintable characters."""
-    return text if text.isprintable() and text == text.strip() != "" else repr(text)
+    printable = EMOJI_JOINER.sub("", text).isprintable()
+    return text if printable and text == text.strip() != "" else repr(text)
 
 
 def format_values(values: pl.Series) -> list[str]:

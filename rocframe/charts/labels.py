@@ -6,6 +6,7 @@ from collections import Counter
 from json import dumps
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING, Any
+from unicodedata import combining
 
 import altair as alt
 import polars as pl
@@ -38,7 +39,24 @@ def short_name(name: str) -> str:
 
 def shorten(text: str, length: int) -> str:
     """Cut a long text in the middle, because similar names often differ at their ends only."""
-    return chart_text(text if len(text) <= length else f"{text[: length - 16]}…{text[-15:]}")
+    if len(text) <= length:
+        return chart_text(text)
+    start, end = length - 16, len(text) - 15
+    while start and not _is_boundary(text, start):
+        start -= 1
+    while end < len(text) and not _is_boundary(text, end):
+        end += 1
+    return f"{text[:start]}…{text[end:]}"
+
+
+def _is_boundary(text: str, place: int) -> bool:
+    """Return whether no letter with its accents and no emoji is divided at a place."""
+    return text[place - 1] != "\u200d" and not (
+        text[place] == "\u200d"
+        or combining(text[place])
+        or text[place] == "\ufe0f"
+        or "\U0001f3fb" <= text[place] <= "\U0001f3ff"  # skin tones
+    )
 
 
 def chart_text(text: str) -> str:

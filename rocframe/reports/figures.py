@@ -61,7 +61,12 @@ def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | Non
         return CAPTIONS[kind]
     interval = interval_title(averages)
     shading = f"Shading, in charts of one mean: {interval}. " if interval else ""
-    return f"{CAPTIONS[kind]} Bold: mean. {shading}Thin: one line per {format_name(str(over))}."
+    name = format_name(str(over))
+    lines = f"Bold: mean. {shading}Thin: one line per {name}."
+    if kind != "roc":
+        return f"{CAPTIONS[kind]} {lines}"
+    areas = f"AUC: area under the mean curve. Mean AUC: mean of the areas of each {name}."
+    return f"{CAPTIONS[kind]} {lines} {areas}"
 
 
 def curve_figures(

@@ -21,13 +21,28 @@
     return spec;
   }
 
-  // Fit legends to the width. Among several charts of one kind, the heading has the title.
+  // Fit legends and the names of lines to the width. Among several charts of one kind, the heading
+  // has the title.
   function adapt(spec, room, many) {
-    const legend = spec.encoding?.color?.legend;
-    if (legend) legend.labelLimit = room;
+    const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
+    if (legend) {
+      legend.labelLimit = room;
+      if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.6, 26);
+    }
+    if (names?.labelLimit === 0) {
+      names.labelLimit = Math.max(80, 0.4 * room);
+      names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
+    }
     if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
     for (const part of [...spec.layer ?? [], ...spec.vconcat ?? [], ...spec.concat ?? []]) adapt(part, room, many);
+  }
+
+  // The expression of a label of at most `length` characters, which is cut in the middle.
+  function shortened(label, length, tail = length / 2) {
+    const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 8);
+    const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
+    return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }
 
   // A panel of the dashboard is 250 pixels wide, without its axis.
@@ -82,6 +97,18 @@
     link.download = `chart-${[...document.querySelectorAll("figure")].indexOf(figure) + 1}.${format}`;
     link.click();
   }
+
+  // State below a table that rows or columns are hidden, if they are.
+  function updateCue(box) {
+    const cue = box.nextElementSibling, { rows, columns } = cue.dataset;
+    const hidden = [
+      ...box.scrollHeight > box.clientHeight + 1 ? [rows] : [],
+      ...box.scrollWidth > box.clientWidth + 1 ? [columns] : []];
+    cue.textContent = hidden.join(" ");
+    cue.hidden = !hidden.length;
+  }
+  const tables = new ResizeObserver((entries) => entries.forEach(({ target }) => updateCue(target)));
+  document.querySelectorAll(".scroll").forEach((box) => tables.observe(box));
 
   const observer = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,13 @@ from rocframe.reports.figures import (
     table_figure,
 )
 from rocframe.reports.offline_script import content_policy, embed_script
-from rocframe.reports.report_tables import areas_text, comparison_text, folds_text, group_columns
+from rocframe.reports.report_tables import (
+    areas_text,
+    comparison_text,
+    folds_text,
+    group_columns,
+    summary_text,
+)
 from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 
 
 PAGE_TEMPLATE = Path(__file__).with_name("page.html")
+BREAKABLE_PARTS = r"[^-_/.:,;=|]*[-_/.:,;=|]+|[^-_/.:,;=|]+"
 PAGE_SCRIPT = Path(__file__).with_name("page.js")
 
 
@@ -57,12 +65,14 @@ def report_page(
     selection = select_curves(areas, options.averaged)
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["breakable"] = _with_line_breaks
     environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
     scripts = embed_script(), PAGE_SCRIPT.read_text(encoding="utf-8").strip()
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
         summary=_summary(areas, provenance),
+        best=summary_text(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
         areas=areas_text(tables, areas_file),
         areas_figure=table_figure(areas),
@@ -90,6 +100,13 @@ def report_page(
         offline_script=Markup(scripts[0]),
         page_script=Markup(scripts[1]),
     )
+
+
+def _with_line_breaks(name: str) -> str:
+    """Return a name as HTML, in which lines may break after hyphens, underscores and the like."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(map(escape, re.findall(BREAKABLE_PARTS, name, re.DOTALL)))
 
 
 def _versions() -> dict[str, str]:

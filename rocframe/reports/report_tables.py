@@ -24,6 +24,7 @@ from rocframe.text import (
     format_number,
     format_p_value,
     format_values,
+    join_names,
 )
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def group_columns(areas: pl.DataFrame, first: str = "auc") -> list[str]:
 
 MAX_TABLE_ROWS = 500
 NO_VALUE = "–"
+SHORT_NAME = 20  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +201,11 @@ class TextColumn:
     title: str
     cells: Sequence[str]
     kind: str = "number"
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the column contains texts that are short enough for one line."""
+        return self.kind != "number" and max(map(len, self.cells), default=0) <= SHORT_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +256,156 @@ def folds_text(folds: pl.DataFrame) -> TextTable:
         count_column("curves", top["n_curves"]),
     ]
     return _text_table(columns, top, folds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The best model of each group and its differences from the others: sentences and a table."""
+
+    sentences: list[str]
+    table: TextTable
+
+
+def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
+    """Return which model is best, by how much, and whether the differences are certain.
+
+    Returns None if the report has less than two models. If the models are compared, they are
+    ranked by the compared areas, which are those of all rows of a model.
+    """
+    areas = tables.areas if tables.folds is None else tables.folds
+    first = "auc" if tables.folds is None else "mean_auc"
+    keys = group_columns(areas, first)
+    if MODEL not in keys or areas.get_column(MODEL).n_unique() < 2:
+        return None
+    ranked_by = first if tables.folds is None or tables.comparison is None else "pooled_auc"
+    ranks = _ranked_models(areas, [key for key in keys if key != MODEL], ranked_by)
+    ranks = _with_differences(ranks, tables.comparison)
+    several_groups = len(keys) > 1
+    if several_groups:
+        ranks = ranks.filter(pl.col("rank") < 2)
+    top = ranks.head(MAX_TABLE_ROWS)
+    shown = areas[top.get_column("row")]
+    alpha = 1 - options.level
+    title = "AUC" if tables.folds is None else "mean AUC"
+    main = [number_column(title, shown[first]), *interval_columns(shown, areas)]
+    columns = [
+        *name_columns(shown, [*(key for key in keys if key != MODEL), MODEL]),
+        *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
+        *([] if ranked_by == "pooled_auc" else main),
+        number_column("below the best", top["difference"]),
+        TextColumn(
+            title="difference certain",
+            cells=[_certainty(rank, p, alpha) for rank, p in top.select("rank", "p").iter_rows()],
+            kind="word",
+        ),
+        *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
+        *(main if ranked_by == "pooled_auc" else []),
+    ]
+    n_omitted = ranks.height - top.height
+    omitted = f"Not shown here: {format_count(n_omitted, 'row')}." if n_omitted else ""
+    return Summary(
+        sentences=_summary_sentences(ranks, alpha, tested=tables.comparison is not None),
+        table=TextTable(columns=columns, omitted=omitted),
+    )
+
+
+def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
+    """Return the position, the area and the rank of each model in its group, best first."""
+    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
+    ranks = areas.select(
+        pl.int_range(pl.len()).alias("row"),
+        number.cast(pl.Int64).alias("group"),
+        column(MODEL).alias("model"),
+        pl.col(ranked_by).alias("area"),
+    ).sort("group", "area", "row", descending=[False, True, False], nulls_last=True)
+    return ranks.with_columns(
+        pl.int_range(pl.len()).over("group").alias("rank"),
+        pl.col("model").first().over("group").alias("best"),
+        (pl.col("area").first().over("group") - pl.col("area")).alias("difference"),
+    )
+
+
+def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
+    """Add the differences of the comparison, their limits and p-values; null if not compared."""
+    names = ["lower", "upper", "p"]
+    if comparison is None:
+        return ranks.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
+    groups = group_columns(comparison, "model_a")
+    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
+    limits = ("difference", "lower", "upper")
+    pairs = comparison.select(
+        number.cast(pl.Int64).alias("group"),
+        pl.col("model_a").alias("best"),
+        pl.col("model_b").alias("model"),
+        *limits,
+        pl.col("p_adjusted").alias("p"),
+    )
+    swapped = pairs.select(
+        "group",
+        pl.col("model").alias("best"),
+        pl.col("best").alias("model"),
+        -pl.col("difference"),
+        (-pl.col("upper")).alias("lower"),
+        (-pl.col("lower")).alias("upper"),
+        "p",
+    )
+    return ranks.drop("difference").join(
+        pl.concat([pairs, swapped]),
+        on=["group", "best", "model"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+
+
+def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextColumn:
+    limits = zip(ranks["lower"], ranks["upper"], strict=True)
+    return TextColumn(
+        title=f"{interval_title(comparison) or 'interval'} of the difference",
+        cells=[format_interval(*pair) or NO_VALUE for pair in limits],
+    )
+
+
+def _certainty(rank: int, p_value: float | None, alpha: float) -> str:
+    if rank == 0:
+        return "best"
+    if p_value is None:
+        return "not tested"
+    text = format_p_value(p_value) or ""
+    p_text = f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"{'yes' if p_value < alpha else 'no'}, {p_text}"
+
+
+def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> list[str]:
+    """Return the best model, or how often each model is the best, and how this is tested."""
+    best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
+    names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
+    sentences = []
+    if best.height == 1:
+        area = format_number(best["area"][0])
+        sentences.append(f"Highest AUC: {names[best['model'][0]]}, {area}.")
+    elif best.height:
+        counts = best.group_by("model", maintain_order=True).len().sort("len", descending=True)
+        texts = [f"{names[model]} in {n:,}" for model, n in counts.head(5).iter_rows()]
+        groups = format_count(best.height, "group")
+        sentences.append(f"Highest AUC, of {groups}: {join_names(texts)}.")
+    if not tested:
+        sentences.append("The differences are not tested, because the rows are not paired.")
+        return sentences
+    others = ranks.filter(pl.col("rank") > 0, pl.col("p").is_not_null())
+    n_certain = others.filter(pl.col("p") < alpha).height
+    criterion = f"(adjusted p-value below {alpha:.4g})"
+    if others.height == 1:
+        certain = "certain" if n_certain else "not certain"
+        sentences.append(f"The difference from the other model is {certain} {criterion}.")
+    elif others.height:
+        number = f"{n_certain:,}" if n_certain else "None"
+        verb = "is" if n_certain < 2 else "are"
+        sentences.append(
+            f"{number} of the {others.height:,} differences from the best model {verb} certain "
+            f"{criterion}."
+        )
+    return sentences
 
 
 def comparison_text(comparison: pl.DataFrame) -> TextTable:

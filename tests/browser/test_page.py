@@ -338,3 +338,37 @@ def test_a_chart_that_altair_saves_is_drawn_without_a_network(browser, tmp_path)
     page.goto((tmp_path / "chart.html").as_uri())
     page.wait_for_selector(".vega-embed canvas, .vega-embed svg")
     context.close()
+
+
+def test_a_cue_is_shown_where_a_table_hides_rows_or_columns(opened, many):
+    page, _ = opened(many, viewport={"width": 1400, "height": 900})
+    cue = page.locator(".scroll[aria-labelledby=each] + .cue")
+    assert cue.inner_text() == "Scroll down to see all 60 rows."
+    assert page.locator(".scroll[aria-labelledby=folds] + .cue").is_hidden()
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_function(
+        "document.querySelector('.scroll[aria-labelledby=folds] + .cue').innerText"
+        " === 'Scroll to the right to see all 7 columns.'"
+    )
+
+
+def test_long_names_leave_room_for_the_plot_and_break_between_words(opened, tmp_path):
+    names = {f"model-{i}-international-production-candidate-of-the-year": i for i in range(2)}
+    vote = rf.datasets.vote().filter(pl.col("model").str.starts_with("l"))
+    models = vote["model"].unique().sort()
+    vote = vote.with_columns(pl.col("model").replace_strict(dict(zip(models, names, strict=True))))
+    path = rf.report(vote, "label", "score", path=tmp_path / "long.html", by="model", kind="roc")
+    page, events = opened(path, viewport={"width": 400, "height": 900})
+    assert events == []
+    plot = page.locator(".wide svg.marks .background").first.bounding_box()
+    assert plot["width"] >= 180
+    assert "(AUC 0.808)" in page.locator(".charts svg.marks .role-legend").first.text_content()
+    # Each part of a name, between hyphens, is in one line.
+    lines = page.locator("tbody th bdi").first.evaluate(
+        """box => [...box.childNodes].filter(part => part.data).map(part => {
+             const range = document.createRange();
+             range.selectNode(part);
+             return range.getClientRects().length;
+           })"""
+    )
+    assert set(lines) == {1}

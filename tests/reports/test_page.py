@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.charts.labels import shorten
+from rocframe.text import format_name
 
 pytest.importorskip("vl_convert")
 
@@ -39,10 +41,11 @@ ABOUT = {
     "files": ["log.parquet"],
     "files_skipped": {},
 }
+AREAS = "Area under the ROC curve"
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "div"),
     *("table", "thead", "tr", "th", "tbody", "td", "bdi", "noscript", "figure", "figcaption"),
-    *("ul", "li", "dl", "dt", "dd", "script", "nav", "a", "span", "button"),
+    *("ul", "li", "dl", "dt", "dd", "script", "nav", "a", "span", "button", "wbr"),
 }
 
 
@@ -83,11 +86,13 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.text, self.scripts, self.inside = [], [], [], None
+        self.tags, self.text, self.scripts = [], [], []
+        self.inside, self.joined = None, False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
+        self.joined = tag == "wbr"
         self.inside = tag
         if tag == "script":
             self.scripts.append((dict(attrs), ""))
@@ -96,11 +101,14 @@ class Reader(HTMLParser):
         if self.inside == "script":
             attributes, text = self.scripts[-1]
             self.scripts[-1] = (attributes, text + data)
+        elif self.joined:
+            self.text[-1] += data.rstrip()
         elif data.strip() and self.inside != "style":
             self.text.append(data.strip())
+        self.joined = False
 
     def handle_endtag(self, _):
-        self.inside = None
+        self.inside, self.joined = None, False
 
     def specs(self):
         data = [text for attrs, text in self.scripts if attrs == {"type": "application/json"}]
@@ -109,8 +117,9 @@ class Reader(HTMLParser):
     def curves(self):
         return [spec for spec in self.specs() if spec["description"].split(" chart, ")[1:]]
 
-    def after(self, text, count):
-        start = self.text.index(text) + 1
+    def after(self, text, count, section=None):
+        start = 0 if section is None else self.text.index(section)
+        start = self.text.index(text, start) + 1
         return self.text[start : start + count]
 
 
@@ -122,7 +131,7 @@ def test_a_page_has_a_table_charts_and_the_settings():
         "48 predictions, 2 groups by model. Score: score. Positive class: label = true.",
     ]
     heads = ["AUC", "95 % interval", "average precision", "KS", "prevalence"]
-    assert read.after("model", 7) == [*heads, "positives", "negatives"]
+    assert read.after("model", 7, AREAS) == [*heads, "positives", "negatives"]
     assert read.after("negatives", 6) == [
         *("a", "0.9444", "0.4746 to 0.9969", "0.9167", "0.6667", "0.5000"),
     ]
@@ -164,7 +173,7 @@ def test_the_numbers_of_the_page_are_those_of_the_verbs():
     others = rf.intervals(vote, "label", "score", metrics=metrics, ci=None, by="model")
     for row in areas.to_dicts():
         own = others.filter(model=row["model"])["estimate"].to_list()
-        assert read.after(row["model"], 7) == [
+        assert read.after(row["model"], 7, AREAS) == [
             f"{row['auc']:.4f}",
             f"{row['lower']:.4f} to {row['upper']:.4f}",
             *(f"{one:.4f}" for one in own),
@@ -344,7 +353,7 @@ def test_means_are_drawn_in_front_of_their_folds():
     assert len(read.curves()) == 7  # all means, and each over its folds
     means = rf.fold_auc(vote, "label", "score", by="model")
     for row in means.to_dicts():
-        assert read.after(row["model"], 6) == [
+        assert read.after(row["model"], 6, AREAS) == [
             f"{row['mean_auc']:.4f}",
             f"{row['lower']:.4f} to {row['upper']:.4f}",
             f"{row['sd']:.4f}",
@@ -388,6 +397,86 @@ def test_models_are_compared_if_their_rows_can_be_paired(how):
         f"{row['lower']:.4f} to {row['upper']:.4f}".replace("-", "−"),
         *(f"{row[name]:.4f}" for name in ("p_value", "p_adjusted", "auc_a", "auc_b")),
     ]
+
+
+def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others():
+    vote = rf.datasets.vote().filter(pl.col("model").is_in(["linear_svm", "random_forest"]))
+    noise = vote.filter(model="linear_svm").with_columns(
+        model=pl.lit("noise"), score=pl.col("id").hash(1) % 1000 / 1000
+    )
+    rows = pl.concat([vote, noise.select(vote.columns)], how="vertical_relaxed")
+    read = Reader(write(rows, by=["model", "fold"], id="id", kind="roc"))
+    pairs = rf.compare(rows, "label", "score", id="id").sort("model_a", "model_b").to_dicts()
+    svm_noise, svm_forest = pairs[0], pairs[1]
+    means = {
+        row["model"]: row for row in rf.fold_auc(rows, "label", "score", by="model").to_dicts()
+    }
+
+    def limits(low, high):
+        return f"{low:.4f} to {high:.4f}".replace("-", "−")
+
+    def main(model):
+        row = means[model]
+        return [f"{row['mean_auc']:.4f}", limits(row["lower"], row["upper"])]
+
+    start = read.text.index("difference certain") + 4
+    best, forest, noise = (read.text[start + 7 * i :][:7] for i in range(3))
+    assert best == [
+        *("linear_svm", f"{svm_noise['auc_a']:.4f}", "–", "best", "–", *main("linear_svm")),
+    ]
+    assert forest == [
+        *("random_forest", f"{svm_forest['auc_b']:.4f}", f"{svm_forest['difference']:.4f}"),
+        f"yes, p = {svm_forest['p_adjusted']:.4f}",
+        *(limits(svm_forest["lower"], svm_forest["upper"]), *main("random_forest")),
+    ]
+    assert noise[:4] == [
+        *("noise", f"{svm_noise['auc_b']:.4f}", f"{svm_noise['difference']:.4f}"),
+        "yes, p < 0.0001",
+    ]
+    area = f"{svm_noise['auc_a']:.4f}"
+    assert (
+        f"Highest AUC: linear_svm, {area}. 2 of the 2 differences from the best model are certain "
+        "(adjusted p-value below 0.05)."
+    ) in read.text
+    assert read.text.index("Best model") < read.text.index("Mean over")
+    assert any(text.startswith("Mean AUC: mean of the areas of each") for text in read.text)
+
+
+def test_differences_that_are_not_tested_are_stated_as_such():
+    rows = log("ab").with_columns(
+        day=pl.lit(1),
+        score=pl.when(pl.col("model") == "b").then(-pl.col("score")).otherwise("score"),
+    )
+    rows = pl.concat([rows, rows.filter(model="a").with_columns(day=2)], how="vertical_relaxed")
+    read = Reader(write(rows, by=["model", "day"], kind="roc"))
+    start = read.text.index("difference certain") + 1
+    assert read.text[start:][:18] == [
+        *("1", "a", "0.9444", "0.4746 to 0.9969", "0.0000", "best"),
+        *("1", "b", "0.0556", "0.0031 to 0.5254", "0.8889", "not tested"),
+        *("2", "a", "0.9444", "0.4746 to 0.9969", "0.0000", "best"),
+    ]
+    assert (
+        "Highest AUC, of 2 groups: a in 2. The differences are not tested, because the rows are "
+        "not paired."
+    ) in read.text
+    assert "Best model" not in Reader(write(log("a"))).text
+
+
+def test_lines_break_between_the_words_of_long_names_only():
+    text = write(log(["a_very_long_name-of/a.model<b>", "short_name"]))
+    assert "a_<wbr>very_<wbr>long_<wbr>name-<wbr>of/<wbr>a.<wbr>model&lt;b&gt;" in text
+    assert "<bdi>short_<wbr>name</bdi>" in text
+    assert "<bdi>short_name</bdi>" in write(log(["short_name"]))
+
+
+def test_an_emoji_of_several_characters_stays_whole():
+    family, flag = "👩\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈"
+    assert format_name(f"model {family}{flag}") == f"model {family}{flag}"
+    assert format_name("a\u200db") == "'a\\u200db'"
+    for length in range(40):
+        short = shorten("x" * length + family + "y" * 60, 48)
+        assert short.count(family) or not set(short) & set(family)
+    assert family in Reader(write(log([family, "b"]))).text
 
 
 def test_models_with_different_rows_are_not_compared():
