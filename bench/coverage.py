@@ -43,6 +43,10 @@ TRUE_RATES = (0.5, 0.8, 0.95, 0.99)
 MEAN_FPR = (0.1, 0.2, 0.5)
 FEATURES = 20
 TRAINING_BATCH = 20  # data sets that are generated together
+METRIC_SIZES = (20, 50)
+METRIC_AREAS = (0.7, 0.9, 0.97)
+METRICS = ("ks", "eer", "average_precision", "f1")
+METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -82,6 +86,21 @@ class Truth:
         from scipy.special import ndtri
 
         return self.rates(-ndtri(fpr))[1]
+
+    def metrics(self) -> tuple[float, dict[str, float]]:
+        """Return a threshold and the true metrics of as many positives as negatives.
+
+        The threshold, for F1, is the one with equal error rates. Both classes must be normal.
+        """
+        (mean,) = self.means
+        fpr, tpr = self.rates(np.linspace(mean + 12, -12, 1_000_001))
+        (error,), (recall,) = self.rates(np.array([mean / 2]))
+        return mean / 2, {
+            "ks": float((tpr - fpr).max()),
+            "eer": float(error),
+            "average_precision": float(np.trapezoid(tpr / (tpr + fpr), tpr)),
+            "f1": float(2 * recall / (recall + error + 1)),
+        }
 
 
 def normal(area: float) -> Truth:
@@ -330,6 +349,36 @@ def _mean_coverage(
     yield ""
 
 
+def metric_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width, by metric, method and AUC."""
+    for n in METRIC_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        yield "| metric | `ci` | " + " | ".join(f"AUC {area:g}" for area in METRIC_AREAS) + " |"
+        yield "| --- | --- |" + " --- |" * len(METRIC_AREAS)
+        cells: dict[tuple[str, str | None], list[str]] = {}
+        for area in METRIC_AREAS:
+            truth = normal(area)
+            threshold, values = truth.metrics()
+            rows = truth.samples(resampled, n, seed)
+            options = {"metrics": METRICS, "threshold": threshold, "by": "sample"}
+            options |= {"level": LEVEL, "n_boot": n_boot, "seed": seed}
+            for ci in METRIC_METHODS:
+                method = {} if ci is None else {"ci": ci}
+                result = rf.intervals(rows, "label", "score", **options, **method)
+                for metric, value in values.items():
+                    own = result.filter(metric=metric)
+                    covered = own["lower"].is_not_null() & (own["lower"] <= value)
+                    covered &= own["upper"] >= value
+                    width = (own["upper"] - own["lower"]).mean()
+                    cell = f"{100 * covered.mean():.1f} ({width:.3f})"
+                    cells.setdefault((metric, ci), []).append(cell)
+        for metric in METRICS:
+            for ci in METRIC_METHODS:
+                name = "default" if ci is None else f"`{ci}`"
+                yield f"| `{metric}` | {name} | " + " | ".join(cells[metric, ci]) + " |"
+        yield ""
+
+
 def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per true curve: coverage of the whole curve and of single points."""
     for truth in (normal(0.7), normal(0.9), normal(0.97), TWO_KINDS):
@@ -426,6 +475,7 @@ def main(arguments: list[str] | None = None) -> None:
             means_of_trained_models,
             2,
         ),
+        "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         # Half as many samples, because curves take longer than areas.
         "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),

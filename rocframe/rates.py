@@ -55,6 +55,9 @@ class Rate:
         Name of the column, if it is not `name`.
     settings : Settings
         Parameters of the formula.
+    function_of : tuple of CountRatio and callable
+        A proportion of rows, and the rising function of it that the metric is. None if the metric
+        is no such function.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Rate:
     needs_alerts: bool = False
     column: str = ""
     settings: Settings | None = None
+    function_of: tuple[CountRatio, Callable[[Any], Any]] | None = None
 
     @property
     def at_given_prevalence(self) -> bool:
@@ -219,6 +223,7 @@ error_rate = CountRatio(("fp", "fn"), Counts._fields)
 alert_rate = CountRatio(("tp", "fp"), Counts._fields)
 rnp = CountRatio(("fn", "tn"), Counts._fields)
 prevalence = CountRatio(("tp", "fn"), Counts._fields)
+jaccard = CountRatio(("tp",), ("tp", "fp", "fn"))
 
 
 def f_beta(c: Counts, s: Settings) -> pl.Expr:
@@ -391,6 +396,7 @@ RATES = {
             label="F1",
             formula=lambda c, _: ratio(2 * c.tp, 2 * c.tp + c.fp + c.fn),
             better="higher",
+            function_of=(jaccard, lambda share: 2 * share / (1 + share)),
         ),
         Rate(name="f_beta", label="F-beta", formula=f_beta, better="higher"),
         Rate(

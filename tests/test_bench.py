@@ -65,5 +65,8 @@ def test_the_coverage_study_runs_and_says_the_same_each_time(capsys):
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.ROWS)
     for name in coverage.MEAN_INTERVALS:
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= 4
+    for name in coverage.METRICS:
+        lines = [line for line in outputs[0] if line.startswith(f"| `{name}` |")]
+        assert len(lines) == len(coverage.METRIC_METHODS) * len(coverage.METRIC_SIZES)
     for name in (*coverage.PARTIAL_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])

@@ -192,6 +192,25 @@ def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Lim
     return _defined(lower, upper, total)
 
 
+def proportion_difference(
+    a: tuple[NDArray[np.float64], NDArray[np.float64]],
+    b: tuple[NDArray[np.float64], NDArray[np.float64]],
+    level: float,
+) -> Limits:
+    """Return Newcombe's (1998) limits of the difference of two proportions, from Wilson's limits.
+
+    `a` and `b` are the counts and the totals of both proportions.
+    """
+    share_a, share_b = a[0] / a[1], b[0] / b[1]
+    lower_a, upper_a = wilson(*a, level)
+    lower_b, upper_b = wilson(*b, level)
+    difference = share_a - share_b
+    return (
+        difference - np.hypot(share_a - lower_a, upper_b - share_b),
+        difference + np.hypot(upper_a - share_a, share_b - lower_b),
+    )
+
+
 def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], level: float) -> Limits:
     """Return Clopper and Pearson's exact limits of a proportion; NaN where total is 0."""
     from scipy.special import betaincinv

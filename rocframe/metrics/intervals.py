@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
 from rocframe.curves.at import parse_point
 from rocframe.frames import as_input_frame, build_table
@@ -23,7 +24,6 @@ from rocframe.inference.confidence import (
     clopper_pearson,
     is_perfect,
     notes,
-    perfect_area_limits,
     wilson,
 )
 from rocframe.inputs.node import plan_table
@@ -38,7 +38,8 @@ from rocframe.kernel.resample import (
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.metric import check_method, check_points, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
-from rocframe.options import NOT_GIVEN, public
+from rocframe.metrics.statistics import PERFECT_LIMITS
+from rocframe.options import NOT_GIVEN, NotGiven, public
 from rocframe.rates import Rate, Settings, check_metric_settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
@@ -76,7 +77,7 @@ def intervals(
     tpr: PointValues = None,
     alert_rate: PointValues = None,
     by: By = None,
-    ci: MetricIntervalMethod | None = "bootstrap",
+    ci: MetricIntervalMethod | NotGiven | None = NOT_GIVEN,
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int | None = None,
@@ -125,11 +126,13 @@ def intervals(
         lowest threshold whose alert rate does not exceed it.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
-    ci : str or None, default "bootstrap"
-        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
-        quantiles reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
-        skewness; not available at given rates. `"wilson"` and `"clopper_pearson"`: for proportions
-        of rows, such as `"tpr"` or `"precision"`, at given thresholds. None: no interval.
+    ci : str or None, optional
+        Method of the interval. `"bootstrap_bca"`: quantiles of the resamples, corrected for bias
+        and skewness; not available at given rates. `"bootstrap"`: quantiles of the resamples.
+        `"bootstrap_basic"`: quantiles reflected at the estimate. `"wilson"` and
+        `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or `"precision"`, at given
+        thresholds. None: no interval. By default `"bootstrap_bca"`, and `"bootstrap"` for metrics
+        at given rates.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -176,9 +179,10 @@ def intervals(
         `estimate` is null if the point does not exist, or if the metric is 0/0. Limits are null if
         the estimate is null. `se` and the limits of the bootstrap are also null if all replicates
         are equal, if a class is absent, or, except at given thresholds, if a class has one row. If
-        an AUC is 0 or 1, the limits are computed by Newcombe's method. If a proportion at a given
-        threshold is 0 or 1, they are computed by Wilson's method. `ci_method` (String) is the
-        method of the limits.
+        the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are then
+        computed by Newcombe's methods, and those of EER, average precision and `pr_auc` by Wilson's
+        method. If a proportion or F1 at a given threshold is 0 or 1, its limits are computed by
+        Wilson's method. `ci_method` (String) is the method of the limits.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
@@ -220,6 +224,13 @@ def intervals(
     seven methods", Statistics in Medicine 17(8), 857-872.
     doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E
 
+    R. G. Newcombe (1998), "Interval estimation for the difference between independent proportions:
+    comparison of eleven methods", Statistics in Medicine 17(8), 873-890.
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
+
+    K. Boyd, K. H. Eng, C. D. Page (2013), "Area under the precision-recall curve: point estimates
+    and confidence intervals", ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
+
     Examples
     --------
     >>> import polars as pl, rocframe as rf
@@ -238,7 +249,8 @@ def intervals(
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
     """
-    confidence = Confidence.parse(ci, level, n_boot, seed, get_args(MetricIntervalMethod))
+    method = "bootstrap_bca" if isinstance(ci, NotGiven) else ci
+    confidence = Confidence.parse(method, level, n_boot, seed, get_args(MetricIntervalMethod))
     parsed = parse_interval_metrics(
         metrics, Settings(beta=beta, costs=costs, prevalence=prevalence)
     )
@@ -247,8 +259,17 @@ def intervals(
     check_points(parsed, given)
     at_points = any(value is not None for value in given.values())
     axis, values = parse_point(given) if at_points else (None, [])
-    check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
-    options = IntervalOptions(metrics=parsed, axis=axis, values=values, confidence=confidence)
+    point_method = method
+    if isinstance(ci, NotGiven) and axis != "threshold":
+        point_method = "bootstrap"
+    check_method(point_method, parsed, axis, {"weight": weight, "cluster": cluster})
+    options = IntervalOptions(
+        metrics=parsed,
+        axis=axis,
+        values=values,
+        confidence=confidence,
+        point_method=point_method,
+    )
     roles = Roles(
         label=label,
         score=score,
@@ -271,12 +292,17 @@ def intervals(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
-    """The metrics, the axis and values that determine the points, and the interval options."""
+    """The metrics, the axis and values that determine the points, and the interval options.
+
+    `point_method` is the method of the intervals at points, that of `confidence` for complete
+    curves.
+    """
 
     metrics: Mapping[str, Statistic | Rate]
     axis: PointAxis | None
     values: Sequence[float]
     confidence: Confidence
+    point_method: str | None
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:
@@ -340,7 +366,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
             cluster=cases.cluster,
         )
         _bootstrap(scan, options, search, results, draws=draws, sizes=sizes)
-        _replace_limits_of_perfect_areas(options, results, sizes)
+        _replace_limits_of_perfect_curves(scan, options, results, sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
     elif ci is not None:
@@ -413,10 +439,11 @@ def _bootstrap(
             if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
                 continue
             values, redrawn = replicates[name]
+            ci = options.confidence.ci if index is None else options.point_method
             interval = bootstrap_interval(
                 values[:, index or 0],
                 float(results.estimate[i, group]),
-                options.confidence.ci,
+                ci,
                 options.confidence.level,
                 bounds=metric.bounds,
                 acceleration=partial(
@@ -428,7 +455,7 @@ def _bootstrap(
             results.constant[i, group] = interval.constant
             results.n_redrawn[i, group] = interval.n_undefined + redrawn
             if not np.isnan(interval.lower):
-                results.method[i, group] = options.confidence.ci
+                results.method[i, group] = ci
 
 
 def _metric_replicates(
@@ -462,21 +489,25 @@ def _influence(
     return partial(influence_at, metric, search, index)
 
 
-def _replace_limits_of_perfect_areas(
-    options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
+def _replace_limits_of_perfect_curves(
+    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> None:
-    """Use Newcombe's limits for an AUC of 0 or 1, where all resamples are equal."""
+    """Use the limits of `PERFECT_LIMITS` for an AUC of 0 or 1, where all resamples are equal."""
+    if not options.curve_statistics:
+        return
+    perfect = is_perfect(count_pairs(scan).areas[0])
     for i, (name, _) in enumerate(options.lines):
-        if name not in {"auc", "gini"} or name not in options.curve_statistics:
+        if name not in options.curve_statistics:
             continue
         low, high = options.curve_statistics[name].bounds
-        area = (results.estimate[i] - low) / (high - low)
-        perfect = np.isnan(results.lower[i]) & is_perfect(area)
-        n_pos, n_neg = (counts[perfect] for counts in sizes)
-        lower, upper = perfect_area_limits(area[perfect], n_pos, n_neg, options.confidence.level)
-        results.lower[i, perfect] = low + (high - low) * lower
-        results.upper[i, perfect] = low + (high - low) * upper
-        results.method[i, perfect] = "newcombe"
+        share = (results.estimate[i] - low) / (high - low)
+        selected = np.isnan(results.lower[i]) & perfect & is_perfect(share)
+        n_pos, n_neg = (counts[selected] for counts in sizes)
+        method, limits = PERFECT_LIMITS[name]
+        lower, upper = limits(np.round(share[selected]), n_pos, n_neg, options.confidence.level)
+        results.lower[i, selected] = low + (high - low) * lower
+        results.upper[i, selected] = low + (high - low) * upper
+        results.method[i, selected] = method
 
 
 def _limits_of_proportions(
@@ -489,14 +520,20 @@ def _limits_of_proportions(
 ) -> None:
     """Compute Wilson's or Clopper and Pearson's limits of proportions at given thresholds.
 
-    `degenerate_only` selects the proportions of 0 and 1 whose replicates are all equal.
+    `degenerate_only` selects the proportions of 0 and 1 whose replicates are all equal, and
+    includes metrics that are functions of a proportion.
     """
     if points is None or options.axis != "threshold":
         return
     limits = wilson if ci == "wilson" else clopper_pearson
     rates = {rate.column: rate for rate in options.rates}
     for i, (name, index) in enumerate(options.lines):
-        ratio = rates[name].count_ratio if name in rates else None
+        if name not in rates:
+            continue
+        rate = rates[name]
+        ratio, function = rate.count_ratio, None
+        if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
+            ratio, function = rate.function_of
         if ratio is None:
             continue
         count, total = (
@@ -508,6 +545,8 @@ def _limits_of_proportions(
             selected &= results.constant[i] & ((count == 0) | (count == total))
         count, total = count[selected], total[selected]
         lower, upper = limits(count, total, options.confidence.level)
+        if function is not None:
+            lower, upper = function(lower), function(upper)
         results.lower[i, selected], results.upper[i, selected] = lower, upper
         results.method[i, selected] = ci
         variance = count / total * (1 - count / total) / total

@@ -9,6 +9,7 @@ import numpy as np
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
 from rocframe.inference.bootstrap import Statistic
+from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
 from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.kinds import precision_recall_integral
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.inference.bootstrap import Influences
+    from rocframe.inference.confidence import Limits
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scannable
 
@@ -209,6 +211,46 @@ CURVE_STATISTICS = {
         replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
         influence=pr_auc_influence,
     ),
+}
+
+
+def _perfect_ks(
+    share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
+) -> Limits:
+    """Return Newcombe's (1998) limits of TPR - FPR, at least 0.
+
+    At an AUC of 0 the difference is largest where both rates are 0 or both are 1. The smaller class
+    has the wider limits.
+    """
+    smaller = np.minimum(n_pos, n_neg)
+    pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))
+    lower, upper = proportion_difference((share * pos, pos), (np.zeros_like(neg), neg), level)
+    return np.maximum(lower, 0), np.minimum(upper, 1)
+
+
+def _perfect_eer(
+    share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
+) -> Limits:
+    """Return Wilson's limits of the error rate of the smaller class."""
+    smaller = np.minimum(n_pos, n_neg)
+    return wilson(share * smaller, smaller, level)
+
+
+def _perfect_precision(
+    share: NDArray[np.float64], n_pos: NDArray[Any], _: NDArray[Any], level: float
+) -> Limits:
+    """Return Wilson's limits of a proportion of the positives (Boyd, Eng and Page, 2013)."""
+    return wilson(share * n_pos, n_pos, level)
+
+
+# If the AUC is 0 or 1: method and limits of statistics that are at the end of their bounds.
+PERFECT_LIMITS = {
+    "auc": ("newcombe", perfect_area_limits),
+    "gini": ("newcombe", perfect_area_limits),
+    "ks": ("newcombe", _perfect_ks),
+    "eer": ("wilson", _perfect_eer),
+    "average_precision": ("wilson", _perfect_precision),
+    "pr_auc": ("wilson", _perfect_precision),
 }
 
 

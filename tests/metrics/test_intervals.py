@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import isnan, nan
+from math import hypot, isnan, nan
 from statistics import stdev
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from scipy.stats import bootstrap
+from scipy.stats import bootstrap, norm
 
 import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
@@ -330,16 +330,53 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
 # Degenerate groups
 
 
+def test_the_default_is_bca_except_for_points_at_given_rates():
+    metrics = ["ks", "eer", "average_precision", "f1"]
+    table = normal_table(60)
+    made = intervals(table, metrics, threshold=0.4)
+    assert_frame_equal(made, intervals(table, metrics, threshold=0.4, ci="bootstrap_bca"))
+    made = intervals(table, metrics, fpr=0.2)
+    assert made["ci_method"].to_list() == [*["bootstrap_bca"] * 3, "bootstrap"]
+    point = intervals(table, "f1", fpr=0.2, ci="bootstrap")
+    assert_frame_equal(made.filter(metric="f1"), point)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_metrics_of_perfect_curves_have_limits_of_another_method(reverse):
+    table = pl.DataFrame({"label": [0] * 8 + [1] * 5, "score": range(13)})
+    table = table.with_columns(score=-pl.col("score")) if reverse else table
+    made = intervals(table, [*EVERY, "f1"], threshold=-7.0 if reverse else 8.0)
+    limits = {
+        row["metric"]: (row["estimate"], row["lower"], row["upper"], row["ci_method"])
+        for row in made.iter_rows(named=True)
+    }
+    squared = norm.ppf(0.975) ** 2  # Wilson's limits of 0 and n of n: z²/(n + z²) and n/(n + z²)
+    five, eight = squared / (5 + squared), squared / (8 + squared)
+    if reverse:
+        assert limits["ks"] == (0, 0, pytest.approx(five), "newcombe")
+        assert limits["eer"] == (1, pytest.approx(1 - five), 1, "wilson")
+        assert limits["f1"] == (0, 0, pytest.approx(f1_of(squared / (13 + squared))), "wilson")
+        assert limits["average_precision"][3] == limits["pr_auc"][3] == "bootstrap_bca"
+    else:
+        assert limits["ks"] == (1, pytest.approx(1 - hypot(five, eight)), 1, "newcombe")
+        assert limits["eer"] == (0, 0, pytest.approx(five), "wilson")
+        assert limits["f1"] == (1, pytest.approx(f1_of(1 - five)), 1, "wilson")
+        for name in ("average_precision", "pr_auc"):
+            assert limits[name] == (1, pytest.approx(1 - five), 1, "wilson")
+
+
+def f1_of(jaccard: float) -> float:
+    return 2 * jaccard / (1 + jaccard)
+
+
 def test_areas_of_0_and_1_have_newcombes_limits():
     table = pl.DataFrame({"label": [0, 0, 1, 1, 1], "score": [1, 2, 3, 4, 5]})
-    made = intervals(table, ["auc", "gini", "ks", "average_precision"])
+    made = intervals(table, ["auc", "gini"])
     area = rf.auc(table, "label", "score", ci="newcombe").row(0, named=True)
-    assert made["lower"].to_list() == pytest.approx(
-        [area["lower"], 2 * area["lower"] - 1, None, None]
-    )
-    assert made["upper"].to_list() == [1, 1, None, None]
-    assert made["ci_method"].to_list() == ["newcombe", "newcombe", None, None]
-    assert made["se"].null_count() == 4
+    assert made["lower"].to_list() == pytest.approx([area["lower"], 2 * area["lower"] - 1])
+    assert made["upper"].to_list() == [1, 1]
+    assert made["ci_method"].to_list() == ["newcombe", "newcombe"]
+    assert made["se"].null_count() == 2
     assert set(made["note"]) == {"zero_variance"}
 
 
@@ -445,7 +482,7 @@ def test_clusters_of_similar_rows_have_wider_limits():
     narrow = intervals(fourfold, metrics, threshold=0.5, n_boot=1000)
     wide = intervals(fourfold, metrics, threshold=0.5, cluster="user", n_boot=1000)
     assert (wide["se"] / narrow["se"]).to_list() == pytest.approx([2] * 4, rel=0.2)
-    assert wide["ci_method"].to_list() == ["bootstrap"] * 4
+    assert wide["ci_method"].to_list() == ["bootstrap_bca"] * 4
 
 
 @given(
