@@ -469,13 +469,13 @@ def main(arguments: list[str] | None = None) -> None:
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
+        "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
         "Means over folds, fitted models: coverage in percent (mean width)": (
             means_of_trained_models,
             2,
         ),
-        "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         # Half as many samples, because curves take longer than areas.
         "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),
