@@ -24,6 +24,7 @@ HALF_TIES = "a tie counts one half"
 ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k, of k ways that it leaves open"
 CHANNELS = ("color", "facet", "detail")
+DOMAINS = ("x_domain", "y_domain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -184,7 +185,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", *CHANNELS),
-        *("scale", "hull", "costs", "prevalence", "mark", "ties"),
+        *("scale", *DOMAINS, "hull", "costs", "prevalence", "mark", "ties"),
     ),
 )
 
@@ -194,7 +195,7 @@ OPERATING_POINTS = TableType(
     signature=(*POINT_NAMES, *CURVE_COLUMNS),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
-    chart_options=("by", "kind", *CHANNELS, "scale"),
+    chart_options=("by", "kind", *CHANNELS, "scale", *DOMAINS),
 )
 
 METRIC_INTERVALS = TableType(
@@ -361,7 +362,7 @@ BAND = TableType(
     signature=tuple(band_columns()),
     ties=ROW_TIES,
     drawing="rocframe.charts.band_chart:band_chart",
-    chart_options=CHANNELS,
+    chart_options=(*CHANNELS, *DOMAINS),
 )
 
 
@@ -429,7 +430,7 @@ CURVE_AVERAGE = TableType(
     signature=(),
     ties=ROW_TIES,
     drawing="rocframe.charts.average_chart:mean_chart",
-    chart_options=(*CHANNELS, "scale"),
+    chart_options=(*CHANNELS, "scale", *DOMAINS),
 )
 
 METRIC_AVERAGE = TableType(

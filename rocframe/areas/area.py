@@ -69,7 +69,9 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     RocframeError
         If the table is not a curve table, a group is incomplete, or a curve ends before its lowest
         score. A curve with `thresholds=` is allowed if its last threshold is at or below the lowest
-        score; the result is then the area under straight lines between its points.
+        score; the result is then the area under straight lines between its points. A filter can
+        remove rows between the first and the last row without an error; filter predictions or
+        groups instead.
     OptionValueError
         If `by` or `kind` is given with averaged curves.
 

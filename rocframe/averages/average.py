@@ -173,7 +173,8 @@ def average(
     ------
     RocframeError
         If the table is not a curve table, a group is incomplete, `over` is not a key of the table,
-        or an option is invalid.
+        or an option is invalid. A filter can remove rows between the first and the last row without
+        an error; filter predictions or groups instead.
     OptionValueError
         If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
         axis, or does not use an option that is given.

@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import ROC_AREAS, area_of_mean
-from rocframe.charts.axes import COUNT_TITLES, EMPTY_HEIGHT, Plane, PlotAxis, choose_plane
+from rocframe.charts.axes import (
+    COUNT_TITLES,
+    EMPTY_HEIGHT,
+    Plane,
+    PlotAxis,
+    choose_plane,
+    zoom_plane,
+)
 from rocframe.charts.curve_layers import (
     MEANS,
     THRESHOLD_TEXT,
@@ -69,9 +76,10 @@ def mean_chart(
 
     def plane_of(points: Mapping[str, NDArray[np.float64]]) -> Plane:
         if metrics:
-            return _metric_plane(mean.kind, metrics, points)
+            return zoom_plane(_metric_plane(mean.kind, metrics, points), options)
         x, y, top = (points[name] for name in ("x", "y", "y_high"))
-        return choose_plane(mean.kind, x, y, scale=options.scale, top=top)
+        plane = choose_plane(mean.kind, x, y, scale=options.scale, top=top)
+        return zoom_plane(plane, options)
 
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
     fields = _point_columns(mean)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -12,8 +12,10 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import AXIS_STYLE
+from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import SCALED_AXES, scale_of
+from rocframe.options import to_floats
 from rocframe.rates import CONFUSION, Settings
 
 if TYPE_CHECKING:
@@ -21,11 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import Path
     from rocframe.kinds import Kind, Scale
 
 MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this value
 TICKS = 5
+MIN_ZOOM = 1 / 200  # of an axis: smaller parts are drawn from the same rows
 EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
 
 # Possible starts of axes that cannot show 0.
@@ -47,7 +51,10 @@ COUNT_TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlotAxis:
-    """One axis: the rate it shows, its title, its range and its scale."""
+    """One axis: the rate it shows, its title, its range and its scale.
+
+    `zoomed` is True if the caller chose the range, which then may be a part of the axis.
+    """
 
     name: str
     title: str
@@ -55,6 +62,7 @@ class PlotAxis:
     high: float = 1.0
     scale: Scale = "linear"
     nice: bool = False
+    zoomed: bool = False
 
     @property
     def deviate(self) -> bool:
@@ -65,6 +73,31 @@ class PlotAxis:
     def excludes_zero(self) -> bool:
         """Whether a rate of 0 lies at infinity."""
         return self.scale != "linear"
+
+    @property
+    def limited(self) -> bool:
+        """Whether points may lie outside the range of the axis."""
+        return self.excludes_zero or self.zoomed
+
+    def zoom(self, argument: str, domain: object) -> PlotAxis:
+        """Return the axis with the range that is given in `x_domain` or `y_domain`."""
+        example = f"Use, for example, {argument}=(0.1, 0.2)."
+        values = None if isinstance(domain, pl.LazyFrame) else to_floats(domain)
+        if values is None or len(values) != 2 or not values[0] < values[1]:
+            problem = "expected two increasing numbers"
+            raise OptionValueError.compose(argument, domain, problem, example)
+        low, high = values
+        least, most = (-inf, inf) if self.nice else (0.0, 1.0)
+        outside = not (least <= low and high <= most and isfinite(high - low))
+        outside |= self.excludes_zero and low <= 0
+        outside |= self.deviate and high >= 1
+        if outside:
+            ends = "finite numbers" if self.nice else "numbers from 0 to 1"
+            if self.excludes_zero:
+                ends = "numbers above 0 and below 1" if self.deviate else "numbers above 0, up to 1"
+            problem = f"expected {ends} on this axis ({self.title.lower()})"
+            raise OptionValueError.compose(argument, domain, problem, example)
+        return replace(self, low=low, high=high, nice=False, zoomed=True)
 
     def position(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions of values along the axis, as shares of its length."""
@@ -86,8 +119,9 @@ class PlotAxis:
         domain = [self.shown(self.low), self.shown(self.high)]
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
-            values = [tick for tick in LOG_TICKS if tick >= self.low]
-            axis = alt.Axis(values=values, format="~g", **AXIS_STYLE)
+            values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
+            shown: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
+            axis = alt.Axis(format="~g", **shown, **AXIS_STYLE)
         else:
             scale = alt.Scale(domain=domain, nice=self.nice)
             ends = [self.low, self.high]
@@ -95,6 +129,7 @@ class PlotAxis:
         if self.deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
             ticks = [self.shown(rate) for rate in rates if self.low <= rate <= self.high]
+            ticks = ticks if len(ticks) > 1 else domain
             axis = alt.Axis(values=ticks, labelExpr=PERCENT, **AXIS_STYLE)
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
@@ -124,6 +159,34 @@ class Plane:
         return self.x.excludes_zero or self.y.excludes_zero
 
     @property
+    def limited(self) -> bool:
+        """Whether points may lie outside the chart."""
+        return self.x.limited or self.y.limited
+
+    @property
+    def zoomed(self) -> bool:
+        """Whether the caller chose the range of an axis."""
+        return self.x.zoomed or self.y.zoomed
+
+    @property
+    def zoom_text(self) -> str:
+        """The ranges that the caller chose, as a sentence; empty if there are none."""
+        ranges = [
+            f"{axis.title.lower()} from {axis.low:.4g} to {axis.high:.4g}"
+            for axis in (self.x, self.y)
+            if axis.zoomed
+        ]
+        return f"Shown: {' and '.join(ranges)}" if ranges else ""
+
+    def share_of(self, plane: Plane) -> float:
+        """Return the smaller share of the axes of another plane that this plane shows."""
+        shares = (
+            np.diff(full.position(np.array([part.low, part.high])))[0]
+            for part, full in ((self.x, plane.x), (self.y, plane.y))
+        )
+        return float(np.clip(min(shares), MIN_ZOOM, 1))
+
+    @property
     def bends(self) -> bool:
         """Whether lines between two neighbouring points are not straight on these axes."""
         return self.kind.joined != "line" or self.excludes_zero
@@ -131,7 +194,7 @@ class Plane:
     def contains(self, x: float, y: float) -> bool:
         """Whether a point is in the chart."""
         inside = (
-            not axis.excludes_zero or axis.low <= rate <= axis.high
+            not axis.limited or axis.low <= rate <= axis.high
             for axis, rate in ((self.x, x), (self.y, y))
         )
         return isfinite(x) and isfinite(y) and all(inside)
@@ -170,6 +233,15 @@ def count_ticks(domain: Sequence[float]) -> int:
     """
     length = int(domain[1] - domain[0])
     return min(length, TICKS) if length else TICKS
+
+
+def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
+    """Return a plane with the ranges in `x_domain` and `y_domain`; the same plane without them."""
+    for side, domain in (("x", options.x_domain), ("y", options.y_domain)):
+        if domain is not None:
+            axis = getattr(plane, side).zoom(f"{side}_domain", domain)
+            plane = replace(plane, **{side: axis})
+    return plane
 
 
 def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:

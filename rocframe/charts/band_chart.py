@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocframe.charts.average_chart import chart_with_limits, limit_layers, picture_with_limits
-from rocframe.charts.axes import Plane, PlotAxis, axis_title
+from rocframe.charts.axes import Plane, PlotAxis, axis_title, zoom_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
 from rocframe.frames import column
@@ -37,7 +37,7 @@ def band_chart(
     """Draw each curve with its band; bands along both axes are bars."""
     kind = KINDS["roc"]
     x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
-    plane = Plane(kind=kind, x=x, y=y)
+    plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
     ordered = table.sort(*map(column, layout.by), "fpr", "tpr")

@@ -34,6 +34,8 @@ def chart(
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
+    x_domain: Sequence[float] | None = None,
+    y_domain: Sequence[float] | None = None,
     hull: bool = False,
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
@@ -99,6 +101,12 @@ def chart(
         normally distributed scores are straight lines. By default, `"normal_deviate"` for det, else
         `"linear"`. A rate of 0, and with normal deviates also a rate of 1, has no position on the
         two other scales: lines end at the border of the chart, and such points are not drawn.
+    x_domain : sequence of float, default None
+        Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
+        shows all values. For charts of curves, averages, bands and operating points. Layers of one
+        chart need the same domains. Areas are those of the complete curves.
+    y_domain : sequence of float, default None
+        Lowest and highest value of the y axis.
     hull : bool, default False
         Draw the upper convex hull of each curve as a thin dashed line, for roc, gain and
         lift_chart. Thresholds below the hull are not optimal for any costs.
@@ -141,8 +149,10 @@ def chart(
         If charts of this kind or table do not have an option, or if marked points do not belong to
         the curves.
     RocframeError
-        If there is no chart for the table, or if a group of a curve table is not complete, for
-        example after a filter of rows.
+        If there is no chart for the table, if a group of a curve table is not complete, or if a
+        curve ends before its lowest score. A filter can remove rows between the first and the last
+        row without an error; filter predictions or groups instead. To draw a part of a curve, use
+        `x_domain` or `y_domain`.
 
     Examples
     --------
@@ -172,6 +182,8 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         facet=facet,
         detail=detail,
         scale=scale,
+        x_domain=x_domain,
+        y_domain=y_domain,
         hull=hull,
         costs=costs,
         prevalence=prevalence,
@@ -223,6 +235,8 @@ class ChartOptions:
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None
+    x_domain: Sequence[float] | None = None
+    y_domain: Sequence[float] | None = None
     hull: bool = False
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None

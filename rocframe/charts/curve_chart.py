@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import curve_plane
-from rocframe.charts.curve_data import POINTS, path_of, records_of, simplified_lines
+from rocframe.charts.axes import curve_plane, zoom_plane
+from rocframe.charts.curve_data import (
+    LEVEL_STEP,
+    POINTS,
+    path_of,
+    records_of,
+    simplified_lines,
+)
 from rocframe.charts.curve_layers import (
     ROW_FIELDS,
     Picture,
@@ -40,7 +46,7 @@ from rocframe.charts.overlays import (
     overlay_texts,
 )
 from rocframe.charts.style import QUIET
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.schemas import CURVE_COLUMNS
@@ -69,9 +75,19 @@ def curve_chart(
     kind = kind_of(table.columns, options.kind)
     curves = curves_of(table, by)
     groups = read_groups(curves.keys, by, table.columns, options)
+    check_ends(
+        curves,
+        "its chart would be incomplete",
+        "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
+        "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
+    )
     areas = areas_of(curves, kind)
     path = path_of(curves, kind, areas)
     plane = curve_plane(kind, path, options.scale)
+    zoomed = zoom_plane(plane, options)
+    if zoomed is not plane:
+        path = path_of(curves, kind, areas, step=LEVEL_STEP * zoomed.share_of(plane))
+        plane = zoomed
     records = records_of(simplified_lines(plane, path), curves, kind)
     _add_chance_levels(records, plane)
     overlays = overlay_records(OverlayInput(plane=plane, curves=curves, path=path), options)
@@ -106,6 +122,7 @@ def curve_chart(
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
+            plane.zoom_text,
             prevalence.capitalize(),
             groups.captions_text() or area,
             *overlay_texts(curves, groups.captioned_column, options),
@@ -144,7 +161,7 @@ def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
 def _notes(
     records: Sequence[dict[str, Any]],
     panel: str | None,
-    areas: Sequence[float] | None,
+    areas: Sequence[float],
     kind: Kind,
 ) -> list[dict[str, Any]]:
     """Return a note for each panel without a drawn curve.
@@ -158,11 +175,8 @@ def _notes(
     for panel_records in by_panel.values():
         if any(record["x"] for record in panel_records):
             continue
-        known = None if areas is None else [areas[record["curve"]] for record in panel_records]
-        if known is None:
-            text = "nothing to draw"
-        else:
-            text = area_text(known, kind) if all(map(isnan, known)) else OUTSIDE
+        known = [areas[record["curve"]] for record in panel_records]
+        text = area_text(known, kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in POINTS}
             notes.append(panel_records[0] | nothing | {"part": NOTE, "note": text})

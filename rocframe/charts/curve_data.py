@@ -85,13 +85,16 @@ class Path:
         )
 
 
-def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
-    """Return the rows that all scales of a kind need; curves without an area have none."""
+def path_of(
+    curves: Curves, kind: Kind, areas: Sequence[float], *, step: float = LEVEL_STEP
+) -> Path:
+    """Return the rows that all scales of a kind need; curves without an area have none.
+
+    Rows between two levels of a count that are a `step` apart are skipped.
+    """
     last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, last_points)
-    drawn = np.isfinite(x) & np.isfinite(y)
-    if areas is not None:
-        drawn &= np.isfinite(areas)
+    drawn = np.isfinite(x) & np.isfinite(y) & np.isfinite(areas)
     counts = CurveCounts(
         tp=curves.columns["tp"],
         fp=curves.columns["fp"],
@@ -120,7 +123,7 @@ def path_of(curves: Curves, kind: Kind, areas: Sequence[float] | None) -> Path:
         here = counts.tp[start:end], counts.fp[start:end]
         found = rows_at_levels(
             int(end - start),
-            lambda: [one for axes in shown for one in axes.levels(curve, *here, LEVEL_STEP)],
+            lambda: [one for axes in shown for one in axes.levels(curve, *here, step)],
         )
         return np.asarray(start + found, np.int64)
 
@@ -179,6 +182,8 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
 
 
 BETWEEN = -1  # no row of the table
+# Axes whose values rise or fall along every curve.
+MONOTONE_AXES = ("fpr", "tpr", "fnr", "recall", "alert_rate", "tp")
 
 
 def clip_to_axes(plane: Plane, path: Path) -> Path:
@@ -188,7 +193,7 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
     """
     limited = []
     for side in (plane.x, plane.y):
-        if side.excludes_zero:
+        if side.limited and side.name in MONOTONE_AXES:
             rate = axis_values(path, plane.kind, side.name)
             falls = side.name == "fnr"
             limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
@@ -196,8 +201,13 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
     for curve, (start, end) in enumerate(pairwise(path.starts)):
         if start == end:
             continue
-        enter = max(_crossing(rate[start:end], low, "left") for rate, low, _ in limited)
-        leave = min(_crossing(rate[start:end], high, "right") for rate, _, high in limited)
+        enter = max(
+            (_crossing(rate[start:end], low, "left") for rate, low, _ in limited), default=0
+        )
+        leave = min(
+            (_crossing(rate[start:end], high, "right") for rate, _, high in limited),
+            default=end - start - 1,
+        )
         if enter >= leave:
             continue
         at = np.arange(end - start)
@@ -241,7 +251,7 @@ class Lines:
 
 def simplified_lines(plane: Plane, path: Path) -> Lines:
     """Choose points whose connecting lines stay within 1/500 of an axis of a path."""
-    if plane.excludes_zero:
+    if plane.limited:
         path = clip_to_axes(plane, path)
     if plane.bends:
         path = add_bend_points(plane, path)

@@ -66,6 +66,9 @@ class Picture:
 
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
         """Put layers on top of each other, with the transform of their common data."""
+        if self.plane.zoomed:
+            for layer in layers:
+                layer.mark.clip = True
         # Altair copies a chart for each added transform, so a chart without layers collects them.
         return LayerChart(
             layer=list(layers),
@@ -177,8 +180,11 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     falls = plane.kind.name == "det"
     if "log" in (x.scale, y.scale):
         return [_curved(x, falls=falls)]
-    ends = (y.high, y.low) if falls else (y.low, y.high)
-    return [_straight(plane, (x.low, ends[0]), (x.high, ends[1]))]
+    # The part of the line y = x, or y = 1 - x, inside the axes.
+    low, high = (1 - y.high, 1 - y.low) if falls else (y.low, y.high)
+    start, end = max(x.low, low), min(x.high, high)
+    ends = [(value, 1 - value if falls else value) for value in (start, end)]
+    return [_straight(plane, *ends)] if start < end else []
 
 
 def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:

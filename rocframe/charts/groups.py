@@ -20,12 +20,7 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.style import COLORS, color_scale
-from rocframe.errors import (
-    BrokenCurveError,
-    MissingColumnError,
-    OptionValueError,
-    RepeatedNameError,
-)
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
@@ -293,12 +288,9 @@ def choose_channels(
     return MODEL if MODEL in remaining else next(iter(remaining), None), facet
 
 
-def areas_of(curves: Curves, kind: Kind) -> list[float] | None:
-    """Return the area under each curve, NaN if undefined; None if some curves are incomplete."""
-    try:
-        areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)
-    except BrokenCurveError:  # curves at given thresholds can end above the lowest score
-        return None
+def areas_of(curves: Curves, kind: Kind) -> list[float]:
+    """Return the area under each curve, NaN if undefined."""
+    areas = average_precision_of(curves) if _is_precision_recall(kind) else auc_of(curves)
     return [float(area) for area in areas]
 
 

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.axes import choose_plane
+from rocframe.charts.axes import choose_plane, zoom_plane
 from rocframe.charts.curve_layers import Picture, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
@@ -60,7 +60,7 @@ def points_chart(
     kind = kind_of(table.columns, options.kind)
     x, y = (_rates(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
-    plane = choose_plane(kind, x, y, scale=options.scale, top=top)
+    plane = zoom_plane(choose_plane(kind, x, y, scale=options.scale, top=top), options)
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
     # Metrics may have any name: their fields have numbers.

@@ -225,9 +225,10 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
     if plane.bends:
         outlines = add_bend_points(plane, outlines)
     x, y = axis_rates(plane.kind, outlines)
-    x, y = np.maximum(x, plane.x.low), np.clip(y, plane.y.low, plane.y.high)
-    if plane.x.deviate:
-        x = np.minimum(x, plane.x.high)
+    if plane.x.excludes_zero:
+        x = np.clip(x, plane.x.low, plane.x.high)
+    if plane.y.excludes_zero:
+        y = np.clip(y, plane.y.low, plane.y.high)
     owner = curve[row][outlines.curve]
     return [
         {
@@ -282,7 +283,7 @@ def _clipped_line(
     """Return both ends of a rising line, clipped to the axes, or no ends if they coincide."""
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
-        low, high = (axis.low, axis.high) if axis.excludes_zero else (0.0, 1.0)
+        low, high = (axis.low, axis.high) if axis.limited else (0.0, 1.0)
         if slope > 0:
             enter, leave = max(enter, (low - value) / slope), min(leave, (high - value) / slope)
         elif not low <= value <= high:

@@ -88,8 +88,9 @@ def at(
     ------
     RocframeError
         If not exactly one of the four arguments is given, if a value is out of range, if the table
-        is not a curve table, or if a group is incomplete. A filter can remove rows between the
-        first and the last row without an error; filter predictions or groups instead.
+        is not a curve table, or if a group is incomplete. If a curve ends before its lowest score,
+        values beyond its last row raise an error. A filter can remove rows between the first and
+        the last row without an error; filter predictions or groups instead.
 
     References
     ----------
@@ -183,12 +184,26 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
 def rows_at(
     curves: Curves, axis: PointAxis, values: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the row of each group (rows) at each value (columns), and whether it exists."""
+    """Return the row of each group (rows) at each value (columns), and whether it exists.
+
+    Raise an error for a value beyond the last row of a curve that ends before its lowest score.
+    """
     metric = None if axis == THRESHOLD else NAMES[axis].at_prevalence(curves.prevalence)
     along = CurveAxis.from_curves(curves, metric, rounded=False)
     group = np.arange(len(curves.firsts))
     value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
+    ends = along.values(curves.lasts, group)[:, None]
+    beyond = value < ends if axis == THRESHOLD else value > ends
+    beyond &= curves.ends_early[:, None]
+    if beyond.any():
+        i, j = (int(index[0]) for index in np.nonzero(beyond))
+        problem = (
+            f"{curves.name_group(i)} ends before its lowest score, at {axis} {ends[i, 0]:.6g}, "
+            f"so its row at {axis}={value[i, j]:.6g} is unknown"
+        )
+        hint = "Compute the curve without thresholds=, and do not filter its rows."
+        raise BrokenCurveError.compose(f"curves: {problem}", hint)
     row = along.search(group, value, "first" if axis == "tpr" else "last")
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(along.values(first, group[:, None]))

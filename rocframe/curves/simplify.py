@@ -86,7 +86,8 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
-        or `area_change`, or if a group is incomplete, for example because rows were filtered.
+        or `area_change`, or if a group is incomplete. A filter can remove rows between the first
+        and the last row without an error; filter predictions or groups instead.
 
     Notes
     -----

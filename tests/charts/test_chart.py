@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import altair as alt
@@ -265,17 +266,103 @@ def test_an_empty_table_is_an_empty_chart_with_axes(by_fold, kind):
     assert lines(chart) == 0
 
 
-def test_curves_at_given_thresholds_are_drawn_without_an_area(vote):
-    table = rf.curve(vote, "label", "score", by="model", thresholds=[0.3, 0.6])
-    shown = texts(rf.chart(table))
-    assert "naive_bayes" in shown
-    assert not any("AUC" in text for text in shown)
-    above = rf.curve(vote, "label", "score", by="model", thresholds=[99.0])
-    assert lines(rf.chart(above, kind="pr")) == 0
+@every_kind
+def test_a_curve_that_ends_before_its_lowest_score_is_refused(vote, by_model, kind):
+    given = rf.curve(vote, "label", "score", by="model", thresholds=[0.3, 0.6])
+    for table in (given, by_model.filter(pl.col("fpr") < 0.2)):
+        with pytest.raises(rf.BrokenCurveError) as error:
+            rf.chart(table, kind=kind)
+        assert str(error.value) == (
+            "curves: group model='decision_tree' ends before its lowest score, so its chart would "
+            "be incomplete.\nCompute the curve without thresholds=, and keep all its rows. To draw "
+            "a part of the axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=."
+        )
+
+
+def test_curves_at_thresholds_down_to_the_lowest_score_are_drawn(vote):
+    table = rf.curve(vote, "label", "score", thresholds=[0.6, 0.3, -1e9])
+    (record,) = records(rf.chart(table))
+    assert record["threshold"] == [None, 0.6, 0.3, -1e9]
+
+
+def y_range(points, low, high):
+    """Return the range of y of a line between two values of x."""
+    ys = []
+    for (x0, y0), (x1, y1) in pairwise(points):
+        for x in (max(x0, low), min(x1, high)):
+            if x0 <= x <= x1 and low <= x <= high:
+                ys += [y0, y1] if x1 == x0 else [y0 + (y1 - y0) * (x - x0) / (x1 - x0)]
+    return min(ys), max(ys)
+
+
+@pytest.mark.parametrize("kind", ["roc", "det", "gain", "precision_recall", "lift"])
+def test_a_part_of_the_axes_shows_the_same_curve_with_more_detail(kind):
+    rng = np.random.default_rng(5)
+    label = rng.random(20_000) < 0.3
+    log = pl.DataFrame({"label": label, "score": rng.normal(size=len(label)) + label})
+    table = rf.curve(log, "label", "score", kind=kind)
+    scale = "linear" if kind == "det" else None
+    domain = (0.101, 0.103)
+    chart = rf.chart(table, x_domain=domain, scale=scale)
+    layer = strict(chart)["layer"][0]
+    assert layer["encoding"]["x"]["scale"]["domain"] == list(domain)
+    assert layer["mark"]["clip"]
+    (record,) = records(chart)
+    points = list(zip(record["x"], record["y"], strict=True))
+    assert len(points) >= 4
+    assert (points[0][0], points[-1][0]) == pytest.approx(domain)
+    name, along = rf.kinds.KINDS[kind].y, rf.kinds.KINDS[kind].x
+    rows = table.filter(pl.col(along).is_between(*domain)).select(along, name).rows()
+    full = strict(chart)["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    tolerance = (full[1] - full[0]) / 500
+    near = (domain[1] - domain[0]) / 500
+    for x, y in rows:
+        low, high = y_range(points, x - near, x + near)
+        assert low - tolerance <= y <= high + tolerance
+    assert f"from {domain[0]} to {domain[1]}." in chart.description
+
+
+def test_parts_of_both_axes_are_those_of_all_layers(by_model, by_fold):
+    zoom = {"x_domain": (0.05, 0.3), "y_domain": [0.4, 0.9]}
+    mean = by_fold.roc.average()
+    points = by_model.roc.at(fpr=[0.01, 0.1])
+    curves = by_model.roc.chart(**zoom, hull=True, mark=0.5, ties=True)
+    charts = [curves, mean.roc.chart(**zoom), points.roc.chart(**zoom)]
+    for chart in charts:
+        assert all(layer["mark"]["clip"] for layer in strict(chart)["layer"])
+    shown = texts(charts[0] + charts[1] + charts[2])
+    assert {"0.05", "0.30", "0.4", "0.9"} <= set(shown)
+    assert "fpr 0.01" not in points.roc.chart(**zoom).description.split("Not drawn")[0]
+    band = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1]}).roc.band("label", "score")
+    assert strict(band.roc.chart(**zoom))["layer"][0]["encoding"]["x"]["scale"]["domain"] == [
+        0.05,
+        0.3,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"x_domain": 0.2}, "x_domain=0.2: expected two increasing numbers."),
+        ({"y_domain": (0.2, 0.1)}, "y_domain=(0.2, 0.1): expected two increasing numbers."),
+        ({"x_domain": (0, 2)}, "x_domain=(0, 2): expected numbers from 0 to 1 on this axis (false"),
+        ({"x_domain": (0, 0.2), "scale": "log"}, "expected numbers above 0, up to 1 on this axis"),
+        (
+            {"y_domain": (0.5, 1), "kind": "det"},
+            "expected numbers above 0 and below 1 on this axis",
+        ),
+        ({"y_domain": (0, float("inf")), "kind": "lift"}, "expected finite numbers on this axis"),
+    ],
+)
+def test_a_part_of_an_axis_is_a_range_of_its_values(by_model, options, message):
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.chart(by_model, **options)
+    assert message in str(error.value)
+    assert "domain=(0.1, 0.2)." in str(error.value)
 
 
 def test_thresholds_above_all_scores_do_not_bend_the_start(vote):
-    table = rf.curve(vote, "label", "score", thresholds=[99.0, 98.0, 0.5, 0.1])
+    table = rf.curve(vote, "label", "score", thresholds=[99.0, 98.0, 0.5, 0.1, -99.0])
     (record,) = records(rf.chart(table, kind="pr"))
     assert record["x"][0] == 0
     assert record["y"][0] == record["y"][1] > 0

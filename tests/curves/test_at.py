@@ -103,6 +103,47 @@ def test_at_an_alert_rate_no_more_than_that_share_is_called():
     assert actual.rows() == expected
 
 
+@pytest.mark.parametrize(
+    ("axis", "inside", "beyond", "end"),
+    [
+        ("fpr", [0.0, 0.25, 0.5], 0.6, 0.5),
+        ("tpr", [0.5, 1.0], None, 1.0),
+        ("alert_rate", [0.4, 5 / 7], 0.75, 5 / 7),
+        ("threshold", [INF, 0.5, 0.3], 0.2, 0.3),
+    ],
+)
+@pytest.mark.parametrize("interpolate", [False, True])
+def test_values_beyond_the_end_of_a_cut_curve_are_refused(axis, inside, beyond, end, interpolate):
+    if interpolate and axis == "threshold":
+        return
+    cut = curve().filter(pl.col("threshold") > 0.1)
+    given = curve(thresholds=[0.9, 0.8, 0.5, 0.3])
+    for table in (cut, given):
+        for value in inside:
+            wanted = rf.at(curve(), **{axis: value}, interpolate=interpolate)
+            found = rf.at(table, **{axis: value}, interpolate=interpolate)
+            counts = ["at", "value", "tp", "fp", "tpr"]
+            assert_frame_equal(found.select(counts), wanted.select(counts))
+        if beyond is not None:
+            with pytest.raises(rf.BrokenCurveError) as error:
+                rf.at(table, **{axis: [inside[0], beyond]}, interpolate=interpolate)
+            assert str(error.value) == (
+                f"curves: the curve ends before its lowest score, at {axis} {end:.6g}, so its row "
+                f"at {axis}={beyond:.6g} is unknown.\n"
+                "Compute the curve without thresholds=, and do not filter its rows."
+            )
+
+
+def test_a_true_positive_rate_beyond_the_end_of_a_cut_curve_is_refused(frame):
+    cut = frame(rf.curve(pl.DataFrame({**PREDICTIONS, "g": 1}), "label", "score", by="g"))
+    cut = cut.filter(pl.col("threshold") > 0.5)
+    with pytest.raises(
+        rf.BrokenCurveError, match=r"group g=1 ends .* at tpr 0\.666667, so its row"
+    ):
+        rf.at(cut, tpr=0.7).lazy().collect()
+    assert rf.at(cut, tpr=2 / 3).lazy().collect()["threshold"].to_list() == [0.8]
+
+
 def test_interpolation_is_linear_in_both_counts_and_works_the_rates_out_again(frame):
     actual = frame(curve(metrics=["precision", "accuracy"])).pipe(
         rf.at, fpr=[0.125, 0.25], interpolate=True

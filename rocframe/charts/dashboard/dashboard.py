@@ -105,8 +105,9 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, if a group is not complete, for example after a filter of
-        rows, or if curves at given thresholds end above the lowest score.
+        If the table is not a curve table, if a group is not complete, or if a curve ends before its
+        lowest score. A filter can remove rows between the first and the last row without an error;
+        filter predictions or groups instead.
 
     Examples
     --------

@@ -98,7 +98,9 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     check_ends(
         curves,
         "the scores below are unknown",
-        "Compute the curves without thresholds=: a dashboard shows the distribution of all scores.",
+        "Compute the curves without thresholds=, and keep all their rows: a dashboard shows the "
+        "distribution of all scores. To draw a part of the axes, use "
+        ".roc.chart(x_domain=(0, 0.2)).",
     )
     # Each curve has a color of its own, also for ordered values.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
