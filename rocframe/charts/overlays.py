@@ -33,7 +33,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import PAPER, QUIET, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
-from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import check_flag, to_floats
 from rocframe.rates import CONFUSION
@@ -162,10 +162,7 @@ def overlay_texts(
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     """Return the range of each area over the orders of tied rows."""
-    try:
-        _, low, high = areas_of_ties(curves)
-    except BrokenCurveError:  # curves at given thresholds can end above the lowest score
-        return ""
+    _, low, high = areas_of_ties(curves)
     names = [""] * len(low) if captioned is None else captioned.texts
     ranges: dict[str, list[tuple[float, float]]] = {}
     for name, *ends in zip(names, low.tolist(), high.tolist(), strict=True):

@@ -93,8 +93,6 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
             f"a dashboard shows at most {MAX_CURVES} curves, but the table has {n_curves}",
             "Select groups with .filter() first, or draw all of them with .roc.chart().",
         )
-    roc = KINDS["roc"]
-    areas = areas_of(curves, roc)
     check_ends(
         curves,
         "the scores below are unknown",
@@ -102,6 +100,8 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
         "distribution of all scores. To draw a part of the axes, use "
         ".roc.chart(x_domain=(0, 0.2)).",
     )
+    roc = KINDS["roc"]
+    areas = areas_of(curves, roc)
     # Each curve has a color of its own, also for ordered values.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned_column, areas, roc)
