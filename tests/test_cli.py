@@ -326,6 +326,31 @@ def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
     assert err == "rocframe: interrupted. All files are complete or unchanged.\n"
 
 
+def test_too_little_memory_is_an_error_and_leaves_no_folder(capsys, monkeypatch):
+    def allocate(*_):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(tasks, "areas_and_curves", allocate)
+    code, out, err = run(capsys, "evaluate", *BASIC, "--out", "new/out")
+    assert (code, out) == (2, "")
+    assert err == (
+        "rocframe: there is not enough memory for these logs. "
+        "All files are complete or unchanged.\n"
+        "Evaluate fewer files or groups at a time, or write smaller tables with --max-error.\n"
+    )
+    assert not Path("new").exists()
+
+
+def test_a_page_that_fails_leaves_no_tables(capsys, monkeypatch):
+    def fail(*_, **__):
+        raise rf.RocframeError("no page")
+
+    monkeypatch.setattr(tasks, "find_spec", lambda _: True)
+    monkeypatch.setattr(tasks, "report_tables", fail)
+    assert run(capsys, "evaluate", *BASIC, "--out", "out")[0] == 2
+    assert not Path("out").exists()
+
+
 def test_a_bug_keeps_its_traceback(capsys, monkeypatch):
     def wrong(*_):
         raise ZeroDivisionError
@@ -366,7 +391,7 @@ def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
         (130, "rocframe: interrupted. All files are complete or unchanged.\n"[-60:]),
         (0, ""),
     ]
-    assert [path for path in Path("out").iterdir() if path.suffix == ".tmp"] == []
+    assert not list(Path().glob("out/*.tmp"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")

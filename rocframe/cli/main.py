@@ -58,6 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{text}\nSee rocframe {command}--help.")
     except RocframeError as error:
         return _fail(with_options(str(error).split(PLAN_MARK)[0]))
+    except MemoryError:
+        return _fail(
+            "there is not enough memory for these logs. All files are complete or unchanged.\n"
+            "Evaluate fewer files or groups at a time, or write smaller tables with --max-error."
+        )
     except KeyboardInterrupt:
         print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
         return INTERRUPTED

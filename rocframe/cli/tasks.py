@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ from rocframe.reports.report_tables import areas_and_curves, group_columns, repo
 from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rocframe.cli.options import CommandOptions
     from rocframe.cli.terminal import Progress
@@ -59,22 +60,25 @@ def evaluate_logs(
     logs = _open_sources(sources, options, progress, exclude=results)
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
-    _check_folder(folder, results)
-    evaluation = _evaluate(logs, options, progress)
-    progress.step("Writing the tables")
-    curves, about = evaluation.curves, evaluation.provenance
-    if max_error is not None:
-        curves = simplify(curves, max_error=max_error, kind=evaluation.options.kinds[0])
-        about = {**about, "max_error": max_error}
-    write(curves, results[0], about=about)
-    write(evaluation.areas, results[1], about=evaluation.provenance)
-    for path in results[2:]:
-        progress.step("Writing the page")
-        _write_page(evaluation, options, path, files=(CURVES_FILE, AREAS_FILE))
+    with _output_folder(folder, results):
+        evaluation = _evaluate(logs, options, progress)
+        curves, about = evaluation.curves, evaluation.provenance
+        if max_error is not None:
+            curves = simplify(curves, max_error=max_error, kind=evaluation.options.kinds[0])
+            about = {**about, "max_error": max_error}
+        page = None
+        if len(results) == 3:
+            progress.step("Drawing the page")
+            page = _page(evaluation, options, files=(CURVES_FILE, AREAS_FILE))
+        progress.step("Writing the files")
+        write(curves, results[0], about=about)
+        write(evaluation.areas, results[1], about=evaluation.provenance)
+        if page is not None:
+            write_text(results[2], page)
     return Outcome(
         areas=evaluation.areas,
         written=results,
-        has_page=len(results) == 3,
+        has_page=page is not None,
         skipped=evaluation.provenance["files_skipped"],
     )
 
@@ -87,8 +91,8 @@ def report_logs(
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
     evaluation = _evaluate(logs, options, progress)
-    progress.step("Writing the page")
-    _write_page(evaluation, options, path)
+    progress.step("Drawing the page")
+    write_text(path, _page(evaluation, options))
     return Outcome(
         areas=evaluation.areas,
         written=[path],
@@ -122,8 +126,10 @@ def _open_sources(
     return logs
 
 
-def _check_folder(folder: Path, files: Sequence[Path]) -> None:
-    """Create the folder and check that the files can be written."""
+@contextmanager
+def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
+    """Create the folder, and remove it if the block fails; check that the files can be written."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -131,8 +137,15 @@ def _check_folder(folder: Path, files: Sequence[Path]) -> None:
         raise StorageError.compose(
             folder, problem, "Pass the name of a folder as --out."
         ) from error
-    for file in files:
-        check_target(file)
+    try:
+        for file in files:
+            check_target(file)
+        yield
+    except BaseException:
+        with suppress(OSError):  # a folder with files stays
+            for path in new:
+                path.rmdir()
+        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,19 +190,16 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
     return dict(zip(counts[MODEL], counts["n_missing"], strict=True))
 
 
-def _write_page(
-    evaluation: Evaluation,
-    options: CommandOptions,
-    path: Path,
-    files: tuple[str, str] | None = None,
-) -> None:
+def _page(
+    evaluation: Evaluation, options: CommandOptions, files: tuple[str, str] | None = None
+) -> str:
+    """Return the page."""
     title, logs = options.title, evaluation.provenance["files"]
     if title is None:
         title = f"Evaluation of {Path(logs[0]).name if len(logs) == 1 else f'{len(logs):,} files'}"
     tables = report_tables(
         evaluation.predictions, evaluation.options, evaluation.areas, evaluation.curves
     )
-    page = report_page(
+    return report_page(
         tables, evaluation.options, title=title, provenance=evaluation.provenance, files=files
     )
-    write_text(path, page)
