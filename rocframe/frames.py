@@ -53,6 +53,22 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
     return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
 
 
+def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the sorted distinct rows, and the index of each row among them; null is a value."""
+    table = rows.clone()
+    table.columns = names = [str(i) for i in range(rows.width)]
+    distinct = table.unique().sort(names)
+    numbered = table.join(
+        distinct.with_row_index("number"),
+        on=names,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    distinct.columns = rows.columns
+    return distinct, numbered.get_column("number")
+
+
 def build_table(
     keys: pl.DataFrame,
     columns: Mapping[str, Any],

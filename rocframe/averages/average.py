@@ -12,11 +12,12 @@ from rocframe.averages.curve_groups import CurveGroups, collect_blocks, grid_blo
 from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import pooled_curves
-from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave, ranges
+from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
 from rocframe.kernel.resample import stream_keys
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_columns, public
 from rocframe.rates import Settings
@@ -437,7 +438,7 @@ class CurveAverager:
         """Return the columns of the table for a block: groups as rows, values as columns."""
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
-        rows = ranges(curve_groups.starts[block.groups], sizes)
+        rows = concatenated_ranges(curve_groups.starts[block.groups], sizes)
         curve, starts = curve_groups.curve[rows], np.cumsum(sizes) - sizes
         values = block.values
         rounded = self.axis.round_values(values)

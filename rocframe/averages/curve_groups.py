@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import ranges
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
 from rocframe.kernel.exact import scale_to_unit
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import to_float
 from rocframe.text import format_values
 
@@ -249,7 +249,7 @@ def _similar_blocks(
         part = order[first:last]
         table = np.full((len(part), int(lengths[part].max())), np.nan)
         table[np.arange(table.shape[1]) < lengths[part][:, None]] = values[
-            ranges(starts[part], lengths[part])
+            concatenated_ranges(starts[part], lengths[part])
         ]
         yield from _split_values(
             curve_groups, GridBlock(groups=groups[part], values=table, lengths=lengths[part])
@@ -265,14 +265,14 @@ def _observed_values(
     If the grid is a number, this number of evenly ranked values is returned.
     """
     curves = curve_groups.curves
-    member = ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
+    member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
     member, owner = (
         part[curve_groups.usable[member]]
         for part in (member, np.repeat(np.arange(len(groups)), curve_groups.sizes[groups]))
     )
     curve = curve_groups.curve[member]
     lengths = curves.starts[curve + 1] - curves.starts[curve]
-    rows = ranges(curves.starts[curve], lengths)
+    rows = concatenated_ranges(curves.starts[curve], lengths)
     values, group = axis.values(rows, np.repeat(curve, lengths)) + 0.0, np.repeat(owner, lengths)
     values, group = values[~np.isnan(values)], group[~np.isnan(values)]
     sign = -1 if plan.fixed is None else 1  # thresholds are sorted in falling order

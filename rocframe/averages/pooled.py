@@ -16,6 +16,7 @@ from rocframe.curves.locate import find_curves_lacking_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas import THRESHOLD
@@ -79,8 +80,7 @@ def _curve_areas(curves: Curves) -> NDArray[np.float64]:
 def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
     """Add up the counts of each group's curves at each distinct threshold."""
     lengths = np.diff(curves.starts)[curve_groups.curve]
-    rows = np.repeat(curves.firsts[curve_groups.curve] - _exclusive_sums(lengths), lengths)
-    rows += np.arange(len(rows))
+    rows = concatenated_ranges(curves.firsts[curve_groups.curve], lengths)
     group = np.repeat(np.arange(len(curve_groups.notes)), np.diff(curve_groups.starts))
     first = np.zeros(len(curves.columns["tp"]), bool)
     first[curves.firsts] = True

@@ -21,6 +21,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import COLORS, color_scale
 from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.schemas import MODEL
 from rocframe.text import format_list
@@ -57,22 +58,11 @@ class GroupColumn:
     @classmethod
     def from_keys(cls, keys: pl.Series) -> GroupColumn:
         """Read a column; its values are in the sort order of polars."""
-        values = keys.alias("key").unique().sort()
-        codes = (
-            keys.alias("key")
-            .to_frame()
-            .join(
-                values.to_frame().with_row_index("code"),
-                on="key",
-                how="left",
-                nulls_equal=True,
-                maintain_order="left",
-            )
-        )
+        distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
-            values=tuple(distinct_labels(values)),
-            codes=tuple(codes.get_column("code").to_list()),
+            values=tuple(distinct_labels(distinct.to_series())),
+            codes=tuple(codes.to_list()),
             ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
         )
 

@@ -33,6 +33,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import PAPER, QUIET, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
+from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import check_flag, to_floats
@@ -380,7 +381,7 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
     for one, other in (("tp", "fn"), ("fp", "tn")):
         total = curves.total(one, other)[curve]
         point_total = (points.get_column(one) + points.get_column(other)).to_numpy()
-        differs = np.flatnonzero(np.abs(point_total - total) > 1e-9 * total)
+        differs = np.flatnonzero(np.abs(point_total - total) > TOTAL_ROUNDING * total)
         if len(differs):
             i = int(differs[0])
             problem = (

@@ -19,6 +19,7 @@ from rocframe.frames import (
     as_input_frame,
     column,
     lazy_plan,
+    number_distinct_rows,
     private_names,
     take_rows,
     through_node,
@@ -393,14 +394,11 @@ def _match_rows(
             )
     if aligned:
         return (parts[0], np.array(rows)) if parts else (named, np.zeros((0, 0), np.int64))
-    instances = named.unique().sort(named.columns)
+    instances, numbers = number_distinct_rows(named)
+    instance = numbers.to_numpy()
     row_of = np.full((len(rows), instances.height), -1)
-    numbered = instances.with_row_index("instance")
-    for model_rows, part, model_row_of in zip(rows, parts, row_of, strict=True):
-        matches = part.join(
-            numbered, on=named.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
-        model_row_of[matches.get_column("instance").to_numpy()] = model_rows
+    for model_rows, model_row_of in zip(rows, row_of, strict=True):
+        model_row_of[instance[model_rows]] = model_rows
     return instances, row_of
 
 

@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.segment import confusion_counts, segment_root
+from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 Occurrence: TypeAlias = Literal["first", "last"]
 LONG_CURVE = 1 << 12  # mean rows of a curve, above which each curve is searched separately
-TOTAL_TOLERANCE = 1e-9  # relative rounding error of a weighted total
 SIGNIFICANT_DIGITS = 12  # of a metric whose formula may be evaluated in several orders
 
 ROUNDING_MARGIN = 1e-10  # relative to the largest value; larger than the change by rounding
@@ -353,7 +354,7 @@ class CurveAxis:
         values, (runs, highest, lowest) = self.row_values, profile
         sizes = runs.starts[curve + 1] - runs.starts[curve]
         owner = np.repeat(np.arange(len(curve)), sizes)
-        run = ranges(runs.starts[curve], sizes)
+        run = concatenated_ranges(runs.starts[curve], sizes)
         first, last, limit = np.broadcast_arrays(
             runs.first[run][:, None], runs.last[run][:, None], value[owner]
         )
@@ -565,7 +566,7 @@ def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> ND
 
 def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where two distances are equal except for rounding errors."""
-    result: NDArray[np.bool_] = np.isclose(a, b, rtol=TOTAL_TOLERANCE, atol=0, equal_nan=True)
+    result: NDArray[np.bool_] = np.isclose(a, b, rtol=TOTAL_ROUNDING, atol=0, equal_nan=True)
     return result
 
 
@@ -588,13 +589,6 @@ def find_runs(
     )
     highest, lowest = (column.to_numpy() for column in extremes)
     return Profile(Runs(first, last, np.searchsorted(first, starts)), highest, lowest)
-
-
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenation of ranges of consecutive integers."""
-    before = np.cumsum(lengths) - lengths
-    result: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-    return result
 
 
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:

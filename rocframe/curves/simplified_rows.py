@@ -10,12 +10,14 @@ import numpy as np
 
 from rocframe.curves.display import CurveCounts, display_axes
 from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
+from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import (
     MIN_SEARCHED_ROWS,
     bisect_segments,
     douglas_peucker,
     rows_at_levels,
 )
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import precision_recall_integral
 
@@ -202,11 +204,7 @@ class PathPoints:
         """Return the rows between examined rows that are farther apart than a step."""
         far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
         sizes = self.row[far + 1] - self.row[far] - 1
-        ends = np.cumsum(sizes)
-        rows: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(
-            self.row[far] + 1 - (ends - sizes), sizes
-        )
-        return rows
+        return concatenated_ranges(self.row[far] + 1, sizes)
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
         """Insert points on curved lines between neighbouring rows, at most a step apart."""
@@ -322,11 +320,11 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     )
     within = line[1:] == line[:-1]
     np.add.at(change, line[1:][within], change_of_interval[within])
-    short = counts.fp[counts.starts[1:] - 1] < (1 - 1e-9) * neg
+    ends_early = counts.fp[counts.starts[1:] - 1] < (1 - TOTAL_ROUNDING) * neg
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
-            return np.where((pos > 0) & ~short, change / pos, np.nan)
-        return np.where((pos > 0) & (neg > 0) & ~short, change / (2 * pos * neg), np.nan)
+            return np.where((pos > 0) & ~ends_early, change / pos, np.nan)
+        return np.where((pos > 0) & (neg > 0) & ~ends_early, change / (2 * pos * neg), np.nan)
 
 
 def _interval_counts(

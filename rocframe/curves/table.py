@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAKE_CURVES = "Compute one with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
-RELATIVE_ERROR = 1e-9  # allowed rounding error of a total of weights
+TOTAL_ROUNDING = 1e-9  # relative rounding error of a total of weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,7 +134,7 @@ class Curves:
     def ends_early(self) -> NDArray[np.bool_]:
         """Whether each curve ends before its lowest score, as curves with `thresholds=` may."""
         last = self.columns.at("tn", self.lasts)
-        result: NDArray[np.bool_] = last > RELATIVE_ERROR * self.total("fp", "tn")
+        result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.total("fp", "tn")
         return result
 
     def name_group(self, group: int) -> str:
@@ -304,7 +304,7 @@ def _check_complete(curves: Curves) -> None:
     for name, total in (("tp + fn", tp + fn), ("fp + tn", fp + tn)):
         first = np.repeat(total[curves.firsts], lengths)
         exact = total.dtype.kind == "i"
-        differs = total != first if exact else abs(total - first) > RELATIVE_ERROR * first
+        differs = total != first if exact else abs(total - first) > TOTAL_ROUNDING * first
         check(differs, f"{name} is not the same in all rows of {{group}}", SEPARATE_CURVES)
     # fp is lowest in the first row of a curve; fn and tn are lowest in the last.
     for name, rest, rows in (
@@ -313,7 +313,7 @@ def _check_complete(curves: Curves) -> None:
         ("tn", "fp", curves.lasts),
     ):
         lowest, other = (curves.columns.at(one, rows) for one in (name, rest))
-        slack = RELATIVE_ERROR * abs(lowest + other) if lowest.dtype.kind == "f" else 0
+        slack = TOTAL_ROUNDING * abs(lowest + other) if lowest.dtype.kind == "f" else 0
         negative = np.zeros(curves.columns.height, bool)
         negative[rows] = lowest < -slack
         hint = f"Counts are numbers of rows or sums of weights. {MAKE_CURVES}"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rocframe.kernel.sort import concatenated_ranges
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -153,7 +155,7 @@ def douglas_peucker(
         inner = right - left - 1
         firsts = np.cumsum(inner) - inner
         segment = np.repeat(np.arange(len(left)), inner)
-        points = np.arange(len(segment)) + (left + 1 - firsts)[segment]
+        points = concatenated_ranges(left + 1, inner)
         distance = deviation(points, left[segment], right[segment])
         worst = np.maximum.reduceat(distance, firsts)
         is_split = worst > limit[line]

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+from rocframe.frames import number_distinct_rows
 from rocframe.inputs.roles import positive_literal
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             # A row without a count is left out, and counted once in `n_missing`.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
-            cluster=None if cluster is None else number_distinct_rows(cluster.to_frame()),
+            cluster=None
+            if cluster is None
+            else number_distinct_rows(cluster.to_frame())[1].to_numpy(),
         )
 
 
@@ -121,16 +124,6 @@ def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
     if cluster is not None and cluster.dtype.is_float():
         return cluster.fill_nan(None)
     return cluster
-
-
-def number_distinct_rows(rows: pl.DataFrame) -> NDArray[np.uint32]:
-    """Return the index of each row among the sorted distinct rows; null is a distinct value."""
-    rows.columns = [str(i) for i in range(rows.width)]
-    distinct = rows.unique().sort(rows.columns).with_row_index("number")
-    numbered = rows.join(
-        distinct, on=rows.columns, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return numbered.get_column("number").to_numpy()
 
 
 def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:

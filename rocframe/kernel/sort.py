@@ -111,3 +111,10 @@ def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
         masks = [part == i for i in range(count_workers())]
     ends = np.cumsum([0, *map(np.count_nonzero, masks)])
     return [(mask, slice(a, b)) for mask, (a, b) in zip(masks, pairwise(ends), strict=True)]
+
+
+def concatenated_ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the concatenation of ranges of consecutive integers."""
+    before = np.cumsum(lengths) - lengths
+    result: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+    return result

@@ -23,6 +23,7 @@ from rocframe.errors import OptionValueError
 from rocframe.inference.p_values import is_as_extreme, permutation_p_value
 from rocframe.kernel.exact import exact_sums
 from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kernel.threads import batch_sizes, run_parallel
 
 if TYPE_CHECKING:
@@ -282,8 +283,7 @@ class CenteredRanks:
     def of_rows(self, groups: NDArray[np.int64], length: int) -> NDArray[np.int64]:
         """Return the ranks of all rows of groups that have `length` rows each."""
         n_scores = self.starts[groups + 1] - self.starts[groups]
-        ends = np.cumsum(n_scores)
-        positions = np.arange(ends[-1]) + np.repeat(self.starts[groups] - ends + n_scores, n_scores)
+        positions = concatenated_ranges(self.starts[groups], n_scores)
         return np.repeat(self.rank[positions], self.n_rows[positions]).reshape(-1, length)
 
     def null_variance(
