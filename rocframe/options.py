@@ -57,6 +57,23 @@ def check_flag(argument: str, value: object) -> None:
         raise OptionValueError.compose(argument, value, "expected True or False", hint)
 
 
+def check_supported(
+    option: str,
+    value: object,
+    subject: str,
+    *,
+    supported: bool = False,
+    default: object = None,
+    noun: Literal["option", "value"] = "option",
+    hint: str = "Leave it out.",
+) -> None:
+    """Check that an option has its default unless `subject`, such as a method, supports it."""
+    is_default = value is default or (isinstance(value, type(default)) and value == default)
+    if not (supported or is_default):
+        problem = f"{subject} does not support this {noun}"
+        raise OptionValueError.compose(option, value, problem, hint)
+
+
 def to_float(value: object) -> float | None:
     """Return a scalar number of Python or numpy as a float; None for other values."""
     if isinstance(value, str | bytes | pl.Series | pl.Expr) or getattr(value, "ndim", None):

@@ -9,11 +9,10 @@ import polars as pl
 
 from rocframe.areas.pairs import Pairs
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
-from rocframe.options import check_group_columns, group_dtypes, public
+from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
@@ -147,13 +146,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 def _check_unused(**options: object) -> None:
     """Raise an error for options that averaged curves do not use."""
     for option, value in options.items():
-        if value is not None:
-            raise OptionValueError.compose(
-                option,
-                value,
-                "the columns of averaged curves determine their keys and kind",
-                "Leave it out.",
-            )
+        hint = "Leave it out. The columns of the table determine its keys and its kind."
+        check_supported(option, value, "the table of averaged curves", hint=hint)
 
 
 def auc_of(curves: Curves) -> NDArray[np.float64]:

@@ -22,7 +22,6 @@ from rocframe.areas.variance import (
     hanley_mcneil_variance,
     obuchowski_variance,
 )
-from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_intervals
 from rocframe.inference.confidence import (
@@ -42,7 +41,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, public
+from rocframe.options import NOT_GIVEN, check_supported, public
 from rocframe.schemas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
@@ -213,21 +212,14 @@ def auc(
     """
     confidence = Confidence.parse(ci, level, n_boot, seed)
     rate_range = RateRange.parse(fpr, tpr, standardize)
-    if ci in FULL_AREA_METHODS and rate_range is not None:
-        raise OptionValueError.compose(
-            "ci",
-            ci,
-            f"{FULL_AREA_METHODS[ci]}'s interval does not support partial areas",
-            'Use ci="logit_delong", ci="delong" or ci="bootstrap" with fpr= or tpr=.',
+    for option, value in (("fpr", fpr), ("tpr", tpr), ("weight", weight), ("cluster", cluster)):
+        check_supported(
+            option,
+            value,
+            f"ci={ci!r}",
+            supported=ci not in FULL_AREA_METHODS,
+            hint='Use ci="logit_delong", ci="delong" or ci="bootstrap".',
         )
-    for option, value in (("weight", weight), ("cluster", cluster)):
-        if ci in FULL_AREA_METHODS and value is not None:
-            raise OptionValueError.compose(
-                "ci",
-                ci,
-                f"{FULL_AREA_METHODS[ci]}'s variance assumes independent rows of equal weight",
-                f'Use ci="logit_delong", ci="delong" or ci="bootstrap" with {option}=.',
-            )
     roles = Roles(
         label=label,
         score=score,

@@ -11,7 +11,14 @@ import numpy as np
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.options import check_choice, check_flag, parse_grid, parse_names, parse_number
+from rocframe.options import (
+    check_choice,
+    check_flag,
+    check_supported,
+    parse_grid,
+    parse_names,
+    parse_number,
+)
 from rocframe.rates import Settings, check_metric_settings, parse_metric, parse_metrics
 from rocframe.schemas import (
     AVERAGE_INFO,
@@ -276,11 +283,9 @@ def parse_average_options(
         ("n_boot", n_boot, DEFAULT_N_BOOT, limits and interval == "bootstrap"),
         ("seed", seed, None, limits and interval == "bootstrap"),
     ):
-        if not used and not (isinstance(value, type(default)) and value == default):
-            by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
-            cause = f"interval={interval!r}" if by_interval else f"method={method!r}"
-            problem = f"the option has no effect with {cause}"
-            raise OptionValueError.compose(option, value, problem, "Leave it out.")
+        by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
+        subject = f"interval={interval!r}" if by_interval else f"method={method!r}"
+        check_supported(option, value, subject, supported=used, default=default)
     if prior is not None and not isinstance(prior, Mapping):
         problem = "expected a mapping from classes to numbers"
         hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."

@@ -19,14 +19,13 @@ from rocframe.bands.grid import (
 )
 from rocframe.bands.resampled import envelope_limits, fixed_width_limits, pointwise_bootstrap_limits
 from rocframe.curves.curve import trace_curves
-from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, public
+from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.schemas import BAND
 from rocframe.text import format_list
 
@@ -334,13 +333,13 @@ def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
     """Return the method of this name; raise an error if it does not support the weights."""
     check_choice("method", name, BAND_METHODS)
     method = BAND_METHODS[name]
-    if weight is not None and not method.is_resampled:
-        resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]
-        raise OptionValueError.compose(
-            "weight",
-            weight,
-            f"the band {name!r} does not support weights",
-            f"Choose one of: {format_list(resampled)}; or use count= if a row represents several "
-            "rows.",
-        )
+    resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]
+    check_supported(
+        "weight",
+        weight,
+        f"method={name!r}",
+        supported=method.is_resampled,
+        hint=f"Choose one of: {format_list(resampled)}; or use count= if a row represents several "
+        "rows.",
+    )
     return method

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.errors import BrokenCurveError, LazyFrameError, OptionValueError
-from rocframe.options import NOT_GIVEN, NotGiven, check_frame, public
+from rocframe.errors import BrokenCurveError, LazyFrameError
+from rocframe.options import NOT_GIVEN, NotGiven, check_frame, check_supported, public
 from rocframe.schemas import CONTRAST, CURVE, CURVE_COLUMNS, table_of
 
 if TYPE_CHECKING:
@@ -246,15 +246,13 @@ class ChartOptions:
     def check(self, options: Collection[str], table: str) -> None:
         """Raise on an option that charts of a table do not have."""
         for option in fields(self):
-            value = getattr(self, option.name)
-            not_given = value is option.default or (
-                isinstance(value, type(option.default)) and value == option.default
-            )
-            if not_given or option.name in options:
-                continue
-            problem = f"charts of tables of this kind ({table}) do not have this option"
             names = [one.name for one in fields(self) if one.name in options]
-            available = f"Available: {', '.join(names)}." if names else "They have no options."
-            raise OptionValueError.compose(
-                option.name, value, problem, f"{available} Leave it out."
+            available = f"Available: {', '.join(names)}." if names else "It has no options."
+            check_supported(
+                option.name,
+                getattr(self, option.name),
+                f"a chart of this kind of table ({table})",
+                supported=option.name in options,
+                default=option.default,
+                hint=f"{available} Leave it out.",
             )

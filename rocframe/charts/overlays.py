@@ -36,7 +36,7 @@ from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
-from rocframe.options import check_flag, to_floats
+from rocframe.options import check_flag, check_supported, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
 
@@ -136,11 +136,12 @@ def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
     if option in {"hull", "ties"}:
         check_flag(option, value)
     kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
-    if value is None or value is False or kind.name in kinds:
-        return
-    hint = f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out."
-    raise OptionValueError.compose(
-        option, value, f"{kind.title} charts do not have this option", hint
+    check_supported(
+        option,
+        None if value is False else value,
+        f"kind={kind.name!r}",
+        supported=kind.name in kinds,
+        hint=f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out.",
     )
 
 

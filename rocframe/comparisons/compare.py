@@ -29,7 +29,7 @@ from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
-from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
+from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer, public
 from rocframe.schemas import MODEL, comparison_columns
 
 if TYPE_CHECKING:
@@ -354,13 +354,13 @@ class CompareOptions:
                 "a test of non-inferiority requires a baseline model",
                 'Pass, for example, baseline="old".',
             )
-        if method == "delong_unpaired" and roles.cluster is not None:
-            raise OptionValueError.compose(
-                "cluster",
-                roles.cluster,
-                f"method={method!r} assumes independent rows",
-                'Use method="delong" with id=, which supports clusters.',
-            )
+        check_supported(
+            "cluster",
+            roles.cluster,
+            f"method={method!r}",
+            supported=method != "delong_unpaired",
+            hint='Use method="delong" with id=, which supports clusters.',
+        )
         return options
 
     def _check_rate(self) -> None:
@@ -380,25 +380,24 @@ class CompareOptions:
         """Check that the ranks of single rows can be exchanged."""
         method, rate_range, hypothesis = self.method, self.quantity.rate_range, self.hypothesis
         hint = 'Use method="delong" or method="bootstrap".'
+        subject = f"method={method!r}"
         if rate_range is not None:
-            problem = f"method={method!r} does not support partial areas"
-            raise OptionValueError.compose(
-                rate_range.rate, (rate_range.low, rate_range.high), problem, hint
-            )
-        for name, value in (("weight", roles.weight), ("count", roles.count)):
-            if value is not None and value is not NOT_GIVEN:
-                problem = f"method={method!r} does not support weights or counts"
-                raise OptionValueError.compose(name, value, problem, hint)
-        if hypothesis.non_inferiority:
-            problem = f"method={method!r} tests the null hypothesis of no difference only"
-            raise OptionValueError.compose("margin", abs(hypothesis.null), problem, hint)
-        if method == "venkatraman" and hypothesis.alternative != "two-sided":
-            raise OptionValueError.compose(
-                "alternative",
-                hypothesis.alternative,
-                "method='venkatraman' supports a two-sided alternative only",
-                'Omit alternative=, or use method="permutation" to compare areas.',
-            )
+            ends = (rate_range.low, rate_range.high)
+            check_supported(rate_range.rate, ends, subject, hint=hint)
+        check_supported("weight", roles.weight, subject, hint=hint)
+        count = None if roles.count is NOT_GIVEN else roles.count
+        check_supported("count", count, subject, hint=hint)
+        margin = abs(hypothesis.null) if hypothesis.non_inferiority else None
+        check_supported("margin", margin, subject, hint=hint)
+        check_supported(
+            "alternative",
+            hypothesis.alternative,
+            subject,
+            supported=method != "venkatraman",
+            default="two-sided",
+            noun="value",
+            hint='Omit alternative=, or use method="permutation" to compare areas.',
+        )
 
 
 def comparison_table(

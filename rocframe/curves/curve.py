@@ -13,7 +13,7 @@ import polars.selectors as cs
 from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.simplify import parse_max_error
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.node import plan_table
@@ -21,7 +21,14 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
-from rocframe.options import NOT_GIVEN, check_choice, parse_names, parse_numbers, public
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    check_supported,
+    parse_names,
+    parse_numbers,
+    public,
+)
 from rocframe.rates import (
     NAMES,
     Settings,
@@ -200,7 +207,8 @@ def curve(
     )
     if max_error is not None:
         max_error = parse_max_error(max_error)
-        _check_no_thresholds(thresholds)
+        hint = "Leave out one of the two."
+        check_supported("thresholds", thresholds, "max_error=", hint=hint)
     measures = {} if max_error is None else SIMPLIFICATION
     given = {} if prevalence is None else {PREVALENCE: float(prevalence)}
     right = [*CURVE_COLUMNS, *given, *shape.rates]
@@ -254,16 +262,6 @@ def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr
     if metric == PREVALENCE and settings.prevalence is not None:
         return PREVALENCE, pl.col(PREVALENCE)
     return str(metric), parse_metric("metrics", metric, settings).expr()
-
-
-def _check_no_thresholds(thresholds: object) -> None:
-    if thresholds is not None:
-        raise OptionValueError.compose(
-            "thresholds",
-            thresholds,
-            "cannot be combined with max_error=, which chooses the rows",
-            "Leave out one of the two.",
-        )
 
 
 def _check_metric_columns(

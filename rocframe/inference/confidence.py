@@ -30,12 +30,8 @@ AUCIntervalMethod = Literal[
     "bootstrap_bca",
 ]
 
-# Methods that do not support partial areas, and their authors.
-FULL_AREA_METHODS = {
-    "newcombe": "Newcombe",
-    "hanley_mcneil": "Hanley and McNeil",
-    "hanley_mcneil_exponential": "Hanley and McNeil",
-}
+# Methods for full areas of independent rows with equal weights.
+FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # the replicates of one statistic take 0.8 GB

@@ -9,7 +9,7 @@ import polars as pl
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
 from rocframe.metrics.statistics import CURVE_STATISTICS
-from rocframe.options import check_choice
+from rocframe.options import check_choice, check_supported
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, parse_metric, parse_metrics
 from rocframe.schemas import PARTIAL_AUC_NAMES
 
@@ -91,6 +91,4 @@ def check_method(
                 hint = 'Use ci="bootstrap" for it, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
-        if column is not None:
-            problem = "this method assumes independent rows of equal weight"
-            raise OptionValueError.compose("ci", ci, problem, f'Use ci="bootstrap" with {name}=.')
+        check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')

@@ -12,7 +12,7 @@ import altair as alt
 
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replaced
-from rocframe.options import check_text, public
+from rocframe.options import check_supported, check_text, public
 from rocframe.reports.offline_script import (
     bundle_script,
     chart_bundle,
@@ -119,10 +119,9 @@ def save_chart(
 
 
 def _check_image_option(name: str, value: object, suffix: str) -> None:
-    if name not in CHART_FORMATS[suffix]:
-        formats = [one for one, options in CHART_FORMATS.items() if name in options]
-        hint = f"It applies to {format_list(formats)}. Leave it out."
-        raise OptionValueError.compose(name, value, f"{suffix} files do not have this option", hint)
+    formats = [one for one, options in CHART_FORMATS.items() if name in options]
+    hint = f"It applies to {format_list(formats)}. Leave it out."
+    check_supported(name, value, f"the format {suffix!r}", supported=suffix in formats, hint=hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
         hint = f"Pass one, such as {name}=2, or leave it out."
         raise OptionValueError.compose(name, value, "expected a positive number", hint)

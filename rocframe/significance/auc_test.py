@@ -10,7 +10,6 @@ import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, auc_variance, class_sizes
-from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.confidence import AREA_ROUNDING, notes
 from rocframe.inference.p_values import (
@@ -24,7 +23,14 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import Seed, stream_keys
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, parse_fraction, parse_integer, public
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    check_supported,
+    parse_fraction,
+    parse_integer,
+    public,
+)
 from rocframe.schemas import AUC_TEST
 from rocframe.significance.permutation import CenteredRanks, permutation_p_values
 
@@ -248,23 +254,23 @@ class AucTestOptions:
         check_adjust(adjust)
         null = parse_fraction("null", null, example=0.5)
         # All methods except DeLong's permute labels, so rows of a group must be exchangeable.
-        conditions = (
-            ("null", null, null != 0.5, "tests the null hypothesis of an area of 0.5 only"),
-            ("weight", weight, weight is not None, "does not support weights"),
-            ("cluster", cluster, cluster is not None, "does not support clusters"),
-            ("missing", missing, missing == "worst", "does not support unscored rows"),
-        )
-        unsupported = [(name, value, text) for name, value, applies, text in conditions if applies]
+        values = {
+            "null": None if null == 0.5 else null,
+            "missing": missing if missing == "worst" else None,
+        }
+        given = {"weight": weight, "cluster": cluster, **values}
         if method is None:
-            method = "delong" if unsupported else "mann_whitney"
-        if method != "delong":
-            for name, value, problem in unsupported:
-                raise OptionValueError.compose(
-                    name,
-                    value,
-                    f"method={method!r} {problem}",
-                    f'Omit {name}=, or use method="delong".',
-                )
+            is_plain = all(value is None for value in given.values())
+            method = "mann_whitney" if is_plain else "delong"
+        for name, value in given.items():
+            check_supported(
+                name,
+                value,
+                f"method={method!r}",
+                supported=method == "delong",
+                noun="value" if name in values else "option",
+                hint=f'Omit {name}=, or use method="delong".',
+            )
         return cls(
             null=null,
             method=method,

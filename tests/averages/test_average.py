@@ -524,15 +524,15 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ({"over": "flod"}, "over='flod': the frame has no column of this name.\nIt has: 'fold', "),
         (
             {"interval": "t", "test_per_train": 0.1},
-            ("test_per_train=0.1: the option has no effect with interval='t'.\nLeave it out."),
+            ("test_per_train=0.1: interval='t' does not support this option.\nLeave it out."),
         ),
         (
             {"method": "pooled", "grid": "union"},
-            "grid='union': the option has no effect with method='pooled'.\n",
+            "grid='union': method='pooled' does not support this option.\n",
         ),
         (
             {"ranks": "within"},
-            "ranks='within': the option has no effect with method='vertical'.\n",
+            "ranks='within': method='vertical' does not support this option.\n",
         ),
         (
             {"test_per_train": -1},
@@ -543,19 +543,19 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
         (
             {"level": 0.9, "interval": None},
-            ("level=0.9: the option has no effect with interval=None.\nLeave it out."),
+            ("level=0.9: interval=None does not support this option.\nLeave it out."),
         ),
         (
             {"n_boot": 100},
-            "n_boot=100: the option has no effect with interval='corrected'.\n",
+            "n_boot=100: interval='corrected' does not support this option.\n",
         ),
         (
             {"seed": 1, "interval": "t"},
-            "seed=1: the option has no effect with interval='t'.\nLeave it out.",
+            "seed=1: interval='t' does not support this option.\nLeave it out.",
         ),
         (
             {"method": "pooled", "level": 0.9},
-            "level=0.9: the option has no effect with method='pooled'.\n",
+            "level=0.9: method='pooled' does not support this option.\n",
         ),
         ({"n_boot": 1}, "n_boot=1: expected an integer from 2 to "),
         (
@@ -648,7 +648,7 @@ def test_the_area_of_a_mean_reads_no_options(options):
         with pytest.raises(rf.OptionValueError) as caught:
             verb(mean, **options)
         assert str(caught.value).startswith(
-            f"{name}={value!r}: the columns of averaged curves determine their keys and kind.\n"
+            f"{name}={value!r}: the table of averaged curves does not support this option.\n"
             "Leave it out."
         )
 

@@ -109,15 +109,15 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
     [
         (
             {"method": "macro", "interval": "t"},
-            ("interval='t': the option has no effect with method='macro'.\nLeave it out."),
+            ("interval='t': method='macro' does not support this option.\nLeave it out."),
         ),
         (
             {"method": "macro", "weights": "rows"},
-            "weights='rows': the option has no effect with method='macro'.\n",
+            "weights='rows': method='macro' does not support this option.\n",
         ),
         (
             {"method": "macro", "prior": {"a": 1}},
-            "prior={'a': 1}: the option has no effect with method='macro'.\n",
+            "prior={'a': 1}: method='macro' does not support this option.\n",
         ),
         (
             {"method": "weighted", "prior": [0.5]},

@@ -263,9 +263,9 @@ def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
 def test_a_kind_that_cannot_show_an_option_is_named(table, option, value, kind, having):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, **{option: value})
-    title = {"det": "Detection error trade-off", "pr": "Precision-recall", "gain": "Gain"}[kind]
+    name = {"det": "det", "pr": "precision_recall", "gain": "gain"}[kind]
     assert str(caught.value) == (
-        f"{option}={value!r}: {title} charts do not have this option.\n"
+        f"{option}={value!r}: kind={name!r} does not support this option.\n"
         f"Use kind={having.replace(', ', ' or ')}, or leave the option out."
     )
 
@@ -275,7 +275,7 @@ def test_averaged_curves_have_no_parts(table):
     for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
         with pytest.raises(rf.OptionValueError) as caught:
             mean.roc.chart(**option)
-        assert "(average) do not have this option" in str(caught.value)
+        assert "(average) does not support this option" in str(caught.value)
 
 
 @pytest.mark.parametrize(

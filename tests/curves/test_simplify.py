@@ -401,9 +401,7 @@ def test_a_simplified_table_is_not_simplified_again():
 def test_rows_are_given_or_chosen_but_not_both():
     with pytest.raises(rf.OptionValueError) as caught:
         curve_of("few", thresholds=[0.5], max_error=0.1)
-    assert str(caught.value).startswith(
-        "thresholds=[0.5]: cannot be combined with max_error=, which chooses the rows"
-    )
+    assert str(caught.value).startswith("thresholds=[0.5]: max_error= does not support this option")
     with pytest.raises(rf.RepeatedNameError):
         curve_of("few", metrics=pl.col("tp").alias("error"), max_error=0.1)
     assert curve_of("few", metrics=pl.col("tp").alias("error")).columns[-1] == "error"

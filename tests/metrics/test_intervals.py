@@ -621,10 +621,7 @@ WRONG = [
     ),
     (
         {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
-        (
-            "ci='wilson': this method assumes independent rows of equal weight.\n"
-            'Use ci="bootstrap" with weight=.'
-        ),
+        ("weight='score': ci='wilson' does not support this option.\nUse ci=\"bootstrap\"."),
     ),
     (
         {"metrics": ["auc"], "ci": "delong"},

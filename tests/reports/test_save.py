@@ -92,14 +92,14 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             "chart.svg",
             {"scale": 2},
             (
-                "scale=2: .svg files do not have this option.\n"
+                "scale=2: the format '.svg' does not support this option.\n"
                 "It applies to '.png', '.pdf'. Leave it out."
             ),
         ),
         (
             "chart.pdf",
             {"ppi": 300},
-            "ppi=300: .pdf files do not have this option.\nIt applies to '.png'. Leave it out.",
+            "ppi=300: the format '.pdf' does not support this option.\nIt applies to '.png'. Leave it out.",
         ),
         (
             "chart.png",

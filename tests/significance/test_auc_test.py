@@ -380,20 +380,20 @@ def refused(frame, options):
 
 @pytest.mark.parametrize("method", ["permutation", "mann_whitney"])
 @pytest.mark.parametrize(
-    ("option", "value", "problem"),
+    ("option", "value", "noun"),
     [
-        ("null", 0.6, "tests the null hypothesis of an area of 0.5 only"),
-        ("weight", "w", "does not support weights"),
-        ("missing", "worst", "does not support unscored rows"),
+        ("null", 0.6, "value"),
+        ("weight", "w", "option"),
+        ("missing", "worst", "value"),
     ],
 )
 def test_permutations_of_labels_reject_options_they_do_not_support(
-    frame, method, option, value, problem
+    frame, method, option, value, noun
 ):
     assert refused(frame, {"method": method, option: value}) == (
         rf.OptionValueError,
         (
-            f"{option}={value!r}: method={method!r} {problem}.\n"
+            f"{option}={value!r}: method={method!r} does not support this {noun}.\n"
             f'Omit {option}=, or use method="delong".'
         ),
     )
