@@ -137,7 +137,10 @@ WRONG = [
     ),
     (
         lambda: auc(ci="hanley_mcneil_exponential", cluster="score"),
-        f"cluster='score': ci='hanley_mcneil_exponential' does not support this option.\n{ANALYTIC}",
+        (
+            "cluster='score': ci='hanley_mcneil_exponential' does not support this option.\n"
+            f"{ANALYTIC}"
+        ),
     ),
     (lambda: auc(n_boot=1), f"n_boot=1: {RESAMPLES}"),
     (lambda: auc(n_boot=99.5), f"n_boot=99.5: {RESAMPLES}"),

@@ -99,7 +99,10 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
         (
             "chart.pdf",
             {"ppi": 300},
-            "ppi=300: the format '.pdf' does not support this option.\nIt applies to '.png'. Leave it out.",
+            (
+                "ppi=300: the format '.pdf' does not support this option.\n"
+                "It applies to '.png'. Leave it out."
+            ),
         ),
         (
             "chart.png",
