@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.text import format_list, format_rows, format_value
+from rocframe.text import format_count, format_list, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -262,7 +262,7 @@ class MassError(RocframeError, ValueError):
     def compose(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
         """Report the number of rows with negative or infinite values."""
         return cls(
-            f"{argument}={column!r}: the {argument} is {problem} in {format_rows(rows)}.\n"
+            f"{argument}={column!r}: the {argument} is {problem} in {format_count(rows, 'row')}.\n"
             f"A {argument} must be finite and at least 0; correct these rows, or remove them with "
             ".filter()."
         )
@@ -298,7 +298,7 @@ class MissingValuesError(RocframeError, ValueError):
             hint = f"{drop}."
         return cls(
             f"missing={'worst' if worst else 'raise'!r}: {argument} column {column!r} is null or "
-            f"NaN in {format_rows(rows)}{where}.\n{hint}"
+            f"NaN in {format_count(rows, 'row')}{where}.\n{hint}"
         )
 
 

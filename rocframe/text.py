@@ -21,9 +21,13 @@ EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
     """Return the first `most` values as text, followed by the number of remaining ones."""
-    texts = [repr(name) for name in names]
-    rest = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + rest
+    return join_first([repr(name) for name in names], most)
+
+
+def join_first(items: Sequence[str], most: int = 10, separator: str = ", ") -> str:
+    """Join the first items, and state how many others there are: "a, b and 5 more"."""
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(items[:most]) + rest
 
 
 def format_value(value: object) -> str:
@@ -34,11 +38,6 @@ def format_value(value: object) -> str:
         plain = f"<{type(value).__name__}>"
     line = " ".join(plain.split()) if "\n" in plain else plain
     return line if len(line) <= MAX_VALUE_CHARACTERS else f"{line[:MAX_VALUE_CHARACTERS]}…"
-
-
-def format_rows(rows: int) -> str:
-    """Return a number of rows: "1 row", "2 rows"."""
-    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 def format_name(text: str) -> str:
@@ -80,9 +79,12 @@ def format_interval(lower: float | None, upper: float | None) -> str | None:
     return f"{format_number(lower)} to {format_number(upper)}"
 
 
-def format_p_value(value: float | None) -> str | None:
-    """Return a p-value with 4 decimals, or "< 0.0001"; None for None."""
-    return None if value is None else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+def format_p_value(value: float | None, decimals: int = 4) -> str | None:
+    """Return a p-value with this number of decimals, or for example "< 0.0001"; None for None."""
+    if value is None:
+        return None
+    least = 10**-decimals
+    return f"< {least:.{decimals}f}" if value < least else f"{value:.{decimals}f}"
 
 
 def format_count(number: int, noun: str) -> str:

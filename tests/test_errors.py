@@ -12,7 +12,7 @@ import pytest
 
 import rocframe as rf
 from rocframe import errors
-from rocframe.text import format_list, format_rows, format_value
+from rocframe.text import format_count, format_list, format_value
 
 BASES = {
     rf.ArgumentError: TypeError,
@@ -284,4 +284,8 @@ def test_lists_in_messages_end_with_how_many_are_left():
     assert format_list(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
     assert format_list(range(12), most=2) == "0, 1 and 10 more"
     assert format_list([]) == ""
-    assert (format_rows(0), format_rows(1), format_rows(2)) == ("0 rows", "1 row", "2 rows")
+    assert (format_count(0, "row"), format_count(1, "row"), format_count(2, "row")) == (
+        "0 rows",
+        "1 row",
+        "2 rows",
+    )

@@ -10,8 +10,9 @@ import altair as alt
 from rocframe.charts.dot_plot import LINE, documented_columns, read_rows, row_records
 from rocframe.charts.groups import JOINT
 from rocframe.charts.interval_chart import model_texts
-from rocframe.charts.labels import inline_data, join_first, number_text, sentences, tooltip
+from rocframe.charts.labels import inline_data, number_text, sentences, tooltip
 from rocframe.charts.style import INK, PAPER
+from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
     chart_text,
     distinct_labels,
-    join_first,
     short_name,
     tooltip,
 )
@@ -24,7 +23,7 @@ from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameEr
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, parse_names
 from rocframe.schemas import MODEL
-from rocframe.text import format_list
+from rocframe.text import format_list, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

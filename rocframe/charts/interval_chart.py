@@ -22,15 +22,13 @@ from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
     chart_text,
     finite,
-    join_first,
     json_values,
     note_text,
     number_text,
-    p_value_text,
     sentences,
 )
 from rocframe.options import NOT_GIVEN
-from rocframe.text import format_count
+from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,7 +207,7 @@ def _draw(
         # If a line has several rows, the text names the color of the row.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
         if style.tests:
-            record[RIGHT_TEXT] = p_value_text(record["p_adjusted"])
+            record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
     inner = style.inner
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None

@@ -11,14 +11,13 @@ from unicodedata import combining
 import altair as alt
 import polars as pl
 
-from rocframe.text import format_name, format_values
+from rocframe.text import format_name, format_values, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MAX_NAME_LENGTH = 48
-MAX_DESCRIBED, MAX_IN_SUBTITLE = 10, 3  # items listed in a description and in a subtitle
-MIN_P = 0.001  # smaller p-values are shown as "< 0.001"
+MAX_IN_SUBTITLE = 3  # items listed in a subtitle
 EXACT_FROM = 1e7  # larger floats are counts or times in seconds: they are not rounded
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
@@ -79,18 +78,12 @@ def distinct_texts(texts: Sequence[str]) -> list[str]:
     return result
 
 
-def join_first(items: Sequence[str], limit: int = MAX_DESCRIBED, separator: str = ", ") -> str:
-    """Join the first items, and state how many others there are: "a, b and 5 more"."""
-    more = f" and {len(items) - limit} more" if len(items) > limit else ""
-    return separator.join(items[:limit]) + more
-
-
 def sentences(*parts: str, end: str = ".") -> str:
     """Join the parts that are not empty as sentences."""
     return ". ".join(part for part in parts if part) + end
 
 
-def not_drawn(names: Sequence[str], limit: int = MAX_DESCRIBED) -> str:
+def not_drawn(names: Sequence[str], limit: int = 10) -> str:
     """Return a sentence with the names that are not drawn; empty without names."""
     return f"Not drawn: {join_first(names, limit)}" if names else ""
 
@@ -101,13 +94,6 @@ def number_text(value: Any) -> str:
         return "undefined" if value is None else str(value)
     text = f"{value:.3f}" if abs(value) < 10 else f"{value:,.4g}"
     return "0.000" if text == "-0.000" else text
-
-
-def p_value_text(value: float | None) -> str:
-    """Return a p-value with 3 decimals; empty for None."""
-    if value is None:
-        return ""
-    return f"< {MIN_P}" if value < MIN_P else f"{value:.3f}"
 
 
 def note_text(note: str | None) -> str:

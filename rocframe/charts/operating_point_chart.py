@@ -14,7 +14,6 @@ from rocframe.charts.curve_layers import Picture, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
-    join_first,
     json_rows,
     json_values,
     not_drawn,
@@ -31,7 +30,7 @@ from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
 from rocframe.schemas import POINT_NAMES
-from rocframe.text import format_count
+from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

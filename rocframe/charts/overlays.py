@@ -25,7 +25,6 @@ from rocframe.charts.curve_layers import ROW_FIELDS, overlay, row_tooltips
 from rocframe.charts.labels import (
     RATE_FORMAT,
     chart_text,
-    join_first,
     json_number,
     json_numbers,
     tooltip,
@@ -39,6 +38,7 @@ from rocframe.frames import column
 from rocframe.options import check_flag, check_supported, to_floats
 from rocframe.rates import CONFUSION
 from rocframe.schemas import THRESHOLD
+from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

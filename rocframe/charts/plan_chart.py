@@ -13,7 +13,6 @@ from rocframe.charts.labels import (
     domain_of,
     finite,
     inline_data,
-    join_first,
     json_rows,
     json_values,
     not_drawn,
@@ -24,7 +23,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.schemas import PLAN
-from rocframe.text import format_count
+from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
-from rocframe.charts.labels import join_first, note_text, number_text, sentences
+from rocframe.charts.labels import note_text, number_text, sentences
 from rocframe.charts.style import COLORS, INK
-from rocframe.text import format_count
+from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

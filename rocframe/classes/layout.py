@@ -30,7 +30,7 @@ from rocframe.errors import (
 from rocframe.frames import column, private_names
 from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import Column, check_class_label, output_columns, resolve_column
-from rocframe.text import format_list, format_rows
+from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +95,8 @@ class Layout:
                 raise PairingError.compose(
                     "id",
                     self.id_names,
-                    f"{format_rows(int(repeated.sum()))} have the same id and class as another row",
+                    f"{format_count(int(repeated.sum()), 'row')} have the same id and class as "
+                    "another row",
                     'Pass all columns that identify an instance, such as id=["model", "id"].',
                 )
 

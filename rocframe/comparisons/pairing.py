@@ -28,7 +28,7 @@ from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas import MODEL
-from rocframe.text import format_list, format_rows
+from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -316,7 +316,8 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
                     "id",
                     pairing.options.id,
                     f"models {model!r} and {models[int(first[different[0]])]!r} have different "
-                    f"values of {argument} in {format_rows(len(different))} with the same id",
+                    f"values of {argument} in {format_count(len(different), 'row')} with the same "
+                    "id",
                     f"An id identifies one instance with one {argument}. Use an id that is "
                     "different for different instances.",
                 )
@@ -364,7 +365,8 @@ def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
             raise PairingError.compose(
                 "id",
                 source,
-                f"the id is null in {format_rows(values.null_count())}, which cannot be paired",
+                f"the id is null in {format_count(values.null_count(), 'row')}, which cannot be "
+                "paired",
                 "Remove these rows with .filter() first.",
             )
 
@@ -387,8 +389,8 @@ def _match_rows(
             raise PairingError.compose(
                 "id",
                 options.id,
-                f"model {model!r} has {format_rows(int(repeated.sum()))} with a repeated id in one "
-                f"group, such as {', '.join(map(repr, example))}",
+                f"model {model!r} has {format_count(int(repeated.sum()), 'row')} with a repeated "
+                f"id in one group, such as {', '.join(map(repr, example))}",
                 "An id occurs once per model and group. Add the column that distinguishes these "
                 "rows to id= or by=.",
             )
@@ -501,8 +503,8 @@ def _check_unmatched(
     raise PairingError.compose(
         "id",
         options.id,
-        f"model {instances.models[model]!r} lacks {format_rows(int(n_absent[model]))} that other "
-        "models have",
+        f"model {instances.models[model]!r} lacks {format_count(int(n_absent[model]), 'row')} that "
+        "other models have",
         'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.',
     )
 

@@ -142,7 +142,9 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
     for option in values.keys() - set(reads):
         with pytest.raises(rf.RocframeError) as caught:
             table.roc.chart(**{option: values[option]})
-        assert str(caught.value).startswith(f"{option}={values[option]!r}: charts of tables of")
+        assert str(caught.value).startswith(
+            f"{option}={values[option]!r}: a chart of this kind of table"
+        )
 
 
 def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
 NEAREST, STEP = "rf_near", "step"
-PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
+SET_PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
 MAX_LOG2_RATIO = 6  # end of the slider of the cost ratio
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
@@ -72,7 +72,7 @@ def controls(
             views=list(near[:1]),
         ),
         alt.VariableParameter(
-            name=PREVALENCE,
+            name=SET_PREVALENCE,
             value=initial.prevalence or 0,
             bind=_slider("Prevalence (0: as in the data) ", 0, 0.999, 0.001),
         ),

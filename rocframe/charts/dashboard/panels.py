@@ -12,7 +12,7 @@ from rocframe.charts.dashboard.controls import (
     ANGLE,
     CHOSEN,
     COSTS,
-    PREVALENCE,
+    SET_PREVALENCE,
     filter_selected,
     opacity_if_selected,
 )
@@ -72,7 +72,7 @@ def row_rates(initial: InitialValues) -> dict[str, str]:
         "tn": "datum.neg - datum.fp",
         "tpr": "datum.tp / datum.pos",
         "fpr": "datum.fp / datum.neg",
-        "pi": f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        "pi": f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
         "precision": _ratio("datum.pi * datum.tpr", "datum.alert_rate"),
         "line_precision": "datum.alert_rate > 0 ? datum.precision : "
@@ -314,7 +314,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the share of positives in each bin, at the chosen prevalence."""
     up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
     bins = filter_selected(alt.Chart(), data).transform_calculate(
-        pi=f"{PREVALENCE} > 0 ? {PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
+        pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         middle="(datum.left + datum.right) / 2",
         event_rate=f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null",
     )
@@ -484,10 +484,10 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
 
 def _settings(initial: InitialValues) -> str:
     """Return the expression of the threshold, prevalence and costs as text."""
-    prevalence = f"'prevalence ' + format({PREVALENCE}, '.4~g')"
+    prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
         f"'Numbers at score ≥ ' + format({CHOSEN}, '.6~g')",
-        f"({PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
+        f"({SET_PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
         f"'cost of a false positive ' + format({initial.fn!r} * pow(2, {COSTS}), '.4~g')",
         f"'of a false negative {initial.fn:.4g}'",
     ]
