@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
 from rocframe.charts.dot_plot import (
@@ -18,22 +19,27 @@ from rocframe.charts.dot_plot import (
     read_rows,
     row_records,
 )
-from rocframe.charts.groups import GroupColumn
+from rocframe.charts.groups import PANEL_SIDE, GroupColumn, read_groups
 from rocframe.charts.labels import (
     chart_text,
+    domain_of,
     finite,
+    inline_data,
     json_values,
     note_text,
     number_text,
+    one_row,
     sentences,
+    short_name,
+    tooltip,
 )
+from rocframe.charts.style import CHANCE_STROKE
+from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
-from rocframe.text import format_count, format_p_value, join_first
+from rocframe.text import format_count, format_p_value, format_values, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import altair as alt
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
@@ -123,16 +129,129 @@ def interval_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each row of a table of areas or tests."""
     style = TABLE_STYLES.get(layout.type.name) or AREA_STYLES[table.columns[-1]]
+    time = _time_axis(table, layout.by, options)
+    if time is not None and len(style.marks) == 1 and not (style.part or style.tests):
+        return _time_chart(table, layout.by, time, options, style)
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
     rows = read_rows(table, layout.by, color=options.color, facet=options.facet, parts=parts)
     shown = [name for name in documented_columns(table, layout.by) if name != style.part]
     return _draw(table, rows, style, shown)
 
 
+MIN_TIMES = 3  # fewer dates have a line each in a dot plot
+TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
+
+
+def _time_axis(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
+    """Return the group column of dates or times that is the axis, or None for a dot plot."""
+    times = [
+        name
+        for name in by
+        if table.schema[name].base_type() in {pl.Date, pl.Datetime}
+        and name not in {options.color, options.facet}
+        and table.get_column(name).n_unique() >= MIN_TIMES
+    ]
+    return times[0] if len(times) == 1 else None
+
+
+def _time_chart(
+    table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw areas over time: a line of dots with intervals for each other group."""
+    others = [name for name in by if name != time]
+    table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
+    keys = table.select(map(column, others))
+    groups = read_groups(keys, others, table.columns, options)
+    shown = documented_columns(table, by)
+    records = row_records(table, groups, shown)
+    times = table.get_column(time)
+    # Vega reads texts without a time zone as local times of the reader. All times are drawn as the
+    # table displays them.
+    days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
+    for record, day, text in zip(
+        records,
+        days.dt.replace_time_zone(None).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
+        format_values(times),
+        strict=True,
+    ):
+        known = len(finite([record.get("lower"), record.get("upper")])) == 2
+        record[LOW], record[HIGH] = (record["lower"], record["upper"]) if known else (None, None)
+        record |= {TIME: day, "date": text}
+    fields = (style.marks[0], LOW, HIGH)
+    values = [*finite(record[name] for record in records for name in fields)]
+    chance = style.chance is not None and _is_near(style.chance, records, style.marks[:1])
+    domain = domain_of([*values, *([style.chance] if chance else [])])
+    x = alt.X(f"{TIME}:T", title=short_name(time), scale=alt.Scale(type="utc"))
+    y = alt.Y(
+        f"{style.marks[0]}:Q",
+        title=style.axis,
+        scale=alt.Scale(domain=domain, zero=False, nice=True),
+    )
+    color = groups.line_color()
+    detail = [alt.Detail(f"{name}:N") for name in groups.own]
+    lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
+    points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
+    bars: Any = alt.Chart().mark_rule(opacity=0.4)
+    layers = [
+        lines.encode(x=x, y=y, color=color, detail=detail),
+        bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
+        points.encode(
+            x=x,
+            y=y,
+            color=color,
+            tooltip=[tooltip("date", short_name(time)), *groups.tooltips(), *map(tooltip, shown)],
+        ),
+    ]
+    if chance:
+        line = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(style.chance))
+        layers.append(line)
+    title = f"{style.title} over {short_name(time)}"
+    chart = alt.LayerChart(
+        layer=layers,
+        data=inline_data(records),
+        width=TIME_WIDTH if groups.panel is None else PANEL_SIDE,
+        height=TIME_HEIGHT if groups.panel is None else PANEL_SIDE,
+    )
+    texts = format_values(times)
+    return groups.with_titles(
+        chart,
+        title=title,
+        subtitle=_interval_text(table),
+        description=sentences(
+            f"{title}, {format_count(len(records), 'row')}",
+            f"From {texts[0]} to {texts[-1]}" if texts else "",
+            groups.captions_text(),
+            f"The dashed line is at {style.chance:.4g}" if chance else "",
+        ),
+    )
+
+
+MAX_PAIRS = 40  # more lines are too narrow for their names
+
+
+def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return the rows to draw of a table of pairs, in its order, and the rule if it has more."""
+    if table.height <= MAX_PAIRS:
+        return table, ""
+    rows = (
+        table.select(
+            pl.int_range(pl.len()).alias("row"),
+            pl.col("p_value").alias("p"),
+            pl.col("difference").abs().alias("size"),
+        )
+        .sort("p", "size", "row", descending=[False, True, False], nulls_last=True)
+        .head(MAX_PAIRS)
+        .get_column("row")
+        .sort()
+    )
+    return table[rows], f"{MAX_PAIRS} of {table.height:,} rows: those with the smallest p-values"
+
+
 def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its interval and its p-value."""
+    table, rule = _smallest_p_values(table)
     columns = documented_columns(table, layout.by)
     statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
     name = SHORT_NAMES.get(statistic.removesuffix("_a"), statistic.removesuffix("_a"))
@@ -152,7 +271,7 @@ def comparison_chart(
         references=(0.0,),
         tests=True,
     )
-    return _draw(table, rows, style, columns[2:])
+    return _draw(table, rows, style, columns[2:], rule=rule)
 
 
 def model_texts(table: pl.DataFrame) -> GroupColumn:
@@ -194,8 +313,12 @@ def _draw(
     shown: Sequence[str],
     *,
     free_axes: bool = False,
+    rule: str = "",
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a dot plot of a table; `shown` are the columns in tooltips."""
+    """Draw a dot plot of a table.
+
+    `shown` are the columns in tooltips, and `rule` states which rows of a long table are drawn.
+    """
     groups, dodged = rows
     records = row_records(table, groups, shown)
     for record in records:
@@ -236,9 +359,10 @@ def _draw(
     return plot.layered(
         dot_layers(plot),
         title=style.title,
-        subtitle=_interval_text(table),
+        subtitle=sentences(_interval_text(table), rule, end=""),
         description=sentences(
             f"{style.title}, {format_count(len(records), 'row')}",
+            rule,
             f"The dashed line is {' and '.join(dashed)}" if dashed else "",
             join_first(texts, separator="; "),
         ),

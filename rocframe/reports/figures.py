@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rocframe.kinds import KindName
+    from rocframe.reports.report_tables import ReportTables
     from rocframe.schemas import CurveAverage
 
 
@@ -160,6 +161,20 @@ def table_figure(table: pl.DataFrame | None) -> Figure | None:
     if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
         return None
     return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
+
+
+def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
+    """Draw the areas: of all groups, or, if there are many, of the means or of the drawn curves."""
+    areas = tables.areas
+    if areas.height <= MAX_DRAWN_CURVES:
+        return table_figure(areas)
+    table = areas if tables.folds is None else tables.folds
+    if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
+        drawn = pl.concat([groups for _, groups in selection.panels])
+        # A chart over time shows all times of the drawn groups.
+        keys = [key for key in group_columns(drawn) if not drawn.schema[key].is_temporal()]
+        table = rows_of_groups(table, drawn.select(*map(column, keys), "auc"))
+    return table_figure(table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from rocframe.kinds import kind_named
 from rocframe.reports.colors import PAGE_STYLE, style_sheets
 from rocframe.reports.export import json_for_html
 from rocframe.reports.figures import (
+    areas_figure,
     curve_caption,
     curve_figures,
     dashboard_section,
@@ -75,7 +76,7 @@ def report_page(
         best=summary_text(tables, options),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
         areas=areas_text(tables, areas_file),
-        areas_figure=table_figure(areas),
+        areas_figure=areas_figure(tables, selection),
         over=options.averaged,
         folds=None if tables.folds is None else folds_text(tables.folds),
         selection_note=selection.note(curves_file),

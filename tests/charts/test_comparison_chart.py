@@ -50,3 +50,21 @@ def test_the_axis_names_what_is_compared(vote):
     partial = rf.compare(vote, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
     assert encodings(partial, "x")[0]["title"] == "Difference of partial AUC"
     assert partial.title.text == "Differences of partial AUC"
+
+
+def test_of_many_pairs_those_with_the_smallest_p_values_are_drawn():
+    n = 60
+    models = {
+        f"m{i:02}": pl.int_range(n).hash(i) % 1000 / 1000 + pl.col("label") * i / 20
+        for i in range(12)
+    }
+    rows = pl.select(label=pl.int_range(n) % 2).with_columns(**models)
+    table = rf.compare(rows, "label", list(models))
+    chart = table.roc.chart()
+    smallest = table.with_row_index().sort("p_value").head(40).sort("index")
+    drawn = pl.DataFrame(records(chart))
+    pairs = smallest.select(pl.format("{} − {}", "model_a", "model_b")).to_series()
+    assert drawn["row"].to_list() == pairs.to_list()
+    rule = "40 of 66 rows: those with the smallest p-values"
+    assert chart.title.subtitle == f"95 % intervals, test: delong. {rule}"
+    assert rule in chart.description

@@ -181,3 +181,32 @@ def test_thousands_of_rows_are_all_drawn_on_thin_lines():
 def test_one_row_without_groups_has_a_line():
     (record,) = records(pl.DataFrame({"auc": [0.75]}).roc.chart())
     assert (record["row"], record["auc"]) == ("all rows", 0.75)
+
+
+def test_areas_of_dates_are_drawn_over_time():
+    days = pl.date_range(pl.date(2026, 1, 30), pl.date(2026, 2, 8), eager=True)
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.1, 0.4, 0.5]})
+    keys = pl.DataFrame({"day": days}).join(pl.DataFrame({"model": ["a", "b"]}), how="cross")
+    predictions = keys.join(rows, how="cross").with_columns(
+        label=pl.when(pl.col("day") == days[3]).then(1).otherwise("label")
+    )
+    table = rf.auc(predictions, "label", "score", by=["model", "day"])
+    chart = table.sort("auc").roc.chart()
+    expected = table.sort("day", "model")
+    drawn = pl.DataFrame(records(chart), infer_schema_length=None).sort("time", "f0")
+    assert drawn["time"].to_list() == [f"{day}T00:00:00.000Z" for day in expected["day"]]
+    for name, column in (("auc", "auc"), ("low", "lower"), ("high", "upper")):
+        assert drawn[name].to_list() == expected[column].round_sig_figs(7).to_list()
+    assert marks(chart) == ["line", "rule", "point", "rule"]
+    assert encodings(chart, "x")[0]["scale"] == {"type": "utc"}
+    assert encodings(chart, "color")[0]["scale"]["domain"] == ["a", "b"]
+    assert spec(chart)["title"]["text"] == "Area under the ROC curve over day"
+    assert ">February<" in svg(chart)
+    # Times are drawn as the table displays them.
+    zoned = table.with_columns(
+        pl.col("day").cast(pl.Datetime).dt.replace_time_zone("America/New_York")
+    )
+    assert records(zoned.roc.chart())[0]["time"] == "2026-01-30T00:00:00.000Z"
+    assert records(table.filter(model="a").roc.chart(facet="model"))
+    assert "row" in records(table.roc.chart(color="day"))[0]
+    assert "row" in records(table.filter(pl.col("day") < days[2]).roc.chart())[0]

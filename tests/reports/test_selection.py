@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import polars as pl
 from polars.testing import assert_frame_equal
 
@@ -7,9 +9,12 @@ from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
     MAX_PANELS,
+    areas_figure,
     rows_of_groups,
     select_curves,
 )
+from rocframe.reports.report import ReportOptions
+from rocframe.reports.report_tables import areas_and_curves, report_tables
 
 
 def areas(**keys):
@@ -126,3 +131,16 @@ def test_folds_of_a_mean_count_as_one_group():
     assert_frame_equal(groups, pl.DataFrame(expected))
     ((_, whole),) = select_curves(areas(fold=[1, 2]), "fold").panels
     assert whole.rows() == [(0.25, 1, 2)]
+
+
+def test_many_areas_are_drawn_as_means_or_over_time():
+    days = pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 1, 7), eager=True)
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.1, 0.4, 0.5]})
+    keys = pl.DataFrame({"fold": days}).join(pl.DataFrame({"model": range(20)}), how="cross")
+    predictions = keys.join(rows, how="cross")
+    for over, n_drawn in (("fold", 20), (None, 12 * 7)):
+        options = ReportOptions(label="label", score="score", by=["model", "fold"], over=over)
+        tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
+        figure = areas_figure(tables, select_curves(tables.areas, over))
+        data = figure.spec["datasets"][figure.spec["data"]["name"]]
+        assert len(json.loads(data)) == n_drawn
