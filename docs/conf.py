@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import imagesize
+from docutils import nodes
+
 import rocframe as rf
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "rocframe"
 author = "The rocframe developers"
@@ -49,3 +57,15 @@ html_theme_options = {
     "show_nav_level": 2,
     "show_prev_next": False,
 }
+
+
+def link_images(app: Sphinx, document: nodes.document) -> None:
+    """Set the width of each image: Sphinx links images that have a width to their files."""
+    for image in document.findall(nodes.image):
+        width, _ = imagesize.get(app.srcdir / image["uri"])
+        image.setdefault("width", f"{width}px")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions of this file to Sphinx."""
+    app.connect("doctree-read", link_images)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from tests.charts.specifications import svg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -19,8 +23,117 @@ def gallery():
     return module
 
 
-def test_every_picture_is_that_of_the_lines_above_it(gallery):
-    digests = {Path(image).name: gallery.digest(it) for image, it in gallery.pictures().items()}
+@pytest.fixture(scope="module")
+def charts(gallery):
+    """The chart of each picture, by the name of its file."""
+    return {Path(image).stem: chart for image, chart in gallery.pictures().items()}
+
+
+def parts(spec):
+    """Return a specification and all specifications in it."""
+    inner = [*(spec.get(key, []) for key in ("hconcat", "vconcat", "layer"))]
+    return [spec, *(part for group in inner for one in group for part in parts(one))]
+
+
+def lines(part, datasets):
+    """Return the records of the lines of a part."""
+    data = datasets.get(part.get("data", {}).get("name"))
+    records = json.loads(data) if isinstance(data, str) else []
+    return [one for one in records if one.get("x") and "part" not in one]
+
+
+def layers_of(part):
+    """Return the layers of a part, which a chart with panels has in another specification."""
+    return part.get("layer", part.get("spec", {}).get("layer", []))
+
+
+def captions(part):
+    """Return the field with captions in the legend or the headers of a part, and the captions."""
+    layers = [layer.get("encoding", {}) for layer in layers_of(part)]
+    channels = [channels["color"] for channels in layers if "color" in channels]
+    for channel in [part.get("facet", {}), *channels]:
+        text = (channel.get("header") or channel.get("legend") or {}).get("labelExpr", "")
+        if text.startswith("{"):
+            return channel["field"], json.JSONDecoder().raw_decode(text)[0]
+    return None, {}
+
+
+def test_every_area_in_a_legend_is_the_area_under_the_lines_beside_it(charts):
+    checked = set()
+    for name, chart in charts.items():
+        spec = chart.to_dict()
+        for part in parts(spec):
+            field, texts = captions(part)
+            drawn = lines(part, spec["datasets"])
+            layers = [layer.get("encoding", {}) for layer in layers_of(part)]
+            titles = [channels.get("x", {}).get("title") for channels in layers]
+            if "False positive rate" not in titles:
+                continue
+            for value, text in texts.items():
+                curves = [one for one in drawn if one[field] == value]
+                areas = [np.trapezoid(one["y"], one["x"]) for one in curves]
+                shown = float(text.split("AUC ")[1].rstrip(")"))
+                # Lines differ from the curve by less than 1/500 of an axis.
+                if "log" not in name and "det" not in name:
+                    assert np.mean(areas) == pytest.approx(shown, abs=0.003), (name, value)
+                    checked.add(name)
+    assert {"models", "folds", "fawcett-5", "fawcett-7"} <= checked
+
+
+def test_panels_that_share_a_legend_have_the_same_captions(charts):
+    for name, chart in charts.items():
+        spec = chart.to_dict()
+        if spec.get("resolve", {}).get("scale", {}).get("color") == "independent":
+            continue
+        panels = [panel for key in ("hconcat", "vconcat") for panel in spec.get(key, [])]
+        legends = [texts for panel in panels for _, texts in [captions(panel)] if texts]
+        assert all(a == b for a, b in pairwise(legends)), name
+
+
+def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_areas(charts):
+    spec = charts["fawcett-7"].to_dict()
+    left, right = (
+        {one["f0"]: one for part in parts(panel) for one in lines(part, spec["datasets"])}
+        for panel in spec["hconcat"]
+    )
+    at = {fpr: [np.interp(fpr, left[m]["x"], left[m]["y"]) for m in "AB"] for fpr in (0.4, 0.75)}
+    assert at[0.4][0] < at[0.4][1]
+    assert at[0.75][0] > at[0.75][1]
+    grid = np.linspace(0, 1, 1001)
+    single, full = (np.interp(grid, right[m]["x"], right[m]["y"]) for m in "AB")
+    assert (single <= full + 0.01).all()  # one step of the curve
+    (corner,) = list(zip(right["A"]["x"], right["A"]["y"], strict=True))[1:-1]
+    assert corner in list(zip(right["B"]["x"], right["B"]["y"], strict=True))
+    shown = svg(charts["fawcett-7"])
+    areas = [np.trapezoid(panel[m]["y"], panel[m]["x"]) for panel in (left, right) for m in "AB"]
+    for model, area in zip("ABAB", areas, strict=True):
+        assert f">{model} (AUC {area:.3f})<" in shown
+
+
+def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the_rows(charts):
+    spec = charts["vuk-curk-7"].to_dict()
+    (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
+    (line,) = (
+        data for data in spec["datasets"].values() if isinstance(data, list) and len(data) == 2
+    )
+    (x0, y0), (x1, y1) = ((end["alert_rate"], end["tp"]) for end in line)
+    slope = (y1 - y0) / (x1 - x0)
+    assert slope == pytest.approx((curve["pos"] + curve["neg"]) / 2)
+    above = np.array(curve["y"]) - (y0 + slope * np.array(curve["x"]))
+    assert above.max() == pytest.approx(0)
+    accuracy = (np.array(curve["tp"]) + curve["neg"] - np.array(curve["fp"])) / 20
+    assert accuracy[above.argmax()] == accuracy.max()
+
+
+@pytest.mark.parametrize("figure", [1, 2, 4])
+def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(charts, figure):
+    spec = charts[f"vuk-curk-{figure}"].to_dict()
+    (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
+    assert (curve["pos"], curve["neg"]) == (11, 9)
+
+
+def test_every_picture_is_that_of_the_lines_above_it(gallery, charts):
+    digests = {f"{name}.png": gallery.digest(chart) for name, chart in charts.items()}
     written = json.loads(gallery.DIGESTS.read_text(encoding="utf-8"))
     assert digests == written, "run python docs/make_images.py, and look at what it draws"
 
