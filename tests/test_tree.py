@@ -7,24 +7,18 @@ import re
 from pathlib import Path
 
 import rocframe as rf
+from tests.test_layers import LAYERS
 
 PACKAGE = Path(rf.__file__).parent
 PAGE = PACKAGE.parent / "CONTRIBUTING.md"
 BLOCK = re.compile(r"(?<=^```text\nrocframe/\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
-# The order in which data flow. Files and folders that are not here follow by name.
-ORDER = [
-    *("__init__.py", "namespace.py", "errors.py", "options.py", "text.py", "schemas.py"),
-    *("frames.py", "rates.py", "kinds.py", "tables.py", "datasets.py"),
-    *("inputs", "kernel", "curves", "areas", "expressions", "inference", "metrics", "bands"),
-    *("averages", "comparisons", "significance", "classes", "planning.py"),
-    *("charts", "reports", "io", "cli"),
-]
-
 
 def position(path: Path) -> tuple[bool, int, str]:
-    known = path.parent == PACKAGE and path.name in ORDER
-    return path.is_dir(), ORDER.index(path.name) if known else len(ORDER), path.name
+    """Return the position of a file or folder: files first, in the order of the layers."""
+    layer = path.name.removesuffix(".py")
+    known = path.parent == PACKAGE and layer in LAYERS
+    return path.is_dir(), LAYERS.index(layer) if known else -1, path.name
 
 
 def tree(folder: Path, depth: int = 1) -> str:

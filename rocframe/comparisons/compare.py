@@ -20,8 +20,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
-from rocframe.comparisons.permutation_test import permutation_test
-from rocframe.comparisons.venkatraman import venkatraman_test
+from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level, parse_n_boot
