@@ -393,44 +393,37 @@ def _collect_rows(
     `first` has the columns of the first row of each group, above all scores. `columns` returns the
     columns of the steps of a block.
     """
-    parts = scan.map(lambda block: (block.groups, block.starts, columns(block)))
-    starts, positions = _row_positions(len(scan.totals.pos), [part[:2] for part in parts])
-    table = {name: np.empty(int(starts[-1]), values.dtype) for name, values in first.items()}
+    n_groups = len(scan.totals.pos)
+    # Each block writes its rows where they are if no scores are tied: the table is not held twice.
+    # Memory that is not written is not used.
+    capacity = len(scan.rows.codes) + n_groups
+    table = {name: np.empty(capacity, values.dtype) for name, values in first.items()}
 
-    def copy_part(part: int) -> None:
-        rows = positions(part)
-        for name, values in parts[part][2].items():
+    def write_rows(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], slice]:
+        begin = block.first_row + int(block.groups[0]) + 1
+        stop = begin + int(block.starts[-1]) + int(block.groups[-1] - block.groups[0])
+        rows: Any = slice(begin, stop)
+        if len(block.groups) > 1:
+            offsets = block.first_row + block.groups + 1
+            rows = np.arange(block.starts[-1]) + np.repeat(offsets, np.diff(block.starts))
+        for name, values in columns(block).items():
             table[name][rows] = values
+        return block.groups, np.diff(block.starts), slice(begin, stop)
 
-    run_parallel(copy_part, range(len(parts)))
+    lengths, n_steps = np.ones(n_groups, np.int64), 0
+    for groups, steps, rows in scan.map(write_rows):
+        begin = n_steps + int(groups[0]) + 1
+        stop = begin + rows.stop - rows.start
+        if begin < rows.start:
+            for values in table.values():
+                values[begin:stop] = values[rows]
+        lengths[groups] += steps
+        n_steps += int(steps.sum())
+    starts = np.append(0, np.cumsum(lengths))
     for name, values in first.items():
+        table[name] = table[name][: starts[-1]]
         table[name][starts[:-1]] = values
     return starts, table
-
-
-def _row_positions(
-    groups: int, blocks: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-) -> tuple[NDArray[np.int64], Callable[[int], Any]]:
-    """Return where the rows of each group start, and a function that returns the rows of a block.
-
-    A block is given by its groups and the starts of their steps. Each group has one additional row,
-    above its steps.
-    """
-    lengths = np.ones(groups, np.int64)
-    previous = []
-    for block_groups, steps in blocks:
-        previous.append(lengths[block_groups])
-        lengths[block_groups] += np.diff(steps)
-    starts = np.append(0, np.cumsum(lengths))
-
-    def positions(block: int) -> Any:
-        block_groups, steps = blocks[block]
-        first = starts[block_groups] + previous[block]
-        if len(block_groups) == 1:
-            return slice(int(first[0]), int(first[0] + steps[-1]))
-        return np.arange(steps[-1]) + np.repeat(first - steps[:-1], np.diff(steps))
-
-    return starts, positions
 
 
 def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:

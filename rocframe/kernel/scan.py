@@ -32,7 +32,7 @@ class Block:
     `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are
     sums of count times squared weight, if requested. `positions` are the positions of the block's
     sorted rows, and `sizes` the number of rows of each step, if the sorted rows have positions in
-    the frame.
+    the frame. `first_row` is the position of the block's first sorted row.
     """
 
     groups: NDArray[np.int64]
@@ -46,6 +46,7 @@ class Block:
     neg_squares: NDArray[np.float64] | None = None
     positions: Any = None
     sizes: NDArray[np.int64] | None = None
+    first_row: int = 0
 
     @property
     def pos(self) -> NDArray[Any]:
@@ -260,6 +261,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     return Block(
         groups=part.groups,
         starts=starts,
+        first_row=part.start,
         codes=scores[steps],
         tp0=_previous(tp, starts, first_tp),
         fp0=_previous(fp, starts, first_fp),
