@@ -121,7 +121,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
         table = curve_layout(schema, by, tuple(measures))
         anchor = table.private(ANCHOR_COLUMN)
 
-        def measure(frame: pl.DataFrame) -> pl.DataFrame:
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
             complete = read_curves(frame, table)
             return complete.keys.with_columns(
                 *(
@@ -133,7 +133,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
         areas = through_node(
             plan.select(table.count_columns),
-            measure,
+            compute,
             schema={**table.keys, **dict.fromkeys(measures, pl.Float64()), anchor: pl.Boolean()},
             by=table.by,
             anchor=anchor,

@@ -389,18 +389,18 @@ class MulticlassGroups:
     names: list[str]
 
 
-def measure_classes(
+def compute_class_table(
     predictions: FrameT,
     roles: Roles,
     read_columns: Callable[[pl.LazyFrame, pl.Schema], ScoreColumns],
-    measure: Callable[[MulticlassGroups], dict[str, Any]],
+    compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Mapping[str, pl.DataType],
     rows_per_group: int = 1,
     anchor: str,
     unknown_label: Callable[..., LabelError],
 ) -> FrameT:
-    """Return the table of the columns that `measure` computes from the rows of all groups.
+    """Return the table of the columns that `compute` returns for the rows of all groups.
 
     `roles` has all options except for the scores, which `read_columns` resolves. `columns` are the
     names and dtypes of the result, `anchor` one of them that is never null. `unknown_label` is the
@@ -416,7 +416,7 @@ def measure_classes(
         def run(frame: pl.DataFrame) -> pl.DataFrame:
             grouped = _read_groups(frame, bound, code, scores.names)
             group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
-            table = build_table(grouped.keys, measure(grouped), columns, rows=group_of_row)
+            table = build_table(grouped.keys, compute(grouped), columns, rows=group_of_row)
             return table.rename({str(i): name for i, name in enumerate(bound.by)})
 
         schema_out = {**bound.keys, **columns}

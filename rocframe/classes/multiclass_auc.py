@@ -17,7 +17,7 @@ from rocframe.classes.class_areas import (
     replicate_averages,
     row_acceleration,
 )
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, measure_classes, read_scores
+from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
@@ -213,7 +213,7 @@ def multiclass_auc(
             )
         return columns
 
-    return measure_classes(
+    return compute_class_table(
         predictions,
         roles,
         read_columns,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.classes.inputs import PLACEHOLDER_SCORE, measure_classes, read_scores
+from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
@@ -175,7 +175,7 @@ def volume(
             )
         return columns
 
-    return measure_classes(
+    return compute_class_table(
         predictions,
         roles,
         read_columns,

@@ -310,13 +310,15 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     if not len(firsts):
         return change
     line = np.searchsorted(counts.starts, rows, "right") - 1
-    measure = _precision_area_change if kind.name == "precision_recall" else _roc_area_change
+    area_change_between = (
+        _precision_area_change if kind.name == "precision_recall" else _roc_area_change
+    )
     # Intervals between rows are processed in batches of about equal numbers of rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(np.flatnonzero(np.diff(batch, prepend=-1)), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
     change_of_interval = np.concatenate(
-        [np.zeros(0), *run_parallel(lambda part: measure(counts, rows[part]), parts)]
+        [np.zeros(0), *run_parallel(lambda part: area_change_between(counts, rows[part]), parts)]
     )
     within = line[1:] == line[:-1]
     np.add.at(change, line[1:][within], change_of_interval[within])
