@@ -40,8 +40,12 @@ def _without_page(monkeypatch):
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)
 
 
-# What is said of the page that is left out here, and, on a slow machine, of the steps.
-ELSEWHERE = re.compile(r"^rocframe: (the page was not written.*| +[\d.]+ s  .*)\n", re.MULTILINE)
+# What is said of the page that is left out here, of columns that no test needs, and, on a slow
+# machine, of the steps.
+ELSEWHERE = re.compile(
+    r"^rocframe: (the page was not written.*|The columns? .* pooled\..*| +[\d.]+ s  .*)\n",
+    re.MULTILINE,
+)
 
 
 def run(capsys, *arguments):
@@ -86,6 +90,21 @@ def test_with_a_maximal_error_the_table_has_fewer_rows_of_each_curve(capsys):
     assert expected.height < curves.height
     assert_frame_equal(rf.read("out/curves.parquet"), expected)
     assert rf.about("out/curves.parquet")["max_error"] == 0.01
+
+
+def test_columns_that_usually_are_group_columns_are_named_if_they_are_not_used(capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ELSEWHERE", re.compile("$^"))
+    options = ["--label", "label", "--score", "score", "--quiet"]
+    _, _, err = run(capsys, "evaluate", VOTE, *options, "--out", "out")
+    assert (
+        "rocframe: The columns model and fold are not group columns, so rows with different values "
+        "of them are pooled. Use --by model --by fold to evaluate them separately.\n"
+    ) in err
+    _, _, err = run(capsys, "evaluate", VOTE, *options, "--by", "model", "--out", "out")
+    assert "The column fold is not a group column, so rows with different values of it" in err
+    _, _, err = run(capsys, "evaluate", VOTE, *options, "--by", "model", "--by", "fold", "--out",
+                    "out")  # fmt: skip
+    assert "group column" not in err
 
 
 def test_the_metadata_say_where_the_tables_come_from(capsys):
@@ -418,7 +437,7 @@ def test_the_command_line_loads_its_libraries_lazily():
 
 
 def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys):
-    code = cli.main(["evaluate", *BASIC, "--out", "out"])
+    code = cli.main(["evaluate", *BASIC, "--by", "model", "--out", "out"])
     assert code == 0
     assert capsys.readouterr().err == (
         "rocframe: the page was not written, because vl-convert is not installed; install it with "

@@ -389,7 +389,7 @@ def _interval_text(table: pl.DataFrame) -> str:
     levels, methods, tests = (values(name) for name in ("ci_level", "ci_method", "test"))
     intervals = " and ".join(f"{100 * level:.4g} %" for level in sorted(levels)) + " intervals"
     if tests:
-        return f"{f'{intervals}, ' if levels else ''}test: {', '.join(tests)}"
+        return f"{f'{intervals} (not adjusted), ' if levels else ''}test: {', '.join(tests)}"
     return f"{intervals} ({', '.join(methods)})" if levels and methods else ""
 
 

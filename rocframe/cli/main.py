@@ -190,6 +190,7 @@ def _run(
 ) -> int:
     """Run a command and print its outcome."""
     from rocframe.cli.terminal import Progress, areas_table
+    from rocframe.reports.page import pooling_sentence
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
@@ -197,6 +198,9 @@ def _run(
         outcome = command(sources, options, local_path(out), progress)
     for file, reason in outcome.skipped.items():
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
+    if unused := outcome.unused_keys:
+        hint = f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate them separately."
+        print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
     if not outcome.has_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(

@@ -35,12 +35,16 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The table of areas, the files written, and the logs skipped with the reasons."""
+    """The table of areas, the files written, and the logs skipped with the reasons.
+
+    `unused_keys` are columns such as "model" that are not used, so that their rows are pooled.
+    """
 
     areas: pl.DataFrame
     written: list[Path]
     has_page: bool
     skipped: dict[str, str]
+    unused_keys: list[str]
 
 
 def evaluate_logs(
@@ -80,6 +84,7 @@ def evaluate_logs(
         written=results,
         has_page=page is not None,
         skipped=evaluation.provenance["files_skipped"],
+        unused_keys=evaluation.unused_keys,
     )
 
 
@@ -98,6 +103,7 @@ def report_logs(
         written=[path],
         has_page=True,
         skipped=evaluation.provenance["files_skipped"],
+        unused_keys=evaluation.unused_keys,
     )
 
 
@@ -157,6 +163,7 @@ class Evaluation:
     areas: pl.DataFrame
     curves: pl.DataFrame
     provenance: dict[str, Any]
+    unused_keys: list[str]
 
 
 def _evaluate(logs: Logs, options: CommandOptions, progress: Progress) -> Evaluation:
@@ -179,6 +186,7 @@ def _evaluate(logs: Logs, options: CommandOptions, progress: Progress) -> Evalua
             "files": logs.files,
             "files_skipped": dict(logs.skipped),
         },
+        unused_keys=report_options.unused_keys(logs.columns),
     )
 
 
@@ -200,6 +208,5 @@ def _page(
     tables = report_tables(
         evaluation.predictions, evaluation.options, evaluation.areas, evaluation.curves
     )
-    return report_page(
-        tables, evaluation.options, title=title, provenance=evaluation.provenance, files=files
-    )
+    provenance = {**evaluation.provenance, "unused_keys": evaluation.unused_keys}
+    return report_page(tables, evaluation.options, title=title, provenance=provenance, files=files)

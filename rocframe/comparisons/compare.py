@@ -168,15 +168,15 @@ def compare(
         both have rows there, sorted by these columns.
 
         `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are its confidence limits,
-        and `se` is its standard error; all three are null for the two permutation tests, and if the
-        variance of the difference is 0. If the variance is 0, `p_value` is null, unless the
-        difference is 0 too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and
-        0 for a test with a positive `margin`. `statistic` is the difference from the null
-        hypothesis in standard errors; for `"permutation"` it is `difference`, and for
-        `"venkatraman"` the absolute difference of the numbers of errors of the two models, summed
-        over all ranks. `df` is null unless the statistic is a t. With a range the areas are
-        `partial_auc_a` and `partial_auc_b`, with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and
-        `fpr_b`. These columns are Float64.
+        and `se` is its standard error. The limits are not adjusted for the number of tests; only
+        `p_adjusted` is. All three are null for the two permutation tests, and if the variance of
+        the difference is 0. If the variance is 0, `p_value` is null, unless the difference is 0
+        too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a test
+        with a positive `margin`. `statistic` is the difference from the null hypothesis in standard
+        errors; for `"permutation"` it is `difference`, and for `"venkatraman"` the absolute
+        difference of the numbers of errors of the two models, summed over all ranks. `df` is null
+        unless the statistic is a t. With a range the areas are `partial_auc_a` and `partial_auc_b`,
+        with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`. These columns are Float64.
 
         `n_paired` (Int64) counts the rows that both models scored; it is null for unpaired rows.
         `ci_level` is `level`, and null for tests without limits. `test` (String) is `method`, with

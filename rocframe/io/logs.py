@@ -186,6 +186,11 @@ class Logs:
         """The files that are read."""
         return sorted(file for part in self.parts for file in part.files)
 
+    @property
+    def columns(self) -> set[str]:
+        """The columns of all files, including those from the names of folders."""
+        return {name for part in self.parts for name in (*part.schema, *part.hive_keys)}
+
     def has_column(self, name: str) -> bool:
         """Return whether any file has a column of this name."""
         return any(name in part.schema for part in self.parts)

@@ -32,7 +32,7 @@ from rocframe.reports.report_tables import (
 from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
@@ -54,9 +54,9 @@ def report_page(
     """Return the page as HTML.
 
     `provenance` is the result of `ReportOptions.provenance`. It can also contain the log `files`,
-    the `files_skipped` with the reasons, and `about`, the entries of the user. `files` are the
-    names of the files with all curves and all areas. The page refers to them if it does not show
-    all curves or areas.
+    the `files_skipped` with the reasons, the `unused_keys`, and `about`, the entries of the user.
+    `files` are the names of the files with all curves and all areas. The page refers to them if it
+    does not show all curves or areas.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -149,6 +149,8 @@ def _omissions(
     areas = tables.areas
     skipped: Mapping[str, str] = provenance.get("files_skipped", {})
     sentences = [f"{file}: {reason}." for file, reason in skipped.items()]
+    if unused := provenance.get("unused_keys"):
+        sentences.append(pooling_sentence(unused))
     n_missing = int(areas["n_missing"].sum())
     # With missing="worst", no row is left out: the settings state how many count as errors.
     if n_missing and options.missing != "worst":
@@ -162,6 +164,15 @@ def _omissions(
             names = _group_names(groups)
             sentences.append(f"{count} {have} {cause}, so {pronoun} AUC is undefined{names}.")
     return [*sentences, *_unmatched(tables.comparison), *tables.remarks] or ["Nothing."]
+
+
+def pooling_sentence(unused: Sequence[str]) -> str:
+    """Return a sentence that names usual group columns that no option uses."""
+    one = len(unused) == 1
+    subject = f"The {'column' if one else 'columns'} {join_names(unused)}"
+    predicate = "is not a group column" if one else "are not group columns"
+    pronoun = "it" if one else "them"
+    return f"{subject} {predicate}, so rows with different values of {pronoun} are pooled."
 
 
 def _unmatched(comparison: pl.DataFrame | None) -> list[str]:

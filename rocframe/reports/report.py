@@ -19,11 +19,12 @@ from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_text, parse_names, public
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
+from rocframe.schemas import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rocframe.inference.confidence import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
 FOLD = "fold"  # averaged by default if it is a group column
+USUAL_KEYS = (MODEL, FOLD, CLASS)  # names of columns that are mostly group columns
 
 
 @public
@@ -174,7 +176,8 @@ def report(
     check_page_path(path)
     rows = options.read(predictions)
     tables = report_tables(rows, options, *areas_and_curves(rows, options))
-    provenance = {**options.provenance(rows), "about": entries}
+    unused = options.unused_keys(lazy_plan("predictions", predictions).collect_schema())
+    provenance = {**options.provenance(rows), "about": entries, "unused_keys": unused}
     write_text(path, report_page(tables, options, title=title, provenance=provenance))
     return Path(path)
 
@@ -273,6 +276,18 @@ class ReportOptions:
     def keys_without(self, *names: str | None) -> list[str] | None:
         """Return the group columns except `names`; None if none is left."""
         return [key for key in self.keys if key not in names] or None
+
+    def unused_keys(self, available: Iterable[str]) -> list[str]:
+        """Return the usual group columns that no option uses, so that their rows are pooled."""
+        several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
+        count = [] if self.count is NOT_GIVEN else [self.count]
+        roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
+        used = {*self.keys, *([MODEL] if several else [])}
+        for role in roles:
+            used |= {role} if isinstance(role, str) else set()
+            used |= set(role.meta.root_names()) if isinstance(role, pl.Expr) else set()
+        names = set(available)
+        return [name for name in USUAL_KEYS if name in names and name not in used]
 
     def read(self, predictions: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         """Collect the columns that are needed; all columns if a role is an expression."""

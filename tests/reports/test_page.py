@@ -249,13 +249,33 @@ def test_each_chart_has_a_text_alternative():
     assert all("2 curves" in words and ("a (A" in words or "a (ROC A" in words) for words in said)
 
 
+def test_usual_group_columns_are_unused_unless_an_option_names_them():
+    columns = ["label", "score", "model", "fold", "day"]
+
+    def unused(**options):
+        return ReportOptions(**{"label": "label", "score": "score", **options}).unused_keys(columns)
+
+    assert unused(score=pl.col("score")) == ["model", "fold"]
+    assert unused(by=["model", "fold"]) == []
+    assert unused(id=pl.col("fold") + 1, by="model") == []
+    assert unused(score=["score", "other"]) == ["fold"]  # several score columns are models
+
+
 def test_the_page_names_what_was_left_out_and_why():
     predictions = pl.concat([log(), log(["c"]).filter("label"), log(["d"]).clear()])
     predictions = predictions.with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
-    read = Reader(write(predictions, files_skipped={"bad.parquet": "the file is empty"}))
+    given = {
+        "files_skipped": {"bad.parquet": "the file is empty"},
+        "unused_keys": ["fold", "class"],
+    }
+    read = Reader(write(predictions, **given))
     first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
-    assert read.text[first : first + 3] == [
+    assert read.text[first : first + 4] == [
         "bad.parquet: the file is empty.",
+        (
+            "The columns fold and class are not group columns, so rows with different values of "
+            "them are pooled."
+        ),
         "1 prediction with a missing label, score or weight: left out.",
         "1 group has no negatives, so its AUC is undefined: model = c.",
     ]
