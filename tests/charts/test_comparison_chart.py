@@ -66,5 +66,5 @@ def test_of_many_pairs_those_with_the_smallest_p_values_are_drawn():
     pairs = smallest.select(pl.format("{} − {}", "model_a", "model_b")).to_series()
     assert drawn["row"].to_list() == pairs.to_list()
     rule = "40 of 66 rows: those with the smallest p-values"
-    assert chart.title.subtitle == f"95 % intervals, test: delong. {rule}"
+    assert chart.title.subtitle == f"95 % intervals (not adjusted), test: delong. {rule}"
     assert rule in chart.description
