@@ -10,6 +10,7 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.kinds import KINDS
 from tests import oracles
-from tests.strategies import COUNTS, tables
+from tests.strategies import COUNTS, examples, tables
 
 if TYPE_CHECKING:
     import altair as alt
@@ -108,6 +109,7 @@ def test_a_prevalence_that_is_null_in_some_rows_is_refused():
         partly.roc.area()
 
 
+@examples(1 / 2)
 @given(table=tables(missing=True, mass={"count": COUNTS}))
 def test_areas_are_those_of_the_reweighted_rows(table):
     made = rf.curve(
@@ -193,19 +195,27 @@ def test_binomial_limits_need_a_proportion_of_rows():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_simplified_curves_are_those_of_the_reweighted_rows(kind):
-    options = {"kind": kind, "by": None, "weight": None, "count": pl.lit(3)}
-    table = curves(**options)
-    simple = rf.simplify(table, max_error=0.2)
-    assert_frame_equal(curves(**options, max_error=0.2), simple)
-    plain = curves(**options | {"prevalence": None})
-    pos, neg = plain["tp"][-1], plain["fp"][-1]
-    heavy = plain.with_columns(
+    rng = np.random.default_rng(3)
+    label = rng.random(1500) < 0.4
+    log = pl.DataFrame({"label": label, "score": (rng.normal(size=1500) + label).round(2)})
+    options = {"kind": kind, "prevalence": PI}
+    table = rf.curve(log, "label", "score", **options)
+    simple = rf.simplify(table, max_error=0.02)
+    assert_frame_equal(rf.curve(log, "label", "score", **options, max_error=0.02), simple)
+    assert simple.height < table.height / 2
+    measures = ["error", "area_change"]
+    simple_area, area = (
+        rf.area(curve).to_series(-1)[0] for curve in (simple.drop(measures), table)
+    )
+    assert simple["area_change"][0] == pytest.approx(simple_area - area, abs=1e-12)
+    pos, neg = table["tp"][-1], table["fp"][-1]
+    heavy = table.drop("prevalence").with_columns(
         *(pl.col(name) * PI * (pos + neg) / pos for name in ("tp", "fn")),
         *(pl.col(name) * (1 - PI) * (pos + neg) / neg for name in ("fp", "tn")),
     )
-    expected = rf.simplify(heavy, max_error=0.2)
-    columns = ["threshold", "error", "area_change"]
-    assert_frame_equal(simple.select(columns), expected.select(columns), abs_tol=1e-12)
+    # Rounding of weights decides which of several rows on one line are vertices of the hull.
+    error = rf.simplify(heavy, max_error=0.02)["error"][0]
+    assert simple["error"][0] == pytest.approx(error, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
