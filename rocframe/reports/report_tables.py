@@ -295,7 +295,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
         number_column("below the best", top["difference"]),
         TextColumn(
             title="difference certain",
-            cells=[_certainty(rank, p, alpha) for rank, p in top.select("rank", "p").iter_rows()],
+            cells=[_certainty(*row, alpha) for row in zip(top["rank"], top["p"], strict=True)],
             kind="word",
         ),
         *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
@@ -386,7 +386,11 @@ def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> li
         sentences.append(f"Highest AUC: {names[best['model'][0]]}, {area}.")
     elif best.height:
         counts = best.group_by("model", maintain_order=True).len().sort("len", descending=True)
-        texts = [f"{names[model]} in {n:,}" for model, n in counts.head(5).iter_rows()]
+        counts = counts.head(5)
+        texts = [
+            f"{names[model]} in {n:,}"
+            for model, n in zip(counts["model"], counts["len"], strict=True)
+        ]
         groups = format_count(best.height, "group")
         sentences.append(f"Highest AUC, of {groups}: {join_names(texts)}.")
     if not tested:
