@@ -146,12 +146,23 @@ def precision_recall_integral(
 
     Within a step, tp and fp grow in proportion (Davis and Goadrich 2006).
     """
-    gain = tp - tp0
-    rises = gain > 0
-    # At t true positives, there are b + (a - 1)·t false positives. The integrand is t / (a·t + b).
-    a = 1 + np.divide(fp - fp0, gain, out=np.zeros_like(tp), where=rises)
-    b = fp0 - (a - 1) * tp0
-    start = tp0 + fp0
-    growth = np.divide(tp + fp - start, start, out=np.zeros_like(tp), where=start > 0)
-    area: NDArray[np.float64] = gain / a - b / a**2 * np.log1p(growth)
+    gain, loss = tp - tp0, fp - fp0
+    length, rises = gain + loss, gain > 0
+    pos_share, neg_share = (
+        np.divide(part, length, out=np.zeros_like(tp), where=rises) for part in (gain, loss)
+    )
+    # Of n alerts above `start`, pos_share·n are positives.
+    distance = fp0 * pos_share - tp0 * neg_share
+    area = pos_share * (gain - distance * log_growth(tp0 + fp0, length))
     return np.where(rises, area, 0.0)
+
+
+def log_growth(start: NDArray[np.float64], growth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log((start + growth) / start); 0 where `start` is 0."""
+    positive = start > 0
+    with np.errstate(over="ignore"):
+        relative = np.divide(growth, start, out=np.zeros_like(start), where=positive)
+    result: NDArray[np.float64] = np.log1p(relative)
+    large = np.isinf(relative)
+    result[large] = np.log(growth[large]) - np.log(start[large])
+    return result

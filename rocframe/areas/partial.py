@@ -123,7 +123,7 @@ class Segments(NamedTuple):
     def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the height of each segment at `x`; of a vertical segment, the upper end."""
         width = self.x1 - self.x0
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             along = np.where(width > 0, (x - self.x0) / width, 1.0)
         height: NDArray[np.float64] = self.y0 + np.clip(along, 0, 1) * (self.y1 - self.y0)
         return height

@@ -77,6 +77,7 @@ def line_limits(
         return line(low_x, -1.0), line(high_x, 1.0)
 
 
+MAX_START = 9.0  # more than the normal quantile of any share below 1
 MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
 MAX_HALVINGS = 30  # of a step that does not increase the likelihood
 MIN_GAIN = 1e-12  # of the log-likelihood: the search ends when a step gains less
@@ -147,7 +148,8 @@ class NewtonSearch:
             return shared
 
         both = shares(pos + neg)
-        x, y = (ndtri((shares(side) + both) / 2) for side in (neg, pos))
+        # A share below the last one may be rounded to 1.
+        x, y = (np.minimum(ndtri((shares(side) + both) / 2), MAX_START) for side in (neg, pos))
         x[last], y[last] = 0.0, 0.0
         cutoffs = lengths - 1.0
 

@@ -150,8 +150,10 @@ class DisplayAxes:
         else:
             from scipy.special import ndtri
 
-            length = -2 * ndtri(low)
-            place = ndtri(np.clip(share, low, 1 - low)) + length / 2
+            end = -ndtri(low)
+            length = 2 * end
+            # Shares are not limited to 1 - low, which may be rounded to 1.
+            place = np.clip(ndtri(share), -end, end) + end
         position: NDArray[np.float64] = np.divide(
             place, length, out=np.zeros_like(place), where=length > 0
         )

@@ -226,6 +226,8 @@ def draw_clusters(
     and how many replicates were drawn again.
     """
     sampler = RowSampler.from_counts(np.ones(clusters, np.int64))
+    # A draw is valid with a probability of at least 1 - 2/e + 1/e² = 0.39. This is the limit for
+    # many clusters of which only one has positives, and only another one has negatives.
     return draw_valid(
         lambda size: sampler.draw(stream, np.full(size, clusters)),
         lambda times: np.logical_and.reduce([times[:, cluster].any(axis=1) for cluster in sides]),
@@ -237,11 +239,15 @@ def _draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return how many of `n` drawn rows are positive in each replicate, neither 0 nor n."""
-    return draw_valid(
-        lambda size: stream.binomial(n, n_pos / n, size),
+    # The share of the larger class may be rounded to 1, so the smaller class is drawn. Its expected
+    # number is at least 1, so a draw is valid with a probability of at least 1/2.
+    smaller = min(n_pos, n - n_pos)
+    sizes, n_redrawn = draw_valid(
+        lambda size: stream.binomial(n, smaller / n, size),
         lambda n_drawn: (n_drawn > 0) & (n_drawn < n),
         size,
     )
+    return sizes if smaller == n_pos else n - sizes, n_redrawn
 
 
 def draw_valid(
@@ -249,7 +255,10 @@ def draw_valid(
     valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     size: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw replicates until each is valid; also return how many were drawn again."""
+    """Draw replicates until each is valid; also return how many were drawn again.
+
+    A draw must be valid with a probability well above 0, which bounds the expected number of draws.
+    """
     replicates = draw(size)
     invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
     while len(invalid):

@@ -241,7 +241,7 @@ def influence_at(
     (values,) = rates_at(trials[:, None, :], [metric], search.single(index)).values()
     values = values.reshape(4, 2)
     cells = counts[1:]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         slopes = np.divide(
             values[:, 0] - values[:, 1],
             2 * RELATIVE_STEP * cells,

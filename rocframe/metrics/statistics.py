@@ -11,7 +11,7 @@ from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, grou
 from rocframe.inference.bootstrap import Statistic
 from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
 from rocframe.kernel.resample import ReplicateStatistic
-from rocframe.kinds import precision_recall_integral
+from rocframe.kinds import log_growth, precision_recall_integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,20 +171,25 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """
     steps = _Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
-    more, neg = steps.tp - tp0, steps.fp - steps.fp0
-    length = more + neg
+    more = steps.tp - tp0
+    length = more + steps.fp - steps.fp0
     started = before > 0
-    safe = np.where(started, before, 1.0)
-    # Integrals over the step, u from 0 to 1, with d = before + length·u: uᵏ/d and uᵏ/d².
-    over = np.where(started, np.log1p(length / safe) / length, 0.0)
-    over_u = (1 - before * over) / length
-    square = np.where(started, 1 / (safe * (before + length)), 0.0)
-    square_u = np.where(started, (over - before * square) / length, 0.0)
-    square_uu = (1 - 2 * before * over + before**2 * square) / length**2
-    by_start_tp = more * (over - tp0 * square - more * square_u)
-    by_start_fp = -more * (tp0 * square + more * square_u)
-    within = more * (tp0 * square_u + more * square_uu)
-    by_pos = tp0 * over + 2 * more * over_u - within
+
+    def share(part: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.divide(part, total, out=np.zeros_like(part), where=total > 0)
+
+    # Within a step, tp = tp0 + more·u and the number of alerts is d = before + length·u, u from 0
+    # to 1. The integrals of 1/d, 1/d², u/d², ... are multiplied by powers of `length` or `before`,
+    # so that they are logarithms and shares, which do not overflow.
+    growth = log_growth(before, length)
+    pos_share, start_precision = share(more, length), share(tp0, before)
+    new, old = share(length, before + length), share(before, before + length)
+    over = np.where(length > 0, share(growth * before, length), 1.0 * started)
+    bend = np.where(started, growth - new, 0.0)
+    by_start_fp = -pos_share * (start_precision * new + pos_share * bend)
+    by_start_tp = pos_share * growth + by_start_fp
+    within = pos_share * (start_precision * (over - old) + pos_share * (1 - 2 * over + old))
+    by_pos = start_precision * over + 2 * pos_share * (1 - over) - within
     area = precision_recall_integral(steps.tp, steps.fp, tp0, steps.fp0).sum() / steps.pos
     rise, fall = _reverse_cumulative_sum(by_start_tp), _reverse_cumulative_sum(by_start_fp)
     pos = np.append(by_pos + np.append(rise[1:], 0), 0)

@@ -420,3 +420,18 @@ def test_weighted_curves_whose_counts_are_neighbouring_floats_are_simplified():
     simplified = rf.simplify(table, kind="det", max_error=0.01)
     assert simplified["threshold"][0] == np.inf
     assert simplified["threshold"][-1] == 1
+
+
+def test_normal_deviates_of_shares_that_are_rounded_to_1_are_finite():
+    table = pl.DataFrame(
+        {"label": [0, 1, 0, 1], "score": [2, 2, 1, 1], "w": [1.0, 1e-17, 5e-16, 1.0]}
+    )
+    options = {"kind": "det", "weight": "w"}
+    full = rf.curve(table, "label", "score", **options)
+    expected = full.select("threshold", "tp", "fp")
+    for simple in (
+        rf.simplify(full, max_error=0.01),
+        rf.curve(table, "label", "score", max_error=0.01, **options),
+    ):
+        assert_frame_equal(simple.select("threshold", "tp", "fp"), expected)
+        assert simple["error"].is_between(0, 0.01).all()

@@ -652,3 +652,31 @@ def test_errors_name_the_option_its_value_and_what_to_do(frame, options, text):
 def test_metrics_of_whole_curves_have_no_proportion_intervals():
     with pytest.raises(rf.OptionValueError, match="'auc' is not a proportion of rows"):
         rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="auc", ci="wilson")
+
+
+@pytest.mark.parametrize("count", [[10**17, 2], [2, 10**17]])
+def test_resamples_end_if_one_class_has_nearly_all_rows(count):
+    table = pl.DataFrame({"label": [True, False], "score": [0.7, 0.7], "n": count})
+    options = {"metrics": "average_precision", "ci": "bootstrap", "n_boot": 100, "seed": 1}
+    result = rf.intervals(table, "label", "score", count="n", **options)
+    expected = count[0] / sum(count)
+    assert result["estimate"].item() == pytest.approx(expected, rel=1e-12)
+    if count[0] == 2:  # the number of positives in a resample has Poisson's distribution, without 0
+        assert result["se"].item() / expected == pytest.approx(0.6, abs=0.15)
+        assert result["note"].item().startswith("redrawn:")
+
+
+def test_precision_recall_areas_and_their_influences_do_not_overflow():
+    table = pl.DataFrame(
+        {
+            "label": [True, False, True, False, True, False],
+            "score": [0.9, 0.8, 0.7, 0.7, 0.3, 0.2],
+            "w": [5e-324, 1e-320, 1.0, 1.0, 1e-300, 1.0],
+        }
+    )
+    options = {"metrics": ["pr_auc", "average_precision"], "ci": "bootstrap_bca", "n_boot": 50}
+    # The rows with small weights do not matter: half of the rows at the score 0.7 are positive.
+    areas = rf.intervals(table, "label", "score", weight="w", seed=1, **options)["estimate"]
+    assert areas.to_list() == pytest.approx([0.5, 0.5], abs=1e-9)
+    curve = rf.curve(table, "label", "score", weight="w", kind="precision_recall")
+    assert rf.area(curve)["pr_auc"].item() == pytest.approx(0.5, abs=1e-9)
