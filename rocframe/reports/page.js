@@ -34,6 +34,10 @@
       names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
     }
     if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
+    // Each invisible point with a tooltip is an element. Small charts need fewer of them.
+    if (many && spec.mark?.type === "point" && spec.mark.opacity === 0) {
+      spec.transform = [...spec.transform ?? [], { filter: "datum.step % 4 === 1" }];
+    }
     if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
     for (const part of [...spec.layer ?? [], ...spec.vconcat ?? [], ...spec.concat ?? []]) adapt(part, room, many);
   }
