@@ -187,8 +187,10 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     spec = chart_spec(chart)
     label = escape(" ".join(text_alternative(spec).split()))
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
+    interactive = any("input" in (one.get("bind") or ()) for one in spec.get("params", []))
+    role = "group" if interactive else "img"
     box = (
-        f'<div class="rocframe-chart" role="img" aria-label="{label}">'
+        f'<div class="rocframe-chart" role="{role}" aria-label="{label}">'
         f'{data}<div style="width:100%"></div></div><script>{DRAW_CALL}</script>'
     )
     return f"{chart_bundle()}\n{box}" if bundle else box

@@ -357,8 +357,7 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     shown = rows_of_groups(curves, groups)
-    threshold = _initial_threshold(shown)
-    spec = _package_spec(dashboard(shown, color=selection.color, threshold=threshold))
+    spec = _package_spec(dashboard(shown, color=selection.color))
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows it as text
     pooled = (
@@ -366,12 +365,6 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
     )
     text = [*pooled, note, *(f"{line}." for line in subtitle)]
     return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))
-
-
-def _initial_threshold(curves: pl.DataFrame) -> float | None:
-    """Return 0.5 if most scores are between 0 and 1; else None, the default of the dashboard."""
-    scores = curves.get_column("threshold")
-    return 0.5 if scores.is_between(0, 1).sum() > scores.is_finite().sum() / 2 else None
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:

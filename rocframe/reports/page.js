@@ -49,13 +49,13 @@
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }
 
-  // A panel of the dashboard is 250 pixels wide, without its axis.
-  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 26) / 335)));
+  // A panel of the dashboard is about 250 pixels wide, with its axis.
+  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 26) / 280)));
 
   // Give a chart that is drawn again the current values of its sliders.
   function withSliderValues(spec, view) {
     for (const param of spec.params ?? []) {
-      if (!view || param.bind?.input !== "range") continue;
+      if (!view || !param.bind?.input) continue;
       param.value = param.select ? [{ angle: view.signal(`${param.name}_angle`) }] : view.signal(param.name);
     }
     return spec;

@@ -131,7 +131,7 @@ def test_prevalence_and_costs_change_what_depends_on_them_and_0_is_the_way_back(
     slide(page, "rf_threshold_angle", "0.3")
     before = written(page)["naive_bayes"]
     slide(page, "rf_prevalence", "0.1")
-    slide(page, "rf_costs", "2")
+    page.locator("select[name=rf_costs]").select_option(label="4 : 1")
     after = written(page)["naive_bayes"]
     tpr, fpr = (float(before[name]) for name in ("tpr", "fpr"))
     assert [after[name] for name in (*COUNTS, "tpr", "fpr")] == [
@@ -142,8 +142,24 @@ def test_prevalence_and_costs_change_what_depends_on_them_and_0_is_the_way_back(
     cost = 0.1 * (1 - tpr) + 0.9 * fpr * 4
     assert float(after["expected_cost"]) == pytest.approx(cost, abs=4e-3)
     slide(page, "rf_prevalence", "0")
-    slide(page, "rf_costs", "0")
+    page.locator("select[name=rf_costs]").select_option(label="1 : 1")
     assert written(page)["naive_bayes"] == before
+
+
+def test_the_keyboard_selects_one_curve_in_the_list(page, curves):
+    shown = page.locator("select[name=rf_selected]")
+    shown.focus()  # scrolls the page below the pointer
+    page.mouse.move(0, 0)
+    slide(page, "rf_threshold_angle", "0.3")
+    page.keyboard.press("End")
+    page.wait_for_function("view.signal('rf_selected') === 'naive_bayes'")
+    page.evaluate("view.runAsync().then(() => null)")
+    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
+    for name in COUNTS:
+        page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
+    shown.focus()
+    page.keyboard.press("Home")
+    page.wait_for_function("view.signal('rf_selected') === null")
 
 
 def test_the_legend_shows_one_curve_alone(page, curves):

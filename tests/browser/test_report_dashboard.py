@@ -84,7 +84,7 @@ def test_the_dashboard_keeps_its_threshold_at_another_width(opened, predictions)
     assert opened.evaluate("document.documentElement.scrollWidth") <= 360
     for said in wanted(predictions, 0.3):
         opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
-    assert opened.locator(".controls input").count() == 3
+    assert opened.locator(".controls input, .controls select").count() == 4
     opened.set_viewport_size({"width": 1280, "height": 900})
 
 

@@ -116,6 +116,7 @@ def test_its_numbers_are_those_of_at(vote, prevalence):
         slider["value"] = [{"angle": threshold}]
         shown = numbers(first_panel_and_numbers(spec))
         for row in rf.at(curves, threshold=threshold).to_dicts():
+            row["net_benefit"] = net_benefit(row, threshold, prevalence)
             for name in NUMBERS:
                 text, value = shown[row["model"]][name].replace("−", "-"), row[name]
                 if value is None:
@@ -125,6 +126,62 @@ def test_its_numbers_are_those_of_at(vote, prevalence):
                 else:
                     assert float(text) == pytest.approx(value, abs=6e-4, rel=1e-6), name
         assert len(shown) == 2
+
+
+def net_benefit(row, threshold, prevalence):
+    """Return the net benefit of a row of `at` at the threshold of the slider, not of the row."""
+    if row["model"] == "linear_svm":
+        return None  # the scores are not probabilities
+    if row["tp"] + row["fp"] == 0:
+        return 0
+    if not 0 <= threshold < 1:
+        return None
+    total = row["tp"] + row["fp"] + row["fn"] + row["tn"]
+    share = (row["tp"] + row["fn"]) / total if prevalence is None else prevalence
+    return share * row["tpr"] - (1 - share) * row["fpr"] * threshold / (1 - threshold)
+
+
+def test_net_benefit_is_not_shown_if_no_scores_are_probabilities(vote):
+    svm = vote.filter(pl.col("model") == "linear_svm")
+    board = rf.dashboard(rf.curve(svm, "label", "score"))
+    (shown,) = numbers(first_panel_and_numbers(strict(board))).values()
+    assert list(shown) == NUMBERS[:-1]
+
+
+@pytest.mark.parametrize("costs", [{"fp": 1, "fn": 1}, {"fp": 1, "fn": 5}, {"fp": 3, "fn": 1}])
+def test_the_line_of_equal_cost_touches_the_cheapest_row_of_a_named_curve(vote, costs):
+    few = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") == 1)
+    curves = rf.curve(few, "label", "score", by="model", metrics="expected_cost", costs=costs)
+    cheapest = curves.sort("expected_cost", maintain_order=True).row(0, named=True)
+    board = first_panel_and_numbers(strict(rf.dashboard(curves, costs=costs)))
+    found = [text for text in labels(board) if text.startswith("lowest cost")]
+    threshold = f"{cheapest['threshold']:.7g}".replace("-", "−")
+    assert found == [f"lowest cost of {cheapest['model']} at {threshold}"]
+    assert cheapest["model"] in texts(board)
+
+
+def test_costs_are_selected_as_ratios(by_model, board):
+    (plain,) = (one for one in strict(board)["params"] if one["name"] == "rf_costs")
+    labels = plain["bind"]["labels"]
+    assert labels[:2] == ["1 : 100", "1 : 50"]
+    assert labels[7:12] == ["1 : 2", "1 : 1", "2 : 1", "3 : 1", "4 : 1"]
+    assert (plain["value"], plain["bind"]["options"][11]) == (1, 4)
+    spec = strict(rf.dashboard(by_model, costs={"fp": 2, "fn": 5}))
+    (given,) = (one for one in spec["params"] if one["name"] == "rf_costs")
+    assert given["bind"]["labels"][given["bind"]["options"].index(0.4)] == "1 : 2.5"
+    assert given["value"] == 0.4
+
+
+def test_event_rates_of_scores_on_different_scales_do_not_share_an_axis(by_model, board):
+    def shows_one_curve(board):
+        panel = board.vconcat[0].concat[4].to_dict(validate=False)
+        assert panel["title"]["text"] == "Event rate by score"
+        (line,) = (layer for layer in panel["layer"] if layer["mark"]["type"] == "line")
+        return any("window" in step for step in line["transform"])
+
+    assert shows_one_curve(board)
+    probabilities = by_model.filter(pl.col("model") != "linear_svm")
+    assert not shows_one_curve(rf.dashboard(probabilities))
 
 
 def test_a_threshold_changes_only_the_value_of_the_slider(by_model, board):
@@ -236,15 +293,27 @@ def test_weighted_counts_are_written_with_their_fractions():
     assert [shown[name] for name in ("tp", "fp", "fn", "tn")] == ["1.5", "0", "2", "0.25"]
 
 
-def test_the_threshold_starts_in_the_middle_of_the_slider(board):
+def test_the_threshold_starts_where_curves_differ(board):
     slider = next(one for one in strict(board)["params"] if "value" in one)
-    assert slider["value"] == [{"angle": -0.7}]
+    assert slider["value"] == [{"angle": 0.5}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (-2.6, 1.2)
     whole = pl.DataFrame({"label": [1, 0], "score": [1.0, 0.0]})
     board = rf.dashboard(rf.curve(whole, "label", "score"))
     slider = next(one for one in strict(board)["params"] if "value" in one)
     # One step above the highest score, so that nothing can be called positive.
     assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 0.5}], 1.001)
+    # Every score is below 0.5, or most are outside [0, 1]: the largest mean of tpr - fpr.
+    few = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
+    svm = rf.datasets.vote().filter(pl.col("model") == "linear_svm")
+    for rows in (few, svm):
+        curves = rf.curve(rows, "label", "score")
+        slider = next(one for one in strict(rf.dashboard(curves))["params"] if "value" in one)
+        start, bind = slider["value"][0]["angle"], slider["bind"]
+        n_steps = round((bind["max"] - bind["min"]) / bind["step"])
+        values = [round(bind["min"] + i * bind["step"], 9) for i in range(n_steps + 1)]
+        points = rf.at(curves, threshold=[start, *values])
+        difference = points["tpr"] - points["fpr"]
+        assert difference[0] == difference.max() > 0
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
-"""Controls of a dashboard: sliders, the pointer and the legend."""
+"""Controls of a dashboard: sliders, lists, the pointer and the legend."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, log2
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.dashboard.data import DashboardData
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
 CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
 NEAREST, STEP = "rf_near", "step"
-SET_PREVALENCE, COSTS, SHOWN = "rf_prevalence", "rf_costs", "rf_shown"
-MAX_LOG2_RATIO = 6  # end of the slider of the cost ratio
+SET_PREVALENCE, COSTS, SHOWN, SELECTED = "rf_prevalence", "rf_costs", "rf_shown", "rf_selected"
+COST_RATIOS = (1, 2, 3, 4, 5, 10, 20, 50, 100)  # and their reciprocals
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
@@ -34,9 +34,9 @@ class InitialValues:
     fn: float
 
     @property
-    def log2_cost_ratio(self) -> float:
-        """The binary logarithm of the ratio of both costs."""
-        return log2(self.fp / self.fn)
+    def cost_ratio(self) -> float:
+        """The cost of a false positive divided by the cost of a false negative."""
+        return self.fp / self.fn
 
 
 def controls(
@@ -50,9 +50,10 @@ def controls(
     """Return the parameters of a dashboard.
 
     The threshold is set by the point nearest to the pointer in the views `near`, and by the mark
-    below the pointer in the views `over`. The legends of the views `legend` select curves.
+    below the pointer in the views `over`. The legends of the views `legend` select curves, and so
+    does a list, which also works with the keyboard and on a touch screen.
     """
-    slider, log2_ratio = data.slider, initial.log2_cost_ratio
+    slider = data.slider
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
     events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
     parameters: list[Any] = [
@@ -78,16 +79,19 @@ def controls(
         ),
         alt.VariableParameter(
             name=COSTS,
-            value=log2_ratio,
-            bind=_slider(
-                "log2(cost of a false positive / cost of a false negative) ",
-                min(-MAX_LOG2_RATIO, floor(log2_ratio)),
-                max(MAX_LOG2_RATIO, ceil(log2_ratio)),
-                0.25,
-            ),
+            value=initial.cost_ratio,
+            bind=_list("Cost of a false positive : false negative ", _cost_ratios(initial)),
         ),
     ]
     if data.groups.color is not None:
+        column = data.groups.columns[data.groups.color]
+        options: dict[str | None, str] = {None: "as in the legend"}
+        options |= {value: value for value in column.values}
+        parameters.append(
+            alt.VariableParameter(
+                name=SELECTED, value=None, bind=_list(f"Show {column.title} ", options)
+            )
+        )
         select = {"type": "point", "fields": [data.groups.color]}
         parameters.append(
             alt.TopLevelSelectionParameter(
@@ -101,13 +105,35 @@ def _slider(name: str, low: float, high: float, step: float) -> alt.BindRange:
     return alt.BindRange(input="range", min=low, max=high, step=step, name=name)
 
 
+def _list(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
+    """Return a drop-down list of values with their labels."""
+    return alt.BindRadioSelect(
+        input="select", options=list(options), labels=list(options.values()), name=name
+    )
+
+
+def _cost_ratios(initial: InitialValues) -> dict[float, str]:
+    """Return the ratios of the list, with the initial one, as text such as "4 : 1"."""
+    ratios = {1 / ratio for ratio in COST_RATIOS} | set(COST_RATIOS)
+    ratios = {ratio for ratio in ratios if not isclose(ratio, initial.cost_ratio)}
+    return {
+        ratio: f"{ratio:.4g} : 1" if ratio >= 1 else f"1 : {1 / ratio:.4g}"
+        for ratio in sorted(ratios | {initial.cost_ratio})
+    }
+
+
 def filter_selected(chart: Any, data: DashboardData) -> Any:
-    """Keep the curves that the legend selects."""
-    return chart if data.groups.color is None else chart.transform_filter({"param": SHOWN})
+    """Keep the curves that the list selects or, without a selection there, the legend."""
+    return chart if data.groups.color is None else chart.transform_filter(_is_selected(data))
+
+
+def _is_selected(data: DashboardData) -> dict[str, Any]:
+    in_legend = {"and": [f"!isValid({SELECTED})", {"param": SHOWN}]}
+    return {"or": [in_legend, f"datum.{data.groups.color} === {SELECTED}"]}
 
 
 def opacity_if_selected(data: DashboardData, faint: float) -> Any:
-    """Return an opacity that is low for curves that the legend does not select."""
+    """Return an opacity that is low for curves that are not selected."""
     if data.groups.color is None:
         return alt.OpacityValue(1)
-    return alt.OpacityValue(faint, condition={"param": SHOWN, "value": 1})
+    return alt.OpacityValue(faint, condition={"test": _is_selected(data), "value": 1})

@@ -62,10 +62,13 @@ def dashboard(
     row with the smallest threshold that is not below it is shown, as in `at`. Above the highest
     score, no row is predicted positive.
 
-    Two more sliders set the prevalence and the cost of a false positive. Precision, accuracy, alert
-    rate, expected cost, net benefit, event rate and the line of equal expected cost depend on them;
-    counts do not. A click in the legend selects curves. The distribution of scores, the matrix and
-    the line of equal cost are those of the first selected curve.
+    Another slider sets the prevalence, and a list the ratio of the costs of both errors. Precision,
+    accuracy, alert rate, expected cost, net benefit and event rate depend on them; counts do not. A
+    ring marks the row of lowest expected cost of all shown curves. It is named in the ROC panel,
+    and a line of equal expected cost touches it. A click in the legend selects curves, or a list
+    selects those of one color. The distribution of scores and the matrix are those of the first
+    selected curve, and so are the event rates if some scores are outside [0, 1], because scores of
+    different scales have no common axis.
 
     Parameters
     ----------
@@ -78,22 +81,24 @@ def dashboard(
         Group column with a color for each of its values and a legend that selects curves; None for
         one color. By default, `model` if that is a group column, else the first one.
     threshold : float, default None
-        Initial threshold. By default 0.5, or the middle of the scores if some are outside [0, 1].
+        Initial threshold. By default 0.5; if most scores are outside [0, 1], or if every curve
+        predicts only one class at 0.5, the threshold with the largest mean of `tpr - fpr`.
     prevalence : float, default None
         Initial prevalence. By default, the prevalence at which the table was computed, or else that
         of each curve.
     costs : mapping of str to float, default None
-        Costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The slider
+        Costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
         changes the cost of a false positive only.
 
     Returns
     -------
     altair.VConcatChart
-        A plain Altair chart, about 1,050 pixels wide. The browser computes all numbers from rows of
+        A plain Altair chart, about 850 pixels wide. The browser computes all numbers from rows of
         the curves. Of long curves, the chart contains only about 240 rows or more; the subtitle
         states how many are omitted. At a threshold between two of these rows, the numbers are those
-        of the row with the higher threshold. Bins of scores count all rows. Net benefit uses the
-        threshold of the row, and is undefined if it is outside [0, 1). Curves without positives or
+        of the row with the higher threshold. Bins of scores count all rows. Net benefit is
+        that of probabilities: it uses the odds of the chosen threshold, is undefined outside
+        [0, 1), and is not shown for curves with scores outside [0, 1]. Curves without positives or
         without negatives are not drawn; the subtitle lists them.
 
     Raises
@@ -128,7 +133,7 @@ def dashboard(
     value = None if threshold is None else parse_number("threshold", threshold, example=0.5)
     fp, fn = _parse_costs(costs)
     data = dashboard_data(curves, by=by, color=color)
-    value = data.slider.start if value is None else value
+    value = data.threshold if value is None else value
     prevalence = data.prevalence if prevalence is None else prevalence
     return _assemble(data, InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn))
 
@@ -234,6 +239,6 @@ def _description(data: DashboardData) -> str:
     return (
         f"Dashboard of {format_count(len(labels), 'curve')}{names}. ROC, precision-recall and gain "
         "curves, the distribution of scores, the event rate by score, the confusion matrix and "
-        "numbers, all at one threshold that a slider or the pointer moves. Other sliders set the "
-        "prevalence and the costs of errors."
+        "numbers, all at one threshold that a slider or the pointer moves. Other controls set the "
+        "prevalence, the costs of errors and the shown curves."
     )

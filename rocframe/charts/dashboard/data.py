@@ -51,12 +51,11 @@ class Slider:
     step: float
     top: float
 
-    @property
-    def start(self) -> float:
-        """The default threshold, in the middle of the range."""
-        step = Decimal(repr(self.step))
-        n_steps = int((self.high / 2 - self.low / 2) / self.step)
-        return float(Decimal(repr(self.low)) + n_steps * step)
+    def values(self) -> NDArray[np.float64]:
+        """Return the values of the slider."""
+        low, step = Decimal(repr(self.low)), Decimal(repr(self.step))
+        n_steps = int((Decimal(repr(self.high)) - low) / step)
+        return np.array([float(low + i * step) for i in range(n_steps + 1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,8 @@ class DashboardData:
     `undefined` are the names of curves without positives or negatives, which have no record.
     `n_omitted` is the number of rows that the records of other curves omit. `unit_scores` is true
     if all scores are between 0 and 1, and `integer_counts` if all counts are integers. `prevalence`
-    is that of the rates of the table, None if each curve has its own.
+    is that of the rates of the table, None if each curve has its own. `threshold` is the default
+    threshold.
     """
 
     records: list[dict[str, Any]]
@@ -78,6 +78,7 @@ class DashboardData:
     unit_scores: bool
     integer_counts: bool
     prevalence: float | None
+    threshold: float
 
 
 def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
@@ -116,18 +117,44 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     ]
     groups.name(records)
     bins = score_bins(curves).filter(pl.col("curve").is_in(defined.tolist()))
-    inside = (pl.col("left") >= 0) & (pl.col("right") <= 1)
+    slider = _slider(curves, bins)
     return DashboardData(
         records=records,
         bins=_bin_records(bins, records),
         groups=groups,
-        slider=_slider(curves, bins),
+        slider=slider,
         undefined=[label for curve, label in enumerate(labels) if curve not in defined],
         n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, selected)),
-        unit_scores=bool(bins.select(inside).to_series().all()),
+        unit_scores=all(record["unit"] for record in records),
         integer_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
         prevalence=curves.prevalence,
+        threshold=_default_threshold(curves, defined, slider),
     )
+
+
+def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
+    """Return 0.5, or the value of the slider with the largest mean of tpr - fpr.
+
+    0.5 is the default if most scores are between 0 and 1, unless every curve predicts only one
+    class at 0.5, so that all curves have the same rates.
+    """
+
+    def mean_difference(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.zeros(len(values))
+        for curve in defined.tolist():
+            rows = slice(curves.starts[curve], curves.starts[curve + 1])
+            row = np.searchsorted(-curves.columns["threshold"][rows], -values, "right") - 1
+            tp, fp = (curves.columns[name][rows][np.maximum(row, 0)] for name in ("tp", "fp"))
+            total += tp / curves.total("tp", "fn")[curve] - fp / curves.total("fp", "tn")[curve]
+        return total / max(len(defined), 1)
+
+    scores = curves.columns["threshold"][np.isfinite(curves.columns["threshold"])]
+    if 2 * np.count_nonzero((scores >= 0) & (scores <= 1)) >= len(scores) and (
+        not len(defined) or mean_difference(np.array([0.5]))[0] != 0
+    ):
+        return 0.5
+    values = slider.values()
+    return float(values[np.argmax(mean_difference(values))])
 
 
 def _points(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
@@ -143,7 +170,9 @@ def _points(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str
     }
     # Points between two rows have the threshold of the lower one, to which they lead.
     thresholds = curves.columns["threshold"][rows].tolist()
+    scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
     return {
+        "unit": bool(((scores >= 0) & (scores <= 1)).all()),
         "pos": curves.total("tp", "fn")[curve].item(),
         "neg": curves.total("fp", "tn")[curve].item(),
         "threshold": [None if value == inf else max(value, -MAX_FLOAT) for value in thresholds],

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from rocframe.charts.dashboard.data import DashboardData, Slider
 
 # In pixels.
-PANEL_WIDTH, LOW_PANEL_HEIGHT = 250, 170
-LEGEND_WIDTH, LETTER_WIDTH = 1000, 6.6
-NUMBER_WIDTH, ROW_HEIGHT = 72, 24
+PANEL_WIDTH, LOW_PANEL_HEIGHT = 210, 170
+LEGEND_WIDTH, LETTER_WIDTH = 800, 6.6
+NUMBER_WIDTH, NAME_WIDTH, ROW_HEIGHT = 53, 150, 24
 PANEL_RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
-GAINS = ("expected_cost", "net_benefit")
-NUMBERS = ("threshold", *CONFUSION, *PANEL_RATES, *GAINS)
+NUMBERS = ("threshold", *CONFUSION, *PANEL_RATES, "expected_cost")
 UNDEFINED = "–"
 # For each count: the label, the prediction, its rate, and the total of the rate.
 MATRIX_CELLS = {
@@ -78,12 +77,9 @@ def row_rates(initial: InitialValues) -> dict[str, str]:
         "line_precision": "datum.alert_rate > 0 ? datum.precision : "
         + _ratio("datum.pi * datum.tp_next / datum.pos", next_alerts),
         "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
-        "fp_cost": f"{initial.fn!r} * pow(2, {COSTS})",
+        "fp_cost": f"{initial.fn!r} * {COSTS}",
         "expected_cost": f"datum.pi * (1 - datum.tpr) * {initial.fn!r}"
         " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
-        # False positives are weighted by the odds of the threshold.
-        "net_benefit": "datum.hi == MAX_VALUE ? 0 : datum.hi >= 0 && datum.hi < 1 ?"
-        " datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.hi / (1 - datum.hi) : null",
         "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {initial.fn!r})",
     }
 
@@ -100,8 +96,19 @@ def number_texts(data: DashboardData) -> dict[str, str]:
         "description": "datum.label + ': threshold ' + datum.threshold_text",
         **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
         **{f"{name}_text": number.format(name, ".3f") for name in PANEL_RATES},
-        **{f"{name}_text": number.format(name, ".4~g") for name in GAINS},
+        "expected_cost_text": number.format("expected_cost", ".4~g"),
     }
+
+
+# False positives are weighted by the odds of the threshold of the slider, so that the values of all
+# curves are comparable. Only probabilities have odds.
+NET_BENEFIT = {
+    "net_benefit": f"!datum.unit ? null : datum.hi == MAX_VALUE ? 0 : {CHOSEN} >= 0 && {CHOSEN} < 1"
+    f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {CHOSEN} / (1 - {CHOSEN}) : null",
+    "net_benefit_text": "isValid(datum.net_benefit) ? format(datum.net_benefit, '.4~g') : '"
+    + UNDEFINED
+    + "'",
+}
 
 
 def _count_format(data: DashboardData) -> str:
@@ -123,7 +130,7 @@ RATE_PANELS = (
     RatePanel(
         name="roc",
         title="ROC",
-        subtitle="solid line: equal expected cost",
+        subtitle="ring: lowest expected cost",
         x=("fpr", "False positive rate"),
         y=("tpr", "True positive rate"),
     ),
@@ -182,22 +189,27 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         data,
     )
     # Vega-Lite uses the axes of the first layer.
-    cost_lines = [_equal_cost_line(data)] if panel.name == "roc" else []
+    cost_layers = _lowest_cost(data, x, y) if panel.name == "roc" else []
     return alt.LayerChart(
-        layer=[line, _chance(panel.name), *cost_lines, current_points, row_points],
+        layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
         width=PANEL_WIDTH,
         height=PANEL_WIDTH,
         title=_title(panel.title, panel.subtitle),
     )
 
 
-def _title(title: str, subtitle: str) -> alt.Title:
-    sizes: dict[str, Any] = {"fontSize": 13, "subtitleFontSize": 11}
-    return alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor=QUIET, **sizes)
+def _title(title: str, subtitle: str, offset: float = 4) -> alt.Title:
+    sizes: dict[str, Any] = {"fontSize": 13, "subtitleFontSize": 11, "offset": offset}
+    return alt.Title(
+        title, subtitle=subtitle, anchor="start", frame="group", subtitleColor=QUIET, **sizes
+    )
 
 
 def _rate_axis() -> dict[str, Any]:
-    return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(tickCount=5, gridColor=GRID)}
+    return {
+        "scale": alt.Scale(domain=[0, 1]),
+        "axis": alt.Axis(tickCount=5, gridColor=GRID, labelFlush=False),
+    }
 
 
 def _color(data: DashboardData) -> Any:
@@ -232,21 +244,38 @@ def _diagonal() -> Any:
     return one_row().mark_rule(**CHANCE_STROKE).encode(**ends)
 
 
-def _equal_cost_line(data: DashboardData) -> Any:
-    """Draw the line of equal expected cost through the point of the first curve."""
-    return (
-        _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
+def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
+    """Mark and name the row of lowest expected cost of all shown curves, with its line of cost.
+
+    Of several rows with this cost, it is the one of the first curve with the highest threshold.
+    """
+    sort = [alt.SortField(field) for field in ("expected_cost", "curve", "step")]
+    name = "datum.name, " if data.groups.columns else ""
+    lowest: Any = (
+        filter_selected(alt.Chart().transform_filter(IS_ROW), data)
+        .transform_window(position="row_number()", sort=sort)
+        .transform_filter("datum.position == 1")
         .transform_calculate(
             left="0",
             right="1",
             at_left="datum.tpr - datum.slope * datum.fpr",
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
-        )
-        .mark_rule(color=QUIET, strokeWidth=1.2, clip=True)
-        .encode(
-            x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("at_left:Q"), y2=alt.Y2("at_right:Q")
+            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + format(datum.hi, '.4~g')]",
+            lowest_label="'lowest cost of ' + datum.label + ' at ' + datum.threshold_text",
         )
     )
+    line = lowest.mark_rule(color=QUIET, strokeWidth=1.2, clip=True).encode(
+        x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("at_left:Q"), y2=alt.Y2("at_right:Q")
+    )
+    ring = lowest.mark_point(size=200, filled=False, color=INK, strokeWidth=1.5, opacity=1)
+    text = lowest.mark_text(fontSize=11, color=QUIET, align="right", baseline="top")
+    corner = {"x": alt.XValue(PANEL_WIDTH - 6), "y": alt.YValue(PANEL_WIDTH - 56)}
+    label = alt.Description("lowest_label:N")
+    return [
+        line,
+        ring.encode(x=x, y=y, description=label, tooltip=[]),
+        text.encode(**corner, text=alt.Text("lowest_text:N"), tooltip=[]),
+    ]
 
 
 def _first_curve(chart: Any, data: DashboardData) -> Any:
@@ -275,7 +304,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     axis = alt.Axis(tickCount=5, grid=False)
     x = alt.X("left:Q", title="Score", scale=alt.Scale(nice=False, zero=False), axis=axis)
     share = alt.Axis(tickCount=5, gridColor=GRID, labelExpr="format(abs(datum.value), '.2~f')")
-    y: dict[str, Any] = {"title": "Negatives | positives, share", "axis": share}
+    y: dict[str, Any] = {"title": "Negatives | positives", "axis": share}
     rows = _bin_tooltips(data)
     bars = [
         bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5)
@@ -306,14 +335,14 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
-        title=_title("Scores of each class", "faded: predicted negative"),
+        title=_title("Scores of each class", "faded: predicted negative", offset=10),
     )
 
 
 def event_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the share of positives in each bin, at the chosen prevalence."""
     up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
-    bins = filter_selected(alt.Chart(), data).transform_calculate(
+    bins = _event_curves(alt.Chart(), data).transform_calculate(
         pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
         middle="(datum.left + datum.right) / 2",
         event_rate=f"{up} + {down} > 0 ? {up} / ({up} + {down}) : null",
@@ -328,24 +357,36 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     points = bins.mark_point(filled=True, size=30, opacity=1).encode(
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
-    rule = _threshold(filter_selected(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
+    rule = _threshold(_event_curves(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
     # An invisible mark extends the axis from the middle to the end of the outer bins.
     extent = bins.mark_rule(opacity=0).encode(
         x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
     )
+    layers = [
+        extent,
+        *([_diagonal()] if data.unit_scores else []),
+        line,
+        rule.encode(x=alt.X("clamped:Q")),
+        points.properties(name="events_points"),
+    ]
+    if _has_one_event_curve(data):
+        layers.append(_curve_name(bins.transform_filter("datum.bin == 0")))
     return alt.LayerChart(
         data=inline_data(data.bins),
-        layer=[
-            extent,
-            *([_diagonal()] if data.unit_scores else []),
-            line,
-            rule.encode(x=alt.X("clamped:Q")),
-            points.properties(name="events_points"),
-        ],
+        layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
         title=_title("Event rate by score", "share of positives in each bin"),
     )
+
+
+def _has_one_event_curve(data: DashboardData) -> bool:
+    """Whether the event rates of only one curve are shown: scores may have different scales."""
+    return not data.unit_scores and len(data.records) > 1
+
+
+def _event_curves(chart: Any, data: DashboardData) -> Any:
+    return _first_curve(chart, data) if _has_one_event_curve(data) else filter_selected(chart, data)
 
 
 def _threshold(bins: Any) -> Any:
@@ -381,7 +422,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         "called:N",
         title=None,
         sort=["Predicted positive", "Predicted negative"],
-        axis=alt.Axis(labelAngle=0, **plain),
+        axis=alt.Axis(labelAngle=0, labelFontSize=10, **plain),
     )
     y = alt.Y(
         "truth:N",
@@ -410,7 +451,7 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
-        title=_title("Confusion matrix", "color strength: share of the class"),
+        title=_title("Confusion matrix", "color strength: share of the class", offset=8),
     )
 
 
@@ -422,10 +463,14 @@ def _cell_property(position: int) -> str:
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Write the numbers of each curve at the threshold."""
     rows = alt.Chart().transform_filter(AT_THRESHOLD)
+    numbers = list(NUMBERS)
+    if any(record["unit"] for record in data.records):
+        numbers.append("net_benefit")
+        rows = rows.transform_calculate(**NET_BENEFIT)
     names = [record["curve"] for record in data.records]
     longest = max((len(record["name"]) for record in data.records), default=0)
-    left = 30 + LETTER_WIDTH * longest if data.groups.columns else 0
-    width = left + NUMBER_WIDTH * len(NUMBERS)
+    left = min(30 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
+    width = left + NUMBER_WIDTH * len(numbers)
     axis = alt.Axis(
         orient="top",
         labelAngle=0,
@@ -433,22 +478,23 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
         labelOffset=NUMBER_WIDTH / 2 - 2,
         labelLimit=NUMBER_WIDTH + 20,
         labelFontSize=10,
-        labelExpr="replace(datum.label, '_', ' ')",
+        labelExpr="split(datum.label, '_')",  # a line for each word
+        labelPadding=15,
         domainColor=GRID,
         ticks=False,
     )
-    x_scale = alt.Scale(domain=list(NUMBERS), padding=0.5, range=[left, width])
-    x = alt.X("number:N", sort=list(NUMBERS), scale=x_scale, title=None, axis=axis)
+    x_scale = alt.Scale(domain=numbers, padding=0.5, range=[left, width])
+    x = alt.X("number:N", sort=numbers, scale=x_scale, title=None, axis=axis)
     y = alt.Y("curve:O", axis=None, scale=alt.Scale(domain=names, padding=0.5))
     opacity = opacity_if_selected(data, 0.25)
-    fields: list[Any] = [f"{name}_text" for name in NUMBERS]
-    numbers: Any = (
+    fields: list[Any] = [f"{name}_text" for name in numbers]
+    values: Any = (
         rows.transform_fold(fields, as_=["field", "text"])
         .transform_calculate(
             number="replace(datum.field, '_text', '')",
             sentence="datum.label + ': ' + datum.number + ' ' + datum.text",
         )
-        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=12, color=INK)
+        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=11, color=INK)
         .encode(
             x=x,
             y=y,
@@ -458,10 +504,10 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
         )
         .properties(name="numbers")
     )
-    layers = [numbers]
+    layers = [values]
     if data.groups.columns:
         symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
-        name = rows.mark_text(align="left", fontSize=12, limit=left, color=INK)
+        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 28, 0), color=INK)
         layers += [
             symbol.encode(x=alt.XValue(6), y=y, color=_color(data), tooltip=[]),
             name.encode(
@@ -488,7 +534,7 @@ def _settings(initial: InitialValues) -> str:
     parts = [
         f"'Numbers at score ≥ ' + format({CHOSEN}, '.6~g')",
         f"({SET_PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
-        f"'cost of a false positive ' + format({initial.fn!r} * pow(2, {COSTS}), '.4~g')",
+        f"'cost of a false positive ' + format({initial.fn!r} * {COSTS}, '.4~g')",
         f"'of a false negative {initial.fn:.4g}'",
     ]
     return " + ' · ' + ".join(parts)
