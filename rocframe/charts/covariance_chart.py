@@ -29,7 +29,7 @@ MIN_DARK = 0.85  # cells with a stronger correlation are dark and have light tex
 UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
 # Colors from -1 over 0 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
-MAX_CELLS = 6  # in a description
+MAX_DESCRIBED_PAIRS = 6  # in a description
 
 
 def covariance_chart(
@@ -110,4 +110,4 @@ def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColu
         for name, record, (a, b) in zip(names, records, codes, strict=True)
         if a < b
     ]
-    return join_first(pairs, MAX_CELLS, "; ")
+    return join_first(pairs, MAX_DESCRIBED_PAIRS, "; ")
