@@ -1,15 +1,28 @@
-"""Write the pictures of the README and of the documentation: `python docs/make_images.py`."""
+"""Write the pictures of the README and of the documentation: `python docs/make_images.py`.
+
+The pictures of pages need the browser chromium.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from pictures import DIGESTS, digest, pictures
+import polars as pl
+from pictures import DIGESTS, PAGES, digest, pictures
 
 import rocframe as rf
 
 HERE = Path(__file__).parent
+BROWSER = "chromium"
+BROWSER_OPTIONS = (
+    *("--headless", "--no-sandbox", "--hide-scrollbars"),
+    "--virtual-time-budget=20000",  # milliseconds for the scripts of the page
+)
+WIDTH, HEIGHTS = 1080, (880, 1150)  # in pixels
 
 
 def main() -> None:
@@ -26,6 +39,22 @@ def main() -> None:
         chart.save(HERE / image, ppi=80)
     digests = {Path(image).name: digest(chart) for image, chart in charts.items()}
     DIGESTS.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+    if shutil.which(BROWSER):
+        write_pages(votes)
+
+
+def write_pages(votes: pl.DataFrame) -> None:
+    """Write the pictures of a dashboard and of a report."""
+    two = votes.filter(pl.col("model").is_in(["random_forest", "logistic_regression"]))
+    curves = rf.curve(two, "label", "score", by="model")
+    with TemporaryDirectory() as folder:
+        board, report = (Path(folder) / f"{Path(image).stem}.html" for image in PAGES)
+        rf.save_chart(rf.dashboard(curves, costs={"fp": 1, "fn": 5}), board)
+        rf.report(votes, "label", "score", path=report, by=["model", "fold"], id="id")
+        for page, image, height in zip((board, report), PAGES, HEIGHTS, strict=True):
+            options = [f"--window-size={WIDTH},{height}", f"--screenshot={HERE / image}"]
+            command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
+            subprocess.run(command, check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 GALLERY = HERE / "gallery.md"
+PAGES = ("images/gallery/dashboard.png", "images/gallery/report.png")  # a browser draws them
 DIGESTS = HERE / "images" / "gallery" / "digests.json"
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```$|^!\[[^\]]*\]\((?P<image>[^)]*)\)$", re.MULTILINE | re.DOTALL
@@ -19,11 +20,16 @@ PART = re.compile(
 
 
 def pictures() -> dict[str, Any]:
-    """Run the gallery and return the chart of each image, by image path."""
+    """Run the gallery and return the chart of each image, by image path.
+
+    Images of pages are not included.
+    """
     source = GALLERY.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     charts: dict[str, Any] = {}
     for part in PART.finditer(source):
+        if part["image"] in PAGES:
+            continue
         if part["image"]:
             charts[part["image"]] = namespace.pop("chart")
             continue

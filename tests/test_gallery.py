@@ -140,4 +140,7 @@ def test_every_picture_is_that_of_the_lines_above_it(gallery, charts):
 
 def test_every_picture_is_in_the_tree_and_no_other(gallery):
     there = {path.name for path in gallery.DIGESTS.parent.glob("*.png")}
-    assert there == set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
+    pages = {Path(image).name for image in gallery.PAGES}
+    assert there == pages | set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
+    text = gallery.GALLERY.read_text(encoding="utf-8")
+    assert all(f"(images/gallery/{name})" in text for name in there)
