@@ -297,6 +297,7 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
     lower = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
     upper = lower + 1
+    # `upper` doubles until a class has more than MAX_CLASS_ROWS rows. Then the range is halved.
     while (test := with_n_pos(upper)).power < power:
         if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
             return None

@@ -212,7 +212,7 @@ def grid_blocks(
 
 def _split(edges: NDArray[np.int64], max_size: int) -> Iterator[slice]:
     """Split groups into slices whose total size is at most `max_size`, or of one group each."""
-    first = 0
+    first = 0  # each slice has at least one group
     while first < len(edges) - 1:
         last = int(np.searchsorted(edges, edges[first] + max_size, "right")) - 1
         yield slice(first, max(last, first + 1))
@@ -240,7 +240,7 @@ def _similar_blocks(
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
-    first = 0
+    first = 0  # each block has at least one group
     while first < len(order):
         before = curves[first] - curve_groups.sizes[groups[order[first]]]
         longest = np.maximum(lengths[order[first:]], 1)

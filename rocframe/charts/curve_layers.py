@@ -191,7 +191,7 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
     """Replace levels that are closer than 1/200 of the axis by the middle of their range."""
     known = sorted({level for level in levels if level is not None})
     middle: dict[float, float] = {}
-    while known:
+    while known:  # at least the first level is near itself
         near = [level for level in known if level - known[0] <= NEAR_LEVELS * high]
         middle |= dict.fromkeys(near, (near[0] + near[-1]) / 2)
         known = known[len(near) :]

@@ -82,6 +82,7 @@ def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
     """Shorten the widest group names in place until the lines fit or the names are too short."""
     from rich.cells import cell_len, set_cell_size
 
+    # Each pass makes a column narrower.
     while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:
         widest = max(range(n_names), key=lambda i: _text_width(columns[i]), default=None)
         if widest is None or _text_width(columns[widest]) <= MIN_NAME_WIDTH:

@@ -59,7 +59,7 @@ def _hull_vertices(
     segment = np.repeat(np.arange(len(left)), np.diff(starts))
     rows = np.arange(len(tp))
     # In each segment, the row farthest above the straight line between its ends is a
-    # vertex. The rows on or below that line are not.
+    # vertex. The rows on or below that line are not. Each pass removes at least one row.
     while len(rows):
         a, b = left[segment], right[segment]
         above = (tp[rows] - tp[a]) * (fp[b] - fp[a]) - (fp[rows] - fp[a]) * (tp[b] - tp[a])

@@ -108,6 +108,8 @@ def limit_corners(
     """Mark at most `most` corner points of each line, and return the tolerance of each line.
 
     The tolerance of a line with more corners is multiplied by `factor` until it has at most `most`.
+    `factor` is greater than 1 and `most` at least 2: with a tolerance above the length of the axes,
+    only the two ends of a line remain.
     """
     limit = np.full(len(starts) - 1, tolerance)
     while True:
@@ -145,6 +147,8 @@ def douglas_peucker(
     same = line[1:] == line[:-1]  # No segment leads from one line to the next.
     left, right, line = ends[:-1][same], ends[1:][same], line[1:][same]
     n_allowed = None if allowed is None else np.append(0, np.cumsum(allowed))
+    # Each pass selects a point inside each segment that it splits, so there are at most as many
+    # passes as points.
     while True:
         long = right - left > 1
         if n_allowed is not None:
@@ -242,7 +246,8 @@ def bisect_segments(
     """Insert points in the middle of segments until `needs_point` is False for all of them.
 
     `points` are columns. Segment i goes from the point `left[i]` to the next one. Both functions
-    are called with the columns and the left ends of segments.
+    are called with the columns and the left ends of segments. `needs_point` must be False if there
+    is no number between both ends: a segment of Float64 numbers is then halved at most 2,100 times.
     """
     while len(left):
         left = left[needs_point(points, left)]

@@ -233,6 +233,9 @@ def sample_subsets(
     subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
     flat = subsets.reshape(-1)
     lacking = n_drawn - np.count_nonzero(subsets, axis=1)
+    # An attempt to add a row succeeds with a probability of at least 1 - n_drawn / n_rows, and an
+    # attempt to remove one with at least n_drawn / n_rows. This bounds the expected number of
+    # passes.
     while lacking.any():
         # At most as many rows change as are lacking, so that no subset overshoots its size.
         subset = np.repeat(np.arange(size), np.abs(lacking))
