@@ -242,7 +242,7 @@ def auc(
 
 def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence) -> pl.DataFrame:
     """Return one row per group: its key, then the columns of an AUC table."""
-    cases = scale_weights(cases)
+    cases = scale_weights(cases, by_class=True)
     scan = Scan.from_cases(cases)
     statistic = rate_range or count_pairs(scan)
     areas = statistic.areas if isinstance(statistic, Pairs) else partial_areas(scan, statistic)

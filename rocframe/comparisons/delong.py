@@ -102,7 +102,7 @@ class UnpairedAreas:
         cls, cases: Cases, keys: pl.DataFrame, rate_range: RateRange | None
     ) -> UnpairedAreas:
         """Estimate the areas of a model; `keys` are the sorted keys of the groups of all models."""
-        scan = Scan.from_cases(scale_weights(cases))
+        scan = Scan.from_cases(scale_weights(cases, by_class=True))
         if rate_range is None:
             pairs = count_pairs(scan)
             area, variance = pairs.areas[0], delong_variance(scan, pairs)

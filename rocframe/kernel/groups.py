@@ -55,11 +55,19 @@ class RowGroups:
         return cls(keys=distinct, starts=starts, order=columns["codes"])
 
 
-def scale_weights(cases: Cases) -> Cases:
-    """Scale the weights to at most 1, so that products of two do not overflow."""
+def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
+    """Scale the weights to at most 1, so that products of two do not overflow.
+
+    With `by_class`, each class is scaled by itself, so that the weights of one class do not
+    underflow if those of the other are much larger. Areas do not depend on this scale.
+    """
     if cases.weight is None:
         return cases
-    (weight,) = scale_to_unit(cases.weight)
+    if not by_class:
+        return replace(cases, weight=scale_to_unit(cases.weight)[0])
+    weight = np.empty_like(cases.weight)
+    for rows in (cases.negative, ~cases.negative):
+        (weight[rows],) = scale_to_unit(cases.weight[rows])
     return replace(cases, weight=weight)
 
 

@@ -283,7 +283,7 @@ class AucTestOptions:
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     """Return a row for each group: its key and the columns of the test."""
-    cases = scale_weights(cases)
+    cases = scale_weights(cases, by_class=True)
     scan = Scan.from_cases(cases)
     n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
     clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)

@@ -422,3 +422,19 @@ def test_counts_whose_double_exceeds_int64_raise_an_error():
     rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
     with pytest.raises(rf.MassError, match="half of the maximum of Int64"):
         rf.auc(rows, "label", "score", count="n")
+
+
+@pytest.mark.parametrize("pos", [5e-324, 1e-160, 1e140])
+@pytest.mark.parametrize("neg", [5e-324, 1e-300, 1e140])
+def test_weights_of_any_magnitude_have_the_result_of_moderate_weights(pos, neg):
+    rows = pl.DataFrame(
+        {"label": [1, 0, 1, 0, 1], "score": [4, 4, 3, 2, 1], "w": [1.0, 2.0, 3.0, 1.0, 2.0]}
+    )
+    scaled = rows.with_columns(
+        w=pl.col("w") * pl.when(pl.col("label") == 1).then(pos).otherwise(neg)
+    )
+    for options in ({}, {"fpr": (0, 0.4)}, {"ci": "bootstrap", "n_boot": 20, "seed": 1}):
+        found = rf.auc(scaled, "label", "score", weight="w", **options)
+        expected = rf.auc(rows, "label", "score", weight="w", **options)
+        assert_frame_equal(found, expected, rel_tol=1e-13)
+    assert found["auc"].null_count() == 0
