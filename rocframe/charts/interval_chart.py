@@ -226,12 +226,12 @@ def _time_chart(
     )
 
 
-MAX_PAIRS = 40  # more lines are too narrow for their names
+MAX_DRAWN_PAIRS = 40  # more lines are too narrow for their names
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the rows to draw of a table of pairs, in its order, and the rule if it has more."""
-    if table.height <= MAX_PAIRS:
+    if table.height <= MAX_DRAWN_PAIRS:
         return table, ""
     rows = (
         table.select(
@@ -240,11 +240,13 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
             pl.col("difference").abs().alias("size"),
         )
         .sort("p", "size", "row", descending=[False, True, False], nulls_last=True)
-        .head(MAX_PAIRS)
+        .head(MAX_DRAWN_PAIRS)
         .get_column("row")
         .sort()
     )
-    return table[rows], f"{MAX_PAIRS} of {table.height:,} rows: those with the smallest p-values"
+    return table[
+        rows
+    ], f"{MAX_DRAWN_PAIRS} of {table.height:,} rows: those with the smallest p-values"
 
 
 def comparison_chart(

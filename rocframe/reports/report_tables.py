@@ -287,15 +287,16 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     shown = areas[top.get_column("row")]
     alpha = 1 - options.level
     title = "AUC" if tables.folds is None else "mean AUC"
+    below = pl.when(pl.col("rank") > 0).then("difference")
     main = [number_column(title, shown[first]), *interval_columns(shown, areas)]
     columns = [
         *name_columns(shown, [*(key for key in keys if key != MODEL), MODEL]),
         *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
         *([] if ranked_by == "pooled_auc" else main),
-        number_column("below the best", top["difference"]),
+        number_column("below the best", top.select(below).to_series()),
         TextColumn(
             title="difference certain",
-            cells=[_certainty(*row, alpha) for row in zip(top["rank"], top["p"], strict=True)],
+            cells=[_certainty(row, alpha) for row in top.iter_rows(named=True)],
             kind="word",
         ),
         *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
@@ -319,7 +320,7 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
         pl.col(ranked_by).alias("area"),
     ).sort("group", "area", "row", descending=[False, True, False], nulls_last=True)
     return ranks.with_columns(
-        pl.int_range(pl.len()).over("group").alias("rank"),
+        pl.int_range(pl.len()).over("group").alias("rank"),  # 0 is the best
         pl.col("model").first().over("group").alias("best"),
         (pl.col("area").first().over("group") - pl.col("area")).alias("difference"),
     )
@@ -366,8 +367,11 @@ def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextCol
     )
 
 
-def _certainty(rank: int, p_value: float | None, alpha: float) -> str:
-    if rank == 0:
+def _certainty(row: Mapping[str, Any], alpha: float) -> str:
+    p_value = row["p"]
+    if row["area"] is None:
+        return "AUC undefined"
+    if row["rank"] == 0:
         return "best"
     if p_value is None:
         return "not tested"

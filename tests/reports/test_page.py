@@ -471,9 +471,9 @@ def test_differences_that_are_not_tested_are_stated_as_such():
     read = Reader(write(rows, by=["model", "day"], kind="roc"))
     start = read.text.index("difference certain") + 1
     assert read.text[start:][:18] == [
-        *("1", "a", "0.9444", "0.4746 to 0.9969", "0.0000", "best"),
+        *("1", "a", "0.9444", "0.4746 to 0.9969", "–", "best"),
         *("1", "b", "0.0556", "0.0031 to 0.5254", "0.8889", "not tested"),
-        *("2", "a", "0.9444", "0.4746 to 0.9969", "0.0000", "best"),
+        *("2", "a", "0.9444", "0.4746 to 0.9969", "–", "best"),
     ]
     assert (
         "Highest AUC, of 2 groups: a in 2. The differences are not tested, because the rows are "
