@@ -49,8 +49,8 @@
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }
 
-  // A panel of the dashboard is about 250 pixels wide, with its axis.
-  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 26) / 280)));
+  // A panel of the dashboard is about 270 pixels wide, with its axis.
+  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 18) / 288)));
 
   // Give a chart that is drawn again the current values of its sliders.
   function withSliderValues(spec, view) {

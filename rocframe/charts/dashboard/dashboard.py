@@ -166,7 +166,7 @@ def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
     ]
     views = [name for panel in names for name in panel]
     # In place: the constructors and .properties copy all panels several times.
-    grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=26)
+    grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=18)
     grid.concat = panels
     chart = alt.VConcatChart(
         data=inline_data(data.records),
