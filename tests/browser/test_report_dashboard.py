@@ -88,6 +88,17 @@ def test_the_dashboard_keeps_its_threshold_at_another_width(opened, predictions)
     opened.set_viewport_size({"width": 1280, "height": 900})
 
 
+def test_nothing_of_the_dashboard_is_clipped_at_900_pixels(opened):
+    opened.set_viewport_size({"width": 900, "height": 900})
+    opened.wait_for_function(
+        "() => { const box = document.querySelector('.dashboard .chart');"
+        " return box.clientWidth < 900 && box.scrollWidth <= box.clientWidth; }"
+    )
+    right = "all => Math.max(...all.map((one) => one.getBoundingClientRect().right))"
+    assert opened.locator(".dashboard svg.marks text").evaluate_all(right) <= 900
+    opened.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_the_dashboard_is_printed_without_its_sliders(opened):
     opened.emulate_media(media="print")
     assert not opened.locator(".controls").is_visible()
