@@ -195,7 +195,7 @@ def test_a_chart_speaks_of_limits_where_there_are_some():
     curves = rf.curve(log(), "label", "score", by="fold")
     for interval, said in ((None, False), ("t", True)):
         chart = rf.average(curves, over="fold", interval=interval).roc.chart()
-        assert ("with pointwise intervals" in chart.to_dict()["description"]) == said
+        assert ("with 95 % pointwise intervals" in chart.to_dict()["description"]) == said
 
 
 GREATEST = 1.7976931348623157e308
