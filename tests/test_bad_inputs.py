@@ -990,15 +990,15 @@ def test_a_reversed_score_is_not_turned_around(frame):
 
 @every_verb
 def test_a_misspelt_option_raises(frame, verb):
-    with pytest.raises(TypeError, match="got an unexpected keyword argument 'positve'"):
+    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'positve'"):
         verb(frame(log()), positve=1)
 
 
 def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
     curves = rf.curve(frame(log()), "label", "score")
-    with pytest.raises(TypeError, match="got an unexpected keyword argument 'thresold'"):
+    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'thresold'"):
         rf.at(curves, thresold=0.5)
-    with pytest.raises(TypeError, match="got an unexpected keyword argument 'knd'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'knd'"):
         rf.area(curves, knd="roc")
 
 

@@ -143,7 +143,7 @@ def with_key(
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
     entry: alt.Chart = layer.transform_calculate(key=dumps(text)).encode(
-        channel("key:N", scale=scale, legend=legend)
+        channel("key:O", scale=scale, legend=legend)
     )
     return entry
 

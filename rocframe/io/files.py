@@ -141,7 +141,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
     A symbolic link is resolved: the file it points to is replaced, and the link stays.
     """
-    path_text, target = os.fspath(local_path(path)), Path(os.path.realpath(local_path(path)))
+    target, path_text = Path(os.path.realpath(local_path(path))), os.fspath(path)
     folder = target.parent
     if "://" in path_text:
         raise StorageError.compose(

@@ -296,7 +296,10 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
         number_column("below the best", top.select(below).to_series()),
         TextColumn(
             title="difference certain",
-            cells=[_certainty(row, alpha) for row in top.iter_rows(named=True)],
+            cells=[
+                _certainty(*row, alpha)
+                for row in zip(top["area"], top["rank"], top["p"], strict=True)
+            ],
             kind="word",
         ),
         *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
@@ -367,11 +370,10 @@ def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextCol
     )
 
 
-def _certainty(row: Mapping[str, Any], alpha: float) -> str:
-    p_value = row["p"]
-    if row["area"] is None:
+def _certainty(area: float | None, rank: int, p_value: float | None, alpha: float) -> str:
+    if area is None:
         return "AUC undefined"
-    if row["rank"] == 0:
+    if rank == 0:
         return "best"
     if p_value is None:
         return "not tested"

@@ -220,7 +220,7 @@ def test_the_influence_of_a_cluster_is_the_sum_over_its_rows():
 
 @pytest.mark.parametrize("rate", ["fpr", "tpr"])
 def test_a_partial_area_over_the_full_range_has_the_acceleration_of_the_auc(rate):
-    part = RateRange(rate=rate, a=0.0, b=1.0, mcclish=False)
+    part = RateRange(rate=rate, low=0.0, high=1.0, mcclish=False)
     population = GroupRows.from_scan(scan_of(normal_table(30)), 0)
     whole = sample_acceleration(population, AUC_STATISTIC.influence)
     assert sample_acceleration(population, partial_auc_statistic(part).influence) == pytest.approx(
