@@ -41,6 +41,7 @@ MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW
 CHECKSUM_MARK = b"ROCFRAME-CRC"
 CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
 CHUNK_SIZE = 1 << 20
+MAX_ATTEMPTS = 100  # to create a temporary file
 
 # polars raises a PanicException, not derived from Exception, if a file changes during the read.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -209,7 +210,8 @@ def _temporary_file(target: Path) -> Iterator[Path]:
         for stale in target.parent.glob(f"{prefix}*.tmp"):
             with suppress(OSError), _locked(stale, os.O_RDWR):
                 stale.unlink()
-    while True:
+    # Another writer can remove a new file only before it is locked.
+    for _ in range(MAX_ATTEMPTS):
         new = target.with_name(f"{prefix}{token_hex(8)}.tmp")
         try:  # the file is created in this block, so that an interrupt at any time removes it
             with _locked(new, os.O_CREAT | os.O_EXCL | os.O_RDWR):
@@ -220,6 +222,7 @@ def _temporary_file(target: Path) -> Iterator[Path]:
             pass
         finally:
             new.unlink(missing_ok=True)
+    raise OSError("other programs remove or lock its temporary files")
 
 
 @contextmanager
