@@ -212,14 +212,16 @@ def _temporary_file(target: Path) -> Iterator[Path]:
                 stale.unlink()
     # Another writer can remove a new file only before it is locked.
     for _ in range(MAX_ATTEMPTS):
-        new = target.with_name(f"{prefix}{token_hex(8)}.tmp")
+        new, is_locked = target.with_name(f"{prefix}{token_hex(8)}.tmp"), False
         try:  # the file is created in this block, so that an interrupt at any time removes it
             with _locked(new, os.O_CREAT | os.O_EXCL | os.O_RDWR):
-                if new.exists():
+                is_locked = new.exists()
+                if is_locked:
                     yield new
                     return
         except BlockingIOError:
-            pass
+            if is_locked:
+                raise
         finally:
             new.unlink(missing_ok=True)
     raise OSError("other programs remove or lock its temporary files")
