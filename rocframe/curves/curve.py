@@ -501,11 +501,13 @@ def _sum_cells(
         frame = frame.with_columns(weight=pl.Series(weight))
         total = pl.col("weight").sum()
     # Memory is bounded by counting slices of the rows.
-    counted = pl.concat(
+    parts = [
         frame[rows].group_by(*keys.columns, "cell").agg(total.alias("total"))
         for rows in split_rows(frame.height, GROUPED_ROWS)
-    )
-    counted = counted.group_by(*keys.columns, "cell").agg(pl.col("total").sum())
+    ]
+    counted = parts[0]
+    if len(parts) > 1:
+        counted = pl.concat(parts).group_by(*keys.columns, "cell").agg(pl.col("total").sum())
     groups = counted.select(keys.columns).unique().sort(keys.columns)
     indexed = counted.join(
         groups.with_row_index("group"), on=keys.columns, nulls_equal=True, how="left"

@@ -63,7 +63,8 @@ def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
     """
     if cases.weight is None:
         return cases
-    if not by_class:
+    largest = [(cases.weight * side).max(initial=0) for side in (cases.negative, ~cases.negative)]
+    if not by_class or max(largest) < 2.0**100 * min(largest):
         return replace(cases, weight=scale_to_unit(cases.weight)[0])
     weight = np.empty_like(cases.weight)
     for rows in (cases.negative, ~cases.negative):
