@@ -95,7 +95,7 @@ def formula_expression(
 
 def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
     for role, (expr, dtype) in roles.items():
-        # A column of nulls only may have dtype Null. Labels are checked in `_positive`.
+        # A column that contains only nulls may have dtype Null. Labels are checked in `_positive`.
         if role != "label" and dtype != pl.Null:
             TYPE_CHECKS[role](expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
@@ -171,7 +171,7 @@ def quotient(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 
 
 def pack_rows(rows: Rows) -> pl.Expr:
-    """Collect the rows of each group that are used into one list."""
+    """Collect the used rows of each group into one list."""
     columns = {"score": rows.score, "positive": rows.positive}
     if rows.mass is not None:
         columns["mass"] = rows.mass

@@ -88,7 +88,7 @@ def report(
         By default `"fold"`, if that is a group column; None for no averages.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With them, the page compares the models that
-        the group column `model` names. Scores in several columns are compared without it.
+        the group column `model` names. Scores in several columns are compared without `id`.
     kind : str or sequence of str, optional
         One kind of curve or several.
     ci : str or None, default "logit_delong"
