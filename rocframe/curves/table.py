@@ -178,7 +178,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 def read_prevalence(values: pl.Series) -> float | None:
     """Return the prevalence of the rates of a table from its column; None without rows.
 
-    Raise an error if it is not the same in all rows.
+    Raise an error if the rows have different values.
     """
     if not len(values):
         return None

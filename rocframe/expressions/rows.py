@@ -57,7 +57,7 @@ class Rows:
 
     @property
     def used(self) -> pl.Expr:
-        """Whether a row is used; null means that it is not."""
+        """Whether a row is used; null counts as False."""
         known = self.positive.is_not_null() & self.score.is_not_null()
         return known if self.mass is None else known & (self.mass > 0)
 

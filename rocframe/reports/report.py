@@ -83,7 +83,7 @@ def report(
         unchanged.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
-    over : str or sequence of str, optional
+    over : str or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if that is a group column; None for no averages.
     id : str or sequence of str, default None
