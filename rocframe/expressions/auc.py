@@ -68,8 +68,8 @@ def auc(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -132,8 +132,8 @@ def gini(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -217,8 +217,8 @@ def auc_se(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------

@@ -39,8 +39,8 @@ def average_precision(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -99,8 +99,8 @@ def pr_auc(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------

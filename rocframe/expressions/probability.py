@@ -41,8 +41,8 @@ def brier(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def log_loss(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------

@@ -52,8 +52,8 @@ def tpr(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def fpr(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -187,8 +187,8 @@ def placement(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------
@@ -288,8 +288,8 @@ def ks(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times.
 
     Returns
     -------

@@ -112,9 +112,9 @@ def report(
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents; all results
-        are those of that many separate rows. If the table has a column named `count`, pass
-        `count="count"` or `count=None`.
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
         `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
