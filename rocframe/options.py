@@ -23,7 +23,7 @@ from rocframe.errors import (
     RocframeError,
     UnknownOptionError,
 )
-from rocframe.text import join_names
+from rocframe.text import format_value, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -189,15 +189,16 @@ def parse_grid(
     grid: object, *, keyword: str, bounds: tuple[float, float] | None = (0, 1)
 ) -> int | str | list[float]:
     """Return a number of grid points, the grid values in rising order, or the keyword."""
+    problem = f'expected a number of points, a list of values or "{keyword}"'
+    hint = "Use, for example, grid=101 or grid=[0.01, 0.1]."
     if isinstance(grid, str):
-        check_choice("grid", grid, (keyword,))
+        if grid != keyword:
+            raise UnknownOptionError(f"grid={format_value(grid)}: {problem}.\n{hint}")
         return grid
     points = to_float(grid)
     if points is not None and not isinstance(grid, bool | float) and points % 1 == 0:
         return parse_integer("grid", grid, low=2, high=MAX_GRID_POINTS, example=101)
     if points is not None or not to_floats(grid):
-        problem = f'expected a number of points, a list of values or "{keyword}"'
-        hint = "Use, for example, grid=101 or grid=[0.01, 0.1]."
         raise OptionValueError.compose("grid", grid, problem, hint)
     values = parse_numbers("grid", grid, bounds=bounds, example="[0.01, 0.1]")
     return sorted({value + 0.0 for value in values})

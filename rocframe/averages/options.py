@@ -120,8 +120,8 @@ class AverageOptions:
         """Return the plan of an averaged curve."""
         if fixed is not None and not fixed.proportion_of:
             problem = (
-                f"{fixed.column} cannot be the fixed axis: a curve may have the same value at "
-                "several points, or at none"
+                f"curves cannot be averaged at fixed values of {fixed.column}, because a curve can "
+                f"have the same {fixed.column} at several points"
             )
             raise OptionValueError.compose(
                 "method", self.method, problem, 'Use method="vertical" or method="threshold".'
@@ -363,9 +363,10 @@ def _check_pooled(method: str, **given: object) -> None:
     """Check that `metrics` and `nearest` are not given if the result is a pooled curve."""
     for option, value in given.items():
         if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
-            problem = f"method={method!r} returns a curve with the columns tp, fp, fn, tn"
-            hint = "Pass fixed= as well, or compute metrics from these columns."
-            raise OptionValueError.compose(option, value, problem, hint)
+            problem = f"without fixed=, method={method!r} returns all points of the pooled curve"
+            raise OptionValueError.compose(
+                option, value, problem, f"Pass fixed= as well, or leave out {option}=."
+            )
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
@@ -382,11 +383,13 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
 
 
 def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
-    """Check that all columns of the table have different names."""
-    taken = [fixed, *AVERAGE_INFO]
-    for metric in metrics:
-        for column in spread_columns(metric.column):
-            if column in taken:
-                names = [fixed, *(one.column for one in metrics)]
-                raise RepeatedNameError.compose("metrics", column, names)
-            taken.append(column)
+    """Check that all columns of the result have different names."""
+    names = [fixed, *(metric.column for metric in metrics)]
+    columns = [fixed, *(name for metric in names[1:] for name in spread_columns(metric))]
+    columns += AVERAGE_INFO
+    for name in columns:
+        if names.count(name) > 1:
+            raise RepeatedNameError.compose("metrics", name, names)
+        if columns.count(name) > 1:
+            argument = "fixed" if name == fixed else "metrics"
+            raise RepeatedNameError.in_result(argument, name, dict.fromkeys(columns))

@@ -485,7 +485,13 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ({"method": "diagonal"}, "method='diagonal': unknown value.\nChoose one of: "),
         ({"interval": "wald"}, "interval='wald': unknown value.\nChoose one of: "),
         ({"weights": "size"}, "weights='size': unknown value.\nChoose one of: 'equal', "),
-        ({"grid": "all"}, "grid='all': unknown value.\nChoose one of: 'union'."),
+        (
+            {"grid": "all"},
+            (
+                "grid='all': expected a number of points, a list of values or \"union\".\n"
+                "Use, for example, grid=101 or grid=[0.01, 0.1]."
+            ),
+        ),
         (
             {"grid": 1},
             "grid=1: expected an integer from 2 to 10000000.\nUse, for example, grid=101.",
@@ -561,8 +567,8 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         (
             {"method": "horizontal", "kind": "pr"},
             (
-                "method='horizontal': precision cannot be the fixed axis: a curve may have the "
-                "same value at several points, or at none.\n"
+                "method='horizontal': curves cannot be averaged at fixed values of precision, "
+                "because a curve can have the same precision at several points.\n"
                 'Use method="vertical" or method="threshold".'
             ),
         ),

@@ -370,14 +370,42 @@ WRONG = [
     (
         {"metrics": "f1", "method": "micro"},
         (
-            "metrics='f1': method='micro' returns a curve with the columns tp, fp, fn, tn.\n"
-            "Pass fixed= as well, or compute metrics from these columns."
+            "metrics='f1': without fixed=, method='micro' returns all points of the pooled curve.\n"
+            "Pass fixed= as well, or leave out metrics=."
+        ),
+    ),
+    (
+        {"nearest": True, "method": "pooled"},
+        (
+            "nearest=True: without fixed=, method='pooled' returns all points of the pooled "
+            "curve.\n"
+            "Pass fixed= as well, or leave out nearest=."
         ),
     ),
     ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name is given more than once.\n"),
     (
         {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
-        "metrics='tpr_sd': the name is given more than once.\nGiven: 'fpr', 'tpr', 'tpr_sd'.",
+        (
+            "metrics='tpr_sd': the result has a column of this name.\n"
+            "Its columns are: 'fpr', 'tpr', 'tpr_sd', "
+        ),
+    ),
+    (
+        {"metrics": pl.col("tp").alias("note")},
+        (
+            "metrics='note': the result has a column of this name.\n"
+            "Its columns are: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', 'note_upper', "
+            "'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
+            "Leave it out, or rename yours with .alias()."
+        ),
+    ),
+    (
+        {"fixed": pl.col("tp").alias("f1_se"), "metrics": "f1"},
+        "fixed='f1_se': the result has a column of this name.\nIts columns are: 'f1_se', 'f1', ",
+    ),
+    (
+        {"fixed": pl.col("tp").alias("note"), "metrics": "f1"},
+        "fixed='note': the result has a column of this name.\nIts columns are: 'note', 'f1', ",
     ),
     (
         {"fixed": pl.col("tpr")},
