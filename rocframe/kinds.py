@@ -27,15 +27,15 @@ KindName: TypeAlias = Literal["roc", "precision_recall", "pr", "det", "gain", "l
 class Kind:
     """A kind of curve: its name, title and axes.
 
-    Between neighbouring points, curves are linear in (tp, fp). `joined` is the shape of this line
-    on the axes of this kind: a straight line or a hyperbola.
+    Counts are interpolated linearly between neighbouring points. `segments` is the shape of the
+    line between two points on the axes of this kind.
     """
 
     name: str
     title: str
     x: str
     y: str
-    joined: Literal["line", "hyperbola"] = "line"
+    segments: Literal["straight", "hyperbolic"] = "straight"
     aliases: tuple[str, ...] = ()
 
     @property
@@ -61,12 +61,12 @@ KINDS = {
             title="Precision-recall",
             x="recall",
             y="precision",
-            joined="hyperbola",
+            segments="hyperbolic",
             aliases=("pr",),
         ),
         Kind(name="det", title="Detection error trade-off", x="fpr", y="fnr"),
         Kind(name="gain", title="Gain", x="alert_rate", y="tpr"),
-        Kind(name="lift", title="Lift", x="alert_rate", y="lift", joined="hyperbola"),
+        Kind(name="lift", title="Lift", x="alert_rate", y="lift", segments="hyperbolic"),
         Kind(name="lift_chart", title="Lift chart", x="alert_rate", y="tp"),
     )
 }

@@ -27,6 +27,7 @@ LAYERS = [
     "datasets",
     "frames",
     "rates",
+    "metric_options",
     "kinds",
     "schemas",
     "inputs",

@@ -11,6 +11,7 @@ import numpy as np
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference.confidence import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
+from rocframe.metric_options import check_metric_settings, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -19,7 +20,7 @@ from rocframe.options import (
     parse_names,
     parse_number,
 )
-from rocframe.rates import Settings, check_metric_settings, parse_metric, parse_metrics
+from rocframe.rates import Settings
 from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
@@ -151,7 +152,7 @@ class AverageOptions:
         _check_column_names(name, metrics)
         if fixed is not None:
             for argument, metric in [("fixed", fixed), *(("metrics", one) for one in metrics)]:
-                if metric.reads_threshold:
+                if metric.uses_threshold:
                     problem = (
                         "the metric contains the threshold, which is undefined between two rows"
                     )

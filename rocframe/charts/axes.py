@@ -189,7 +189,7 @@ class Plane:
     @property
     def bends(self) -> bool:
         """Whether lines between two neighbouring points are not straight on these axes."""
-        return self.kind.joined != "line" or self.excludes_zero
+        return self.kind.segments != "straight" or self.excludes_zero
 
     def contains(self, x: float, y: float) -> bool:
         """Whether a point is in the chart."""

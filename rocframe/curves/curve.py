@@ -21,6 +21,12 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
+from rocframe.metric_options import (
+    check_metric_settings,
+    expression_name,
+    parse_metric,
+    parse_metrics,
+)
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -29,14 +35,7 @@ from rocframe.options import (
     parse_numbers,
     public,
 )
-from rocframe.rates import (
-    NAMES,
-    Settings,
-    check_metric_settings,
-    expression_name,
-    parse_metric,
-    parse_metrics,
-)
+from rocframe.rates import NAMES, Settings
 from rocframe.schemas import CURVE_COLUMNS, MODEL, SIMPLIFICATION, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ class DisplayAxes:
     @property
     def monotone(self) -> bool:
         """Whether y is a monotone function of x."""
-        return self.kind.joined == "line"
+        return self.kind.segments == "straight"
 
     @property
     def curved(self) -> bool:

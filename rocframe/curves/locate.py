@@ -218,18 +218,18 @@ class CurveAxis:
         if self.exact and any(columns.is_float(name) for name in CONFUSION):
             return ratio.evaluate({name: columns.at(name, row) for name in CONFUSION})
         if not self.exact and limit is None:
-            counts = self._weighted_counts({*ratio.part, *ratio.whole}, row, curve)
+            counts = self._weighted_counts({*ratio.numerator, *ratio.denominator}, row, curve)
             return self.round_values(ratio.evaluate(counts))
         if self.exact:
-            counts = {name: columns.at(name, row) for name in ratio.part}
+            counts = {name: columns.at(name, row) for name in ratio.numerator}
         else:
-            counts = self._weighted_counts(ratio.part, row, curve)
+            counts = self._weighted_counts(ratio.numerator, row, curve)
         with np.errstate(divide="ignore", invalid="ignore"):
-            part = reduce(add, (counts[name] for name in ratio.part))
-            result: NDArray[np.float64] = part / self.total(ratio.whole)[curve]
+            part = reduce(add, (counts[name] for name in ratio.numerator))
+            result: NDArray[np.float64] = part / self.total(ratio.denominator)[curve]
         if not self.exact and limit is not None:
             distance = np.asarray(result - limit)
-            largest = 1.0 if ratio.whole else (self.pos + self.neg).max(initial=1.0)
+            largest = 1.0 if ratio.denominator else (self.pos + self.neg).max(initial=1.0)
             close = np.abs(distance, out=distance) <= ROUNDING_MARGIN * largest
             if close.any():
                 close &= distance != 0
@@ -306,7 +306,10 @@ class CurveAxis:
         """Search the integer counts of one curve after the other."""
         assert self.metric is not None
         assert self.metric.count_ratio is not None
-        part, total = self.metric.count_ratio.part, self.total(self.metric.count_ratio.whole)[curve]
+        part, total = (
+            self.metric.count_ratio.numerator,
+            self.total(self.metric.count_ratio.denominator)[curve],
+        )
         starts, columns = self.curves.starts, self.curves.columns
         with np.errstate(divide="ignore", invalid="ignore"):
             # The largest count before the limit: rounding moves it by one at most.
@@ -420,7 +423,11 @@ class CurveAxis:
             fp += mix * (columns.at("fp", below) - fp)
         elif between.any():
             ratio = self.metric.count_ratio
-            names = {"tp", "fp", *(columns if ratio is None else (*ratio.part, *ratio.whole))}
+            names = {
+                "tp",
+                "fp",
+                *(columns if ratio is None else (*ratio.numerator, *ratio.denominator)),
+            }
             upper = {"tp": tp[between], "fp": fp[between]}
             for name in names - upper.keys():
                 upper[name] = np.asarray(columns.at(name, above[between]), np.float64)
@@ -443,7 +450,7 @@ class CurveAxis:
         """Return `segment_root` between two rows, for a proportion of the same rows everywhere."""
         assert self.metric is not None
         assert self.metric.count_ratio is not None
-        names, columns = self.metric.count_ratio.part, self.curves.columns
+        names, columns = self.metric.count_ratio.numerator, self.curves.columns
         start, end = (
             reduce(add, (columns.at(name, row) for name in names)).astype(np.float64)
             for row in (above, below)

@@ -42,8 +42,9 @@ def segment_root(
     step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     if ratio is not None:
         off, change = (
-            sum(counts[name] for name in ratio.part)
-            - value * (sum(counts[name] for name in ratio.whole) if ratio.whole else constant)
+            sum(counts[name] for name in ratio.numerator)
+            - value
+            * (sum(counts[name] for name in ratio.denominator) if ratio.denominator else constant)
             for counts, constant in ((upper, 1), (step, 0))
         )
         root = np.zeros(len(value))

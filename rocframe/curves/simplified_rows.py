@@ -42,7 +42,7 @@ def simplified_rows(
     """Return the rows to keep, and the error of each curve; NaN where its axes are undefined."""
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
-    if scale == "normal_deviate" or kind.joined != "line":  # points are inserted between rows
+    if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
         inserted = int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
         sizes = sizes + np.where(sizes < SHORT_CURVE_ROWS, 0, inserted)
     batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS

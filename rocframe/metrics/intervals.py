@@ -36,11 +36,12 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
+from rocframe.metric_options import check_metric_settings
 from rocframe.metrics.metric import check_method, check_points, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
 from rocframe.metrics.statistics import PERFECT_LIMITS
 from rocframe.options import NOT_GIVEN, NotGiven, public
-from rocframe.rates import Rate, Settings, check_metric_settings
+from rocframe.rates import Rate, Settings
 from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
 
 if TYPE_CHECKING:
@@ -420,7 +421,7 @@ def _bootstrap(
     if search is not None:
         # A resample may lack the score of a point. The threshold is then searched, but
         # only if a metric uses it.
-        scores = any(rate.reads_threshold for rate in options.rates)
+        scores = any(rate.uses_threshold for rate in options.rates)
         points_of = partial(search.points, scores=scores)
         statistics += [
             ReplicateStatistic(
@@ -538,7 +539,7 @@ def _limits_of_proportions(
             continue
         count, total = (
             np.sum([getattr(points, count)[:, index] for count in counts], axis=0).astype(float)
-            for counts in (ratio.part, ratio.whole)
+            for counts in (ratio.numerator, ratio.denominator)
         )
         selected = total > 0
         if degenerate_only:

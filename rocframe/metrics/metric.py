@@ -8,9 +8,10 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.inference.bootstrap import Statistic
+from rocframe.metric_options import parse_metric, parse_metrics
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.options import check_choice, check_supported
-from rocframe.rates import NAMES, RATES, CountRatio, Rate, parse_metric, parse_metrics
+from rocframe.rates import NAMES, RATES, CountRatio, Rate
 from rocframe.schemas import PARTIAL_AUC_NAMES
 
 if TYPE_CHECKING:

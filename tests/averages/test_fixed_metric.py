@@ -416,7 +416,7 @@ WRONG = [
     ),
     (
         {"fixed": pl.col("tp").sum().alias("all")},
-        "fixed='all': its value in a row depends on other rows.\n",
+        "fixed='all': the value in a row depends on other rows.\n",
     ),
     (
         {"fixed": "fpr", "metrics": "net_benefit"},

@@ -122,25 +122,26 @@ def test_custom_metrics_and_settings_are_used_at_points():
 
 
 TP = pl.col("tp")
-ROWWISE = "\nThe counts of all groups and resamples are in one column: use "
+NUMERIC = "Use an expression that returns numbers or Booleans."
+ROWWISE = "\nDo not use sums, filters or windows, because the column contains all groups. "
 
 
 @pytest.mark.parametrize(
     ("metric", "wrong"),
     [
-        (TP / TP.sum(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.cum_sum(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.max(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.rank(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.sum().over("fp"), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.forward_fill(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (pl.len(), f"its value in a row depends on other rows.{ROWWISE}"),
-        (TP.filter(TP > 1), "it cannot be computed row by row: "),
-        (TP.head(2), "it cannot be computed row by row: "),
-        (TP.str.len_chars(), "it cannot be computed row by row: "),
-        (TP.implode(), "it returns List(Float64).\nIt must return numbers or Booleans."),
-        (TP.cast(pl.String), "it returns String.\nIt must return numbers or Booleans."),
-        (pl.lit("a"), "it returns String.\nIt must return numbers or Booleans."),
+        (TP / TP.sum(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.cum_sum(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.max(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.rank(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.sum().over("fp"), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.forward_fill(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (pl.len(), f"the value in a row depends on other rows.{ROWWISE}"),
+        (TP.filter(TP > 1), "the expression cannot be computed for each row separately: "),
+        (TP.head(2), "the expression cannot be computed for each row separately: "),
+        (TP.str.len_chars(), "the expression cannot be computed for each row separately: "),
+        (TP.implode(), f"the expression returns List(Float64).\n{NUMERIC}"),
+        (TP.cast(pl.String), f"the expression returns String.\n{NUMERIC}"),
+        (pl.lit("a"), f"the expression returns String.\n{NUMERIC}"),
     ],
 )
 def test_a_custom_metric_that_is_not_one_number_per_row_raises_an_error(frame, metric, wrong):
@@ -321,7 +322,7 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
     points = search.points(scan)
     part, whole = (
         sum(float(getattr(points, name)[0, 0]) for name in names)
-        for names in (parsed.count_ratio.part, parsed.count_ratio.whole)
+        for names in (parsed.count_ratio.numerator, parsed.count_ratio.denominator)
     )
     p = part / whole
     assert found == pytest.approx((1 - 2 * p) / (6 * (whole * p * (1 - p)) ** 0.5), rel=1e-6)

@@ -1,0 +1,157 @@
+"""Parse the option `metrics`: names of metrics, and expressions over threshold and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import inf, isclose
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.options import check_choice
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, Rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocframe.rates import Settings
+
+
+Parsed = TypeVar("Parsed")
+
+# Columns that a user-defined expression may contain.
+VARIABLES = ("threshold", *CONFUSION)
+
+
+def parse_metric(
+    argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
+) -> Rate:
+    """Return the record of a metric, which is given by name or as a named expression.
+
+    `others` are names that the argument accepts in addition to metrics. They are only used in the
+    error for an unknown name.
+    """
+    if isinstance(value, pl.Expr):
+        return user_metric(argument, value)
+    check_choice(argument, value, (*NAMES, *COUNT_METRICS, *others))
+    metric = (NAMES | COUNT_METRICS)[str(value)]
+    return replace(metric, column=str(value), settings=settings)
+
+
+def user_metric(argument: str, expr: pl.Expr) -> Rate:
+    """Return the record of a metric that is defined by a named expression."""
+    name = expression_name(argument, expr)
+    for root in expr.meta.root_names():
+        if root not in VARIABLES:
+            raise MissingColumnError.compose(argument, root, VARIABLES)
+    check_rowwise(argument, name, expr)
+    return Rate(
+        name="",
+        label=name,
+        column=name,
+        formula=lambda *_: expr,
+        better="neither",
+        bounds=(-inf, inf),
+        depends_on_prevalence=False,
+    )
+
+
+def expression_name(argument: str, expr: pl.Expr) -> str:
+    """Return the name of the one column that an expression returns."""
+    name = expr.meta.output_name(raise_if_undetermined=False)
+    if name is None:
+        problem = "the expression returns several columns"
+        hint = "Pass one named expression for each column."
+        raise OptionValueError.compose(argument, expr, problem, hint)
+    return name
+
+
+def parse_metrics(
+    metrics: object, parse: Callable[[object], tuple[str, Parsed]], *, allow_empty: bool = False
+) -> dict[str, Parsed]:
+    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics.
+
+    `parse` returns the name and the parsed form of one metric.
+    """
+    single = isinstance(metrics, str | pl.Expr) or not isinstance(metrics, Iterable)
+    parsed = [parse(metric) for metric in ([metrics] if single else [*metrics])]  # type: ignore[misc]
+    names = [name for name, _ in parsed]
+    if not (names or allow_empty):
+        hint = 'Use, for example, metrics=["precision"].'
+        raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)
+    for name in names:
+        if names.count(name) > 1:
+            raise RepeatedNameError.compose("metrics", name, names)
+    return dict(parsed)
+
+
+def check_metric_settings(
+    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
+) -> None:
+    """Raise an error if `costs` or `beta` is set, and no metric depends on it."""
+    metrics = set(names)
+    for option, value, default, metric in (
+        ("costs", costs, None, "expected_cost"),
+        ("beta", beta, 1, "f_beta"),
+    ):
+        if value != default and metric not in metrics:
+            hint = f'Use, for example, metrics=["{metric}"].'
+            raise OptionValueError.compose(option, value, "no metric uses it", hint)
+
+
+# Rows on which user-defined expressions are tested. The rows are unsorted and include a duplicate
+# and nulls, so that an expression that combines rows returns other values for the table than for
+# each row separately.
+TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.7, 1.0, 0.0, 4.0, 18.0),
+    (None, None, None, None, None),
+    (-2.0, 5e6, 3e6, 4e5, 6e7),
+    (inf, 0.0, 0.0, 5.0, 18.0),
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.1, 5.0, 13.0, 0.0, 5.0),
+)
+
+
+def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
+    """Raise an error if an expression is not numeric, or if its value depends on several rows."""
+    frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    try:
+        in_table = _column_of(frame, expr)
+        separate = [_column_of(frame[i], expr) for i in range(len(TEST_ROWS))]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or ["no further message"])[0]
+        problem = f"the expression cannot be computed for each row separately: {reason}"
+        raise _rowwise_error(argument, name, problem) from error
+    for values in (in_table, *separate):
+        if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            problem = f"the expression returns {values.dtype}"
+            hint = "Use an expression that returns numbers or Booleans."
+            raise OptionValueError.compose(argument, name, problem, hint)
+    if not _all_close(_as_numbers(in_table), [_as_numbers(one)[0] for one in separate]):
+        raise _rowwise_error(argument, name, "the value in a row depends on other rows")
+
+
+def _column_of(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
+    return frame.with_columns(expr.alias("value")).get_column("value")
+
+
+def _as_numbers(values: pl.Series) -> list[float | None]:
+    return values.cast(pl.Float64).fill_nan(None).to_list()
+
+
+def _all_close(left: Sequence[float | None], right: Sequence[float | None]) -> bool:
+    return all(
+        a is b or (a is not None and b is not None and isclose(a, b))
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:
+    hint = (
+        "Do not use sums, filters or windows, because the column contains all groups. "
+        'Use, for example, pl.col("tp") / (pl.col("tp") + pl.col("fp")).'
+    )
+    return OptionValueError.compose(argument, name, problem, hint)
