@@ -23,7 +23,6 @@ from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import (
     Column,
     bind_roles,
-    check_class_label,
     output_columns,
     resolve_column,
     returns_several_columns,
@@ -255,6 +254,16 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.compose("scores", name, dtype, "Scores are numbers: cast them first.")
 
 
+def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
+    """Check the type of a column with the classes of rows."""
+    if not (_type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
+        hint = (
+            "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column "
+            "first."
+        )
+        raise ColumnTypeError.compose(argument, name, dtype, hint)
+
+
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
@@ -438,7 +447,7 @@ def _encode(
 ) -> tuple[pl.LazyFrame, BoundRoles, str]:
     """Return a plan of the columns to read, their roles, and the column with class numbers."""
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
-    check_class_label(name, dtype)
+    check_class_type("label", name, dtype)
     classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
     plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
     checked = known_labels(

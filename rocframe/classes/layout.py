@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.classes.inputs import (
+    check_class_type,
     is_comparable,
     known_labels,
     nan_as_null,
@@ -29,7 +30,7 @@ from rocframe.errors import (
 )
 from rocframe.frames import column, private_names
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import Column, check_class_label, output_columns, resolve_column
+from rocframe.inputs.roles import Column, output_columns, resolve_column
 from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
@@ -220,10 +221,10 @@ def _read_labels(
     """Resolve the label column, or those of each class."""
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
-        check_class_label(name, dtype)
+        check_class_type("label", name, dtype)
         if scores.class_column is not None:
             _, _, class_dtype = resolve_column(plan, schema, "classes", scores.class_column)
-            check_class_label(scores.class_column, class_dtype)
+            check_class_type("classes", scores.class_column, class_dtype)
             if not is_comparable(class_dtype, dtype):
                 hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)

@@ -76,7 +76,8 @@ def multiclass_auc(
     predictions : DataFrame or LazyFrame
         One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row.
+        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
+        or Enum.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. A mapping from classes to columns or
         expressions; a list of columns or a selector if the columns are named like the classes; or

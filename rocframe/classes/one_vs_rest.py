@@ -45,8 +45,9 @@ def one_vs_rest(
     predictions : DataFrame or LazyFrame
         One row per prediction.
     label : str, Expr or mapping
-        Column or expression with the true class of each row. If a row can belong to several classes
-        at once: a mapping from each class to a column that is Boolean or 0/1.
+        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
+        or Enum. If a row can belong to several classes, a mapping from each class to a column that
+        is Boolean or 0/1.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. A mapping from classes to columns or
         expressions; a list of columns or a selector if the columns are named like the classes; or

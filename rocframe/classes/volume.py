@@ -72,7 +72,8 @@ def volume(
     predictions : DataFrame or LazyFrame
         One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row.
+        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
+        or Enum.
     scores : mapping, sequence of str, selector or str
         One column or expression with a score that increases from the first to the third class; or
         a score of each class: a mapping from classes to columns or expressions; a list of columns

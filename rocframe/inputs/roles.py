@@ -308,15 +308,6 @@ def _check_label(name: str, dtype: pl.DataType) -> None:
         raise ColumnTypeError.compose("label", name, dtype, hint)
 
 
-def check_class_label(name: str, dtype: pl.DataType) -> None:
-    """Check that labels of this dtype can name classes in a table with many classes."""
-    if dtype.is_nested() or dtype.is_temporal() or dtype in {pl.Null, pl.Binary, pl.Object}:
-        hint = (
-            "Labels are Boolean, numbers, String, Categorical or Enum: cast or derive them first."
-        )
-        raise ColumnTypeError.compose("label", name, dtype, hint)
-
-
 def _check_score(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype == pl.Boolean):
         hint = f", for example with pl.col({name!r}).cast(pl.Float64)" if dtype == pl.String else ""

@@ -57,6 +57,12 @@ BOTH = [
     (WIDE, ("truth", ["a", "b"]), {}, rf.LabelError,
      ("label='truth': these labels have no score: 'c'.\nClasses with a score: 'a', 'b'.\n"
      "Add them to scores=, or remove these rows with .filter().")),
+    (WIDE.with_columns(truth=pl.date(2026, 1, "day")), ("truth", ABC), {}, rf.ColumnTypeError,
+     ("label='truth': the column has type Date.\n"
+     "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column first.")),
+    (MELTED.with_columns(pl.col("of").cast(pl.Binary)), ("truth", "p"),
+     {"classes": "of", "id": "id"}, rf.ColumnTypeError,
+     "classes='of': the column has type Binary.\nClasses must be Boolean, "),
     (WIDE, ("truht", ABC), {}, rf.MissingColumnError,
      "label='truht': the frame has no column of this name.\n"),
     (WIDE, ("truth", ["a", "bb"]), {}, rf.MissingColumnError,
