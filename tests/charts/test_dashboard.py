@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from xml.etree import ElementTree as ET
 
 import altair as alt
@@ -284,6 +285,19 @@ def test_infinite_scores_are_shown_as_at_finds_them():
         assert shown["threshold"] == f"{row['threshold']:g}"
     bins = json.loads(board.vconcat[0].concat[3].data.values)
     assert (bins[0]["scores"], bins[-1]["scores"]) == ("below 0.05", "from 0.95")
+
+
+@pytest.mark.parametrize("lowest", [0.0, -sys.float_info.max, sys.float_info.max])
+def test_scores_up_to_the_largest_float_are_drawn(lowest):
+    scores = [sys.float_info.max, lowest, lowest]
+    curves = rf.curve(pl.DataFrame({"label": [1, 0, 1], "score": scores}), "label", "score")
+    spec = strict(rf.dashboard(curves))
+    slider = next(one for one in spec["params"] if "value" in one)
+    threshold = slider["value"][0]["angle"]
+    row = rf.at(curves, threshold=threshold).row(0, named=True)
+    shown = numbers(first_panel_and_numbers(spec))["all rows"]
+    assert [shown[name] for name in ("tp", "fp")] == [str(row["tp"]), str(row["fp"])]
+    assert slider["bind"]["max"] == sys.float_info.max
 
 
 def test_weighted_counts_are_written_with_their_fractions():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import inf, nextafter
+from math import inf, nextafter, ulp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,11 +207,12 @@ def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
     )
     threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
-    step = float(nice_step(high / SLIDER_STEPS - low / SLIDER_STEPS))
+    step = float(nice_step(max(high / SLIDER_STEPS - low / SLIDER_STEPS, ulp(high))))
     # At the highest score, at least one row is predicted positive.
     if high == highest:
-        high = float(Decimal(repr(high)) + Decimal(repr(step)))
-    return Slider(low=low, high=high, step=step, top=max(high, nextafter(highest, inf)))
+        high = min(float(Decimal(repr(high)) + Decimal(repr(step))), MAX_FLOAT)
+    top = min(max(high, nextafter(highest, inf)), MAX_FLOAT)
+    return Slider(low=low, high=high, step=step, top=top)
 
 
 def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
