@@ -130,6 +130,23 @@ def test_the_metadata_say_what_the_table_shows(tmp_path, suffix):
     }
 
 
+def test_the_metadata_of_a_curve_contain_the_prevalence_of_its_rates(tmp_path):
+    def stored(table):
+        rf.write(table, tmp_path / "table.parquet")
+        return rf.about(tmp_path / "table.parquet")
+
+    half, tenth = (
+        rf.curve(LOG, "label", "score", by="model", prevalence=prevalence)
+        for prevalence in (0.5, 0.1)
+    )
+    assert stored(half)["prevalence"] == 0.5
+    assert stored(rf.at(tenth, fpr=0.5))["prevalence"] == 0.1
+    assert stored(pl.concat([half, tenth]))["prevalence"] is None
+    assert stored(half.clear())["prevalence"] is None
+    metric = rf.curve(LOG, "label", "score", metrics=["prevalence"])
+    assert "prevalence" not in stored(metric)
+
+
 def shown(tmp_path, table):
     rf.write(table, tmp_path / "table.parquet")
     said = rf.about(tmp_path / "table.parquet")
@@ -238,7 +255,9 @@ def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
     assert table.column("tp").to_pylist() == curve()["tp"].to_list()
 
 
-@pytest.mark.parametrize("name", ["kind", "table", "by", "rule", "ties", "version", "schema"])
+@pytest.mark.parametrize(
+    "name", ["kind", "table", "by", "rule", "ties", "version", "schema", "prevalence"]
+)
 def test_reserved_metadata_names_are_refused(tmp_path, name):
     with pytest.raises(rf.RepeatedNameError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})

@@ -25,6 +25,7 @@ from rocframe.io.files import (
     local_path,
     replaced,
 )
+from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_frame, public
 from rocframe.schemas import table_of
 from rocframe.text import format_list
@@ -203,6 +204,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
         `kind`, the kind of curve; `by`, the group columns; `rule`, the decision rule; `ties`, the
         meaning of tied scores; `version` of rocframe; `schema`, the version of the metadata;
         then the names and values that were passed to `write`. Entries that do not apply are None.
+        Only tables with a column `prevalence` right of `tn` have the entry `prevalence`: the
+        prevalence of their rates, None if the rows differ.
 
     Raises
     ------
@@ -247,7 +250,7 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
     import rocframe as rf
 
     result = table_of(table.columns)
-    return {
+    metadata = {
         "table": result.name,
         "kind": result.kind,
         "by": list(result.by),
@@ -256,6 +259,10 @@ def _table_metadata(table: pl.DataFrame) -> dict[str, Any]:
         "version": rf.__version__,
         "schema": METADATA_VERSION,
     }
+    if has_prevalence(table.columns) and table.schema[PREVALENCE].is_float():
+        values = table.get_column(PREVALENCE).fill_nan(None).unique()
+        metadata[PREVALENCE] = values.item() if len(values) == 1 else None
+    return metadata
 
 
 def _check_metadata(about: object) -> dict[str, object]:
@@ -265,7 +272,7 @@ def _check_metadata(about: object) -> dict[str, object]:
         raise OptionValueError.compose(
             "about", about, "expected a mapping from names to values", hint
         )
-    reserved = _table_metadata(pl.DataFrame())
+    reserved = {*_table_metadata(pl.DataFrame()), PREVALENCE}
     size = 0
     for name, value in about.items():
         if not isinstance(name, str):
