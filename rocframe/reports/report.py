@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
 
+from rocframe.averages.options import parse_over
 from rocframe.comparisons.pairing import Unmatched
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import collect_frame, column, lazy_plan
@@ -45,7 +46,7 @@ def report(
     *,
     path: str | os.PathLike[str],
     by: By = None,
-    over: str | NotGiven | None = NOT_GIVEN,
+    over: str | Sequence[str] | NotGiven | None = NOT_GIVEN,
     id: Column | Sequence[Column] | None = None,  # noqa: A002
     kind: KindName | Sequence[KindName] = ("roc", "precision_recall"),
     ci: AUCIntervalMethod | None = "logit_delong",
@@ -83,9 +84,9 @@ def report(
         unchanged.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
-    over : str or None, optional
+    over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
-        By default `"fold"`, if that is a group column; None for no averages.
+        By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With them, the page compares the models that
         the group column `model` names. Scores in several columns are compared without `id`.
@@ -229,7 +230,7 @@ class ReportOptions:
     label: Column
     score: Scores
     by: By = None
-    over: str | NotGiven | None = NOT_GIVEN
+    over: str | Sequence[str] | NotGiven | None = NOT_GIVEN
     id: Column | Sequence[Column] | None = None
     kind: KindName | Sequence[KindName] = DEFAULT_KINDS
     ci: AUCIntervalMethod | None = "logit_delong"
@@ -251,16 +252,21 @@ class ReportOptions:
                 "kind", self.kind, "expected at least one kind", 'Use, for example, kind="roc".'
             )
         over = (FOLD if FOLD in keys else None) if self.over is NOT_GIVEN else self.over
-        if over is not None and over not in keys:
+        averaged, *others = (None,) if over is None else parse_over(over)
+        if others:
+            problem = "a report averages over one group column"
+            hint = f"Use, for example, over={averaged!r}."
+            raise OptionValueError.compose("over", over, problem, hint)
+        if averaged is not None and averaged not in keys:
             raise MissingColumnError(
-                f"over={over!r}: the column is not in by=.\n"
-                f"Group columns: {format_list(keys) or 'none'}.\nInclude {over!r} in by=."
+                f"over={averaged!r}: the column is not in by=.\n"
+                f"Group columns: {format_list(keys) or 'none'}.\nInclude {averaged!r} in by=."
             )
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
         names = dict.fromkeys(cast("KindName", kind_named(name).name) for name in kinds)
         object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "kinds", tuple(names))
-        object.__setattr__(self, "averaged", over)
+        object.__setattr__(self, "averaged", averaged)
 
     @property
     def roles(self) -> dict[str, Any]:

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
+import rocframe as rf
 from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
@@ -144,3 +146,18 @@ def test_many_areas_are_drawn_as_means_or_over_time():
         figure = areas_figure(tables, select_curves(tables.areas, over))
         data = figure.spec["datasets"][figure.spec["data"]["name"]]
         assert len(json.loads(data)) == n_drawn
+
+
+def test_the_averaged_group_column_may_be_a_sequence_of_one_name():
+    def averaged(over):
+        return ReportOptions(label="label", score="score", by=["model", "fold"], over=over).averaged
+
+    assert averaged(["fold"]) == averaged(("fold",)) == averaged("fold") == "fold"
+    with pytest.raises(rf.OptionValueError) as caught:
+        averaged(["fold", "model"])
+    assert str(caught.value) == (
+        "over=['fold', 'model']: a report averages over one group column.\n"
+        "Use, for example, over='fold'."
+    )
+    with pytest.raises(rf.MissingColumnError, match=r"^over='day': the column is not in by="):
+        averaged(["day"])
