@@ -88,9 +88,11 @@ def chart(
         Kind of curve. By default, the kind whose axes are the columns right of `tn`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. By default, `model` if
-        that is a group column, else the first one that `facet` and `detail` leave. In dot plots,
-        the default uses colors only if they distinguish at most eight values within lines, and
-        not for comparisons of models.
+        that is a group column, else the first group column that `facet` and `detail` do not name.
+        If the column has more than 12 values and no numbers or times, all lines have the same
+        color and tooltips show the value; dot plots then have a line per value. In dot plots, the
+        default uses colors only if they distinguish at most eight values within lines, and not
+        for comparisons of models.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -134,11 +136,11 @@ def chart(
         A plain Altair chart; a FacetChart with `facet`. Its tooltips show rows of the table. The
         legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
-        Layers added to it have the same axes, and the same colors for equal values. A line of
-        chance that both charts have is drawn once. Concatenated
-        charts share colors and legend, unless you call `.resolve_scale(color="independent")`.
-        Altair does not escape markup in group values when it saves HTML. For untrusted values, use
-        `save_chart` instead.
+        Charts that are added with `a + b` have the same axes, the same colors for equal values, and
+        one line of chance; `alt.layer(a, b)` draws the line of each chart. Concatenated charts share
+        colors and legend, unless you call `.resolve_scale(color="independent")`. Altair does not
+        escape markup in group values when it saves HTML. For untrusted values, use `save_chart`
+        instead.
 
     Raises
     ------

@@ -82,6 +82,7 @@ def curve_chart(
         "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
     )
     areas = areas_of(curves, kind)
+    groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
     path = path_of(curves, kind, areas)
     plane = curve_plane(kind, path, options.scale)
     zoomed = zoom_plane(plane, options)
@@ -99,7 +100,6 @@ def curve_chart(
     if has_ties:
         for record in (*records, *overlays):
             record.setdefault("box", [])
-    groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
     picture = Picture(plane=plane, records=records, groups=groups, overlays=overlays)
 
     rows = hover_layer(picture, row_tooltips(picture))

@@ -297,6 +297,8 @@ def read_rows(
         shown = shown if len(left) > 1 else None
     else:
         shown = keys.get(color_column) if color_column else None
+        if shown is not None and not columns[shown].has_colors:
+            shown = None
     lines = [name for name in left if name != shown]
     order = [column.codes for column in columns.values()]
     sort = all(a <= b for a, b in pairwise(zip(*order, strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json import dumps
 from math import isnan
 from statistics import fmean
@@ -73,6 +73,11 @@ class GroupColumn:
         return cls(title=title, values=tuple(codes), codes=tuple(codes[text] for text in texts))
 
     @property
+    def has_colors(self) -> bool:
+        """Whether each value can have a distinct color; ordered values have shades of one scale."""
+        return self.ordered or len(self.values) <= len(COLORS)
+
+    @property
     def texts(self) -> list[str]:
         """The value of each row."""
         return [self.values[code] for code in self.codes]
@@ -82,14 +87,22 @@ class GroupColumn:
 class Groups:
     """The groups of the records that a chart draws: a column for each field of the records.
 
-    `color` and `panel` are the fields that have colors and panels. `captions` are the texts that
-    legends or panel headers show in the place of values.
+    `color` and `panel` are the fields that have colors and panels. `one_color` is a field that has
+    more values than there are distinct colors. `captions` are the texts that legends or panel
+    headers show instead of values.
     """
 
     columns: Mapping[str, GroupColumn] = field(default_factory=dict)
     color: str | None = None
+    one_color: str | None = None
     panel: str | None = None
     captions: Mapping[str, str] = field(default_factory=dict)
+
+    def with_colors(self, name: str | None) -> Groups:
+        """Color the values of a field, unless it has more values than there are distinct colors."""
+        if name is None or self.columns[name].has_colors:
+            return replace(self, color=name)
+        return self if name == self.panel else replace(self, one_color=name)
 
     @property
     def _captioned_field(self) -> str | None:
@@ -98,7 +111,7 @@ class Groups:
         A mean over models is not meaningful. A mean over the folds of a model is.
         """
         if self.color is None or (self.panel and self.columns[self.panel].title == MODEL):
-            return self.panel
+            return self.panel or self.one_color
         return self.color
 
     @property
@@ -128,9 +141,14 @@ class Groups:
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the group values to records, whose field `curve` is the row of the groups."""
+        """Add the group values to records, whose field `curve` is the row of the groups.
+
+        Tooltips show the captions of values that have one color.
+        """
         for name, column in self.columns.items():
             texts = column.texts
+            if name == self.one_color:
+                texts = [self.captions.get(text, text) for text in texts]
             for record in records:
                 record[name] = texts[record["curve"]]
 
@@ -189,6 +207,14 @@ class Groups:
 
         The data belong to the chart, not to its layers, as `.facet()` requires.
         """
+        if self.one_color is not None:
+            column = self.columns[self.one_color]
+            text = (
+                f"{len(column.values)} values of {column.title} have the same color; "
+                "tooltips show the value"
+            )
+            subtitle = JOINT.join(filter(None, (subtitle, text)))
+            description = f"{description} {text}."
         below: Any = subtitle or alt.Undefined
         head = {
             "title": alt.Title(title, subtitle=below, anchor="start"),
@@ -234,12 +260,9 @@ def read_groups(
     )
     fields = {name: field_name(i) for i, name in enumerate(by) if keys.height}
     return Groups(
-        columns={
-            place: GroupColumn.from_keys(keys.get_column(name)) for name, place in fields.items()
-        },
-        color=None if color is None else fields.get(color),
+        columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
         panel=None if panel is None else fields.get(panel),
-    )
+    ).with_colors(None if color is None else fields.get(color))
 
 
 def choose_channels(

@@ -58,7 +58,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
         columns={PLAN_LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))}
     )
     if len(groups.columns[PLAN_LINE].values) > 1:
-        groups = Groups(columns=groups.columns, color=PLAN_LINE)
+        groups = groups.with_colors(PLAN_LINE)
     for record, line in zip(records, lines, strict=True):
         record[PLAN_LINE] = line
 

@@ -99,15 +99,10 @@ SYMBOLS = (
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
-    """Return a color for each value: from the palette, or from a scheme for more values.
-
-    Many ordered values, such as days, have a sequential scale.
-    """
+    """Return a color for each value; many ordered values, such as days, have a sequential scale."""
     if ordered and len(domain) > MAX_DISTINCT_COLORS:
         return alt.Scale(domain=list(domain), range=_sequential(len(domain)))
-    if len(domain) <= len(COLORS):
-        return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
-    return alt.Scale(domain=list(domain), scheme="tableau20")
+    return alt.Scale(domain=list(domain), range=list(COLORS[: len(domain)]))
 
 
 def _sequential(n_colors: int) -> list[str]:

@@ -18,6 +18,7 @@ import vl_convert
 
 import rocframe as rf
 from rocframe.charts.labels import WORD_JOINER
+from rocframe.charts.style import LIGHT
 from tests.all_cases import all_cases
 from tests.charts.specifications import render, svg
 from tests.charts.specifications import spec as strict
@@ -414,7 +415,7 @@ def test_a_group_column_may_have_any_name():
     assert lines(rf.chart(table, detail=NAMES, kind="pr")) == 2
 
 
-@pytest.mark.parametrize("values", [NAMES[start::2] for start in range(2)], ids=ascii)
+@pytest.mark.parametrize("values", [NAMES[start::3] for start in range(3)], ids=ascii)
 def test_groups_may_have_any_text_as_their_values(values):
     table = groups_of([*values, "other", None])
     assert lines(rf.chart(table, facet="group")) == len(values) + 2
@@ -464,13 +465,45 @@ def test_times_that_differ_by_nanoseconds_are_told_apart():
     assert len(set(domain)) == 2
 
 
-def test_more_colors_than_ours_come_from_a_scheme():
-    for many, scheme in [(8, None), (12, None), (25, "tableau20")]:
-        scale = strict(rf.chart(groups_of([f"m{i:02}" for i in range(many)])))["layer"][0][
-            "encoding"
-        ]["color"]["scale"]
-        assert scale.get("scheme") == scheme
-        assert len(scale["domain"]) == many
+@pytest.mark.parametrize("many", [8, 12])
+def test_up_to_twelve_values_have_distinct_colors(many):
+    chart = strict(rf.chart(groups_of([f"m{i:02}" for i in range(many)])))
+    scale = chart["layer"][0]["encoding"]["color"]["scale"]
+    assert len(scale["domain"]) == len(set(scale["range"])) == many
+    assert "have the same color" not in chart["description"]
+
+
+@pytest.mark.parametrize("options", [{}, {"color": "group"}])
+def test_more_than_twelve_values_have_one_color_and_names_in_tooltips(options):
+    names = [f"m{i:02}" for i in range(13)]
+    chart = rf.chart(groups_of(names), **options)
+    layers = strict(chart)["layer"]
+    assert layers[0]["encoding"]["color"] == {"value": LIGHT.colors[0]}
+    assert layers[0]["mark"]["strokeWidth"] == 1
+    assert lines(chart) == 13
+    note = "13 values of group have the same color; tooltips show the value"
+    assert note in texts(chart)
+    assert chart.description.endswith(f"m09 (AUC 0.500) and 3 more. {note}.")
+    tooltip = {"field": "f0", "title": "group", "type": "nominal"}
+    assert tooltip in layers[2]["encoding"]["tooltip"]
+    assert [record["f0"] for record in records(chart)] == [f"{name} (AUC 0.500)" for name in names]
+
+
+def test_panels_name_values_without_colors_of_their_own():
+    chart = rf.chart(groups_of(range(13)).cast({"group": pl.String}), facet="group", color="group")
+    assert "have the same color" not in chart.description
+    assert chart.to_dict()["spec"]["layer"][0]["encoding"]["color"] == {"value": LIGHT.colors[0]}
+
+
+def test_rows_with_more_than_twelve_values_have_lines_in_the_place_of_colors():
+    names = [f"m{i:02}" for i in range(13)]
+    rows = pl.DataFrame({"model": names * 4, "label": [0, 1, 0, 1] * 13, "score": range(52)}).sort(
+        "model"
+    )
+    chart = rf.auc(rows, "label", "score", by="model").roc.chart(color="model")
+    layer = chart.to_dict()["layer"][0]["encoding"]
+    assert layer["color"] == {"value": LIGHT.colors[0]}
+    assert layer["y"]["scale"]["domain"] == names
 
 
 @pytest.mark.parametrize(
