@@ -137,9 +137,9 @@ def chart(
         legend (without colors, the subtitle) shows the area under each curve, or the mean of
         the areas of one color: average precision (AP) for precision-recall, AUC for other kinds.
         Charts that are added with `a + b` have the same axes, the same colors for equal values, and
-        one line of chance; `alt.layer(a, b)` draws the line of each chart. Concatenated charts share
-        colors and legend, unless you call `.resolve_scale(color="independent")`. Altair does not
-        escape markup in group values when it saves HTML. For untrusted values, use `save_chart`
+        one line of chance; `alt.layer(a, b)` draws the line of each chart. Concatenated charts
+        share colors and legend, unless you call `.resolve_scale(color="independent")`. Altair does
+        not escape markup in group values when it saves HTML. For untrusted values, use `save_chart`
         instead.
 
     Raises
