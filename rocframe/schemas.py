@@ -5,7 +5,7 @@ A table has its group columns first, then the columns of its type. `TABLES` list
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
@@ -25,31 +25,64 @@ ROW_TIES = "a tie is one row"
 SHARED_TIES = "a tie counts 1/k, of k ways that it leaves open"
 CHANNELS = ("color", "facet", "detail")
 DOMAINS = ("x_domain", "y_domain")
+INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
+ROC_AREA_TITLE = "Area under the ROC curve"
+MEAN_AREA_TITLE = "Area under the averaged curve"
+
+
+Recognize: TypeAlias = "Callable[[Sequence[str]], tuple[tuple[str, ...], str | None] | None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DotStyle:
+    """The dot plot of a table: its title, its axis, and the columns of its marks.
+
+    The first column of `marks` is drawn as a dot, the others as hollow marks. `inner` names the
+    ends of a dotted box. `references` are positions of dashed lines, and each value of the column
+    `reference` is the position of another dashed line. `chance` is the value for random scores,
+    with a dashed line if it is near the drawn numbers. `part` is a column that distinguishes rows
+    of the same group. `tests` is true if the table has p-values.
+    """
+
+    title: str
+    axis: str
+    marks: tuple[str, ...]
+    inner: tuple[str, str] | None = None
+    chance: float | None = None
+    references: tuple[float, ...] = ()
+    reference: str | None = None
+    part: str | None = None
+    tests: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableType:
-    """A type of table: its columns, how it is recognised, and how it is drawn.
+    """A type of table: its columns, how it is recognized, and how it is drawn.
 
-    `columns` is a function that returns the columns right of the group columns, with dtypes. A
-    table is recognised by the columns of `signature`, in this order. With `exact`, no other column
-    may follow them. `ties` describes how tied scores are counted. `drawing` is the function that
-    draws the table, as "module:name", or None if there is no chart. `chart_options` are the options
-    of `chart` that the drawing uses.
+    `functions` are the public functions that return such tables. `columns` is a function that
+    returns the columns right of the group columns, with dtypes. `recognize` is a function of column
+    names. It returns the group columns and the kind of curve (None if the table has no curves) if
+    the table has this type, else None. `ties` describes how tied scores are counted.
+
+    `drawing` is the function that draws the table, as "module:name", or None if there is no chart.
+    `dots` is the style of dot plots. `chart_options` are the options of `chart` that the drawing
+    uses. `chart_hint` says what to draw instead if there is no chart.
     """
 
     name: str
+    functions: tuple[str, ...]
     columns: Callable[..., Schema]
-    signature: tuple[str, ...]
-    exact: bool = False
+    recognize: Recognize
     ties: str | None
     drawing: str | None = None
+    dots: DotStyle | None = None
     chart_options: tuple[str, ...] = ("color", "facet")
+    chart_hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Table:
-    """A recognised table: its type, its group columns, and the kind of its curves."""
+    """A recognized table: its type, its group columns, and the kind of its curves."""
 
     type: TableType
     by: tuple[str, ...]
@@ -62,34 +95,44 @@ class Table:
 
 
 def table_of(columns: Sequence[str]) -> Table:
-    """Return the type of a table, recognised by its columns; `OTHER` if no type matches."""
-    average = curve_average_of(columns)
-    if average is not None:
-        return Table(type=CURVE_AVERAGE, by=average.by, kind=average.kind.name)
-    metrics = metric_average_of(columns)
-    if metrics is not None:
-        return Table(type=METRIC_AVERAGE, by=metrics.by)
-    for table in TABLES:
-        start = _start_of(table, columns)
-        if start is not None:
-            return Table(type=table, by=tuple(columns[:start]), kind=_kind_name(columns[start:]))
-    return Table(type=OTHER, by=(), kind=_kind_name(columns))
+    """Return the first type of `TABLES` that recognizes these columns, or `OTHER`."""
+    recognized = ((table, table.recognize(columns)) for table in (*TABLES, OTHER))
+    return next(
+        Table(type=table, by=found[0], kind=found[1])
+        for table, found in recognized
+        if found is not None
+    )
 
 
-def _start_of(table: TableType, columns: Sequence[str]) -> int | None:
-    """Return the number of group columns if the columns are those of this type of table."""
-    first = table.signature[0]
-    if first not in columns:
-        return None
-    start = columns.index(first)
-    right = iter(columns[start:])
-    if not all(column in right for column in table.signature):  # in this order
-        return None
-    if table.exact and tuple(columns[start:]) != table.signature:
-        return None
-    if table is OPERATING_POINTS and columns[start + len(POINT_NAMES)] != THRESHOLD:
-        return None  # a curve with the group columns `at` and `value`
-    return start
+def has_columns(*names: str, adjacent: int = 1) -> Recognize:
+    """Return a function that recognizes tables with these columns in this order.
+
+    The columns left of the first name are group columns. Other columns may stand between the names,
+    except between the first `adjacent` ones.
+    """
+
+    def recognize(columns: Sequence[str]) -> tuple[tuple[str, ...], str | None] | None:
+        if names[0] not in columns:
+            return None
+        start = columns.index(names[0])
+        right = columns[start:]
+        rest = iter(right)
+        in_order = all(name in rest for name in names)
+        if not in_order or tuple(right[:adjacent]) != names[:adjacent]:
+            return None
+        return tuple(columns[:start]), _kind_name(right)
+
+    return recognize
+
+
+def ends_with(*names: str) -> Recognize:
+    """Return a function that recognizes tables whose last columns are exactly these."""
+
+    def recognize(columns: Sequence[str]) -> tuple[tuple[str, ...], str | None] | None:
+        by, last = tuple(columns[: -len(names)]), tuple(columns[-len(names) :])
+        return (by, None) if last == names else None
+
+    return recognize
 
 
 def _kind_name(columns: Sequence[str]) -> str | None:
@@ -179,8 +222,9 @@ def covariance_columns(model: pl.DataType, area: str) -> Schema:
 
 CURVE = TableType(
     name="curve",
+    functions=("curve",),
     columns=curve_columns,
-    signature=CURVE_COLUMNS,
+    recognize=has_columns(*CURVE_COLUMNS),
     ties=ROW_TIES,
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
@@ -191,8 +235,10 @@ CURVE = TableType(
 
 OPERATING_POINTS = TableType(
     name="operating_points",
+    functions=("at",),
     columns=lambda count: strings("at") | floats("value") | curve_columns(count),
-    signature=(*POINT_NAMES, *CURVE_COLUMNS),
+    # `at` and `value` can also be group columns of a curve.
+    recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
     chart_options=("by", "kind", *CHANNELS, "scale", *DOMAINS),
@@ -200,6 +246,7 @@ OPERATING_POINTS = TableType(
 
 METRIC_INTERVALS = TableType(
     name="intervals",
+    functions=("intervals",),
     columns=lambda: (
         strings("metric", "at")
         | floats("value", "estimate")
@@ -208,41 +255,59 @@ METRIC_INTERVALS = TableType(
         | ROW_COUNTS
         | INTERVAL_INFO
     ),
-    signature=("metric", *POINT_NAMES, "estimate", THRESHOLD),
+    recognize=has_columns("metric", *POINT_NAMES, "estimate", THRESHOLD),
     ties=ROW_TIES,
     drawing="rocframe.charts.interval_chart:metric_chart",
 )
 
 AUC = TableType(
     name="auc",
+    functions=("auc",),
     columns=auc_columns,
-    signature=AUC_NAMES,
+    recognize=has_columns(*AUC_NAMES),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title=ROC_AREA_TITLE,
+        axis="AUC",
+        marks=("auc",),
+        inner=("auc_pessimistic", "auc_optimistic"),
+        chance=0.5,
+    ),
 )
 
 PARTIAL_AUC = TableType(
     name="partial_auc",
+    functions=("auc",),
     columns=partial_auc_columns,
-    signature=PARTIAL_AUC_NAMES,
+    recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Partial area under the ROC curve",
+        axis="Partial AUC",
+        marks=("partial_auc",),
+        inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
+    ),
 )
 
 AUC_TEST = TableType(
     name="auc_test",
+    functions=("auc_test",),
     columns=lambda: (
         floats("auc", "p_value", "p_adjusted", "null", "se", "statistic")
         | ROW_COUNTS
         | strings("test", "note")
     ),
-    signature=("auc", "p_value", "p_adjusted", "null", "statistic"),
+    recognize=has_columns("auc", "p_value", "p_adjusted", "null", "statistic"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True),
 )
 
 MULTICLASS_AUC = TableType(
     name="multiclass_auc",
+    functions=("multiclass_auc",),
     columns=lambda: (
         strings("average")
         | floats("auc")
@@ -250,13 +315,15 @@ MULTICLASS_AUC = TableType(
         | integers("n_classes", "n_classes_used", "n", "n_missing")
         | INTERVAL_INFO
     ),
-    signature=("average", "auc", "n_classes", "n_classes_used"),
+    recognize=has_columns("average", "auc", "n_classes", "n_classes_used"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"),
 )
 
 VOLUME = TableType(
     name="volume",
+    functions=("volume",),
     columns=lambda: (
         floats("volume")
         | INTERVAL
@@ -264,26 +331,40 @@ VOLUME = TableType(
         | integers("n_first", "n_second", "n_third", "n_missing")
         | INTERVAL_INFO
     ),
-    signature=("volume", "rule", "n_first", "n_second", "n_third"),
+    recognize=has_columns("volume", "rule", "n_first", "n_second", "n_third"),
     ties=SHARED_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Volume under the ROC surface",
+        axis="Volume",
+        marks=("volume",),
+        chance=1 / 6,  # the volume of random scores
+    ),
 )
 
 FOLD_AUC = TableType(
     name="fold_auc",
+    functions=("fold_auc",),
     columns=lambda: (
         floats("mean_auc", "lower", "upper", "sd", "se", "auc_of_mean", "pooled_auc")
         | integers("n_curves")
         | ROW_COUNTS
         | INTERVAL_INFO
     ),
-    signature=("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
+    recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:interval_chart",
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="AUC over folds",
+        axis="AUC",
+        marks=("mean_auc", "pooled_auc", "auc_of_mean"),
+        chance=0.5,
+    ),
 )
 
 POOLING_GAP = TableType(
     name="pooling_gap",
+    functions=("pooling_gap",),
     columns=lambda: (
         floats("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within")
         | floats("between_share", "between_auc", "within_auc")
@@ -293,7 +374,9 @@ POOLING_GAP = TableType(
         | ROW_COUNTS
         | strings("note")
     ),
-    signature=("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"),
+    recognize=has_columns(
+        "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
+    ),
     ties=HALF_TIES,
     drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
     chart_options=("facet",),
@@ -313,8 +396,9 @@ def plan_columns() -> Schema:
 
 PLAN = TableType(
     name="plan",
+    functions=("power", "sample_size", "detectable_difference"),
     columns=plan_columns,
-    signature=tuple(plan_columns()),
+    recognize=has_columns(*plan_columns()),
     ties=None,
     drawing="rocframe.charts.plan_chart:plan_chart",
     chart_options=(),
@@ -322,16 +406,18 @@ PLAN = TableType(
 
 COMPARISON = TableType(
     name="comparison",
+    functions=("compare",),
     columns=comparison_columns,
-    signature=("model_a", "model_b", "difference", "p_value", "p_adjusted"),
+    recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
     drawing="rocframe.charts.interval_chart:comparison_chart",
 )
 
 AUC_COVARIANCE = TableType(
     name="auc_covariance",
+    functions=("auc_covariance",),
     columns=covariance_columns,
-    signature=("model_a", "model_b", "covariance", "correlation"),
+    recognize=has_columns("model_a", "model_b", "covariance", "correlation"),
     ties=HALF_TIES,
     drawing="rocframe.charts.covariance_chart:covariance_chart",
     chart_options=(),
@@ -339,13 +425,15 @@ AUC_COVARIANCE = TableType(
 
 CONTRAST = TableType(
     name="contrast",
+    functions=("contrast",),
     columns=lambda: (
         floats("p_value", "p_adjusted", "statistic", "df")
         | integers("n_models", "n_paired")
         | strings("test", "note")
     ),
-    signature=("p_value", "p_adjusted", "statistic", "df", "n_models"),
+    recognize=has_columns("p_value", "p_adjusted", "statistic", "df", "n_models"),
     ties=HALF_TIES,
+    chart_hint="Draw the pairwise differences with .roc.compare(label, score, …).roc.chart().",
 )
 
 
@@ -358,37 +446,58 @@ def band_columns() -> Schema:
 
 BAND = TableType(
     name="band",
+    functions=("band",),
     columns=band_columns,
-    signature=tuple(band_columns()),
+    recognize=has_columns(*band_columns()),
     ties=ROW_TIES,
     drawing="rocframe.charts.band_chart:band_chart",
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
 
-def _area(*names: str, ties: str) -> TableType:
+def _area(*names: str, ties: str, dots: DotStyle) -> TableType:
     return TableType(
         name="area",
+        functions=("area",),
         columns=lambda: floats(*names),
-        signature=names,
-        exact=True,  # a column `auc` can be in any table
+        recognize=ends_with(*names),  # a column `auc` can be in any table
         ties=ties,
-        drawing="rocframe.charts.interval_chart:interval_chart",
+        drawing=INTERVAL_CHART,
+        dots=dots,
     )
 
 
-AREA = _area("auc", ties=HALF_TIES)
-AVERAGE_AUC = _area("auc_of_mean", ties=HALF_TIES)
-AVERAGE_AREA = _area("area_of_mean", ties=ROW_TIES)
-PRECISION_RECALL_AREA = _area("average_precision", "pr_auc", ties=ROW_TIES)
-OTHER = TableType(name="table", columns=dict, signature=(), ties=None)
-
-# In the order of recognition: tables of operating points also have the columns of a curve.
-TABLES = (
-    *(OPERATING_POINTS, METRIC_INTERVALS, CURVE),
-    *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
-    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
-    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),
+AREA = _area(
+    "auc",
+    ties=HALF_TIES,
+    dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",), chance=0.5),
+)
+AVERAGE_AUC = _area(
+    "auc_of_mean",
+    ties=HALF_TIES,
+    dots=DotStyle(title=MEAN_AREA_TITLE, axis="AUC", marks=("auc_of_mean",), chance=0.5),
+)
+AVERAGE_AREA = _area(
+    "area_of_mean",
+    ties=ROW_TIES,
+    dots=DotStyle(title=MEAN_AREA_TITLE, axis="Area", marks=("area_of_mean",)),
+)
+PRECISION_RECALL_AREA = _area(
+    "average_precision",
+    "pr_auc",
+    ties=ROW_TIES,
+    dots=DotStyle(
+        title="Area under the precision-recall curve",
+        axis="Area",
+        marks=("average_precision", "pr_auc"),
+    ),
+)
+OTHER = TableType(
+    name="table",
+    functions=(),
+    columns=dict,
+    recognize=lambda columns: ((), _kind_name(columns)),
+    ties=None,
 )
 
 
@@ -422,25 +531,6 @@ def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
     """Return the columns of metrics averaged at values of the metric `fixed`."""
     names = [column for name in averaged for column in spread_columns(name)]
     return floats(fixed, *names) | AVERAGE_INFO
-
-
-CURVE_AVERAGE = TableType(
-    name="average",
-    columns=curve_average_columns,
-    signature=(),
-    ties=ROW_TIES,
-    drawing="rocframe.charts.average_chart:mean_chart",
-    chart_options=(*CHANNELS, "scale", *DOMAINS),
-)
-
-METRIC_AVERAGE = TableType(
-    name="average",
-    columns=metric_average_columns,
-    signature=(),
-    ties=ROW_TIES,
-    drawing=CURVE_AVERAGE.drawing,
-    chart_options=CURVE_AVERAGE.chart_options,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -504,6 +594,39 @@ def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
             by, fixed = tuple(names[: start - 1]), names[start - 1]
             return MetricAverage(by=by, fixed=fixed, averaged=averaged)
     return None
+
+
+def _recognize_curve_average(columns: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
+    average = curve_average_of(columns)
+    return None if average is None else (average.by, average.kind.name)
+
+
+def _recognize_metric_average(columns: Sequence[str]) -> tuple[tuple[str, ...], None] | None:
+    average = metric_average_of(columns)
+    return None if average is None else (average.by, None)
+
+
+CURVE_AVERAGE = TableType(
+    name="average",
+    functions=("average",),
+    columns=curve_average_columns,
+    recognize=_recognize_curve_average,
+    ties=ROW_TIES,
+    drawing="rocframe.charts.average_chart:mean_chart",
+    chart_options=(*CHANNELS, "scale", *DOMAINS),
+)
+
+METRIC_AVERAGE = replace(
+    CURVE_AVERAGE, columns=metric_average_columns, recognize=_recognize_metric_average
+)
+
+# In the order of recognition. A table of `at` also has the columns of a curve.
+TABLES = (
+    *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, METRIC_INTERVALS, CURVE),
+    *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
+    *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
+    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),
+)
 
 
 def check_area_exists(columns: Sequence[str]) -> None:

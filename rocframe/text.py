@@ -92,7 +92,7 @@ def format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str], conjunction: str = "and") -> str:
     """Join names as in a sentence: "a", "a and b", "a, b and c"."""
     *front, last = names
-    return f"{', '.join(front)} and {last}" if front else last
+    return f"{', '.join(front)} {conjunction} {last}" if front else last

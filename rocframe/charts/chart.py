@@ -10,7 +10,8 @@ import polars as pl
 
 from rocframe.errors import BrokenCurveError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_frame, check_supported, public
-from rocframe.schemas import CONTRAST, CURVE, CURVE_COLUMNS, table_of
+from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
+from rocframe.text import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -194,11 +195,9 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         ties=ties,
     )
     table_type = layout.type
-    if table_type is CONTRAST:
-        raise BrokenCurveError.compose(
-            "chart: tables of contrast have no chart",
-            "Draw the pairwise differences with .roc.compare(label, score, …).roc.chart().",
-        )
+    if table_type.chart_hint is not None:
+        problem = f"chart: tables of {table_type.name} have no chart"
+        raise BrokenCurveError.compose(problem, table_type.chart_hint)
     if table_type.drawing is None:
         # A curve table with its columns in another order is still a curve table.
         table_type = CURVE
@@ -220,11 +219,12 @@ def _check_curve(columns: Sequence[str]) -> None:
     missing = [name for name in CURVE_COLUMNS if name not in columns]
     if not missing:
         return
+    drawn = [table for table in TABLES if table.drawing is not None and table is not CURVE]
+    functions = dict.fromkeys(name for table in drawn for name in table.functions)
     raise BrokenCurveError.compose(
         "chart: not a curve table, because of missing columns: " + ", ".join(map(repr, missing)),
-        "Compute one with .roc.curve(label, score, by=…), or pass an unchanged table of average, "
-        "band, at, area, auc, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, intervals, "
-        "compare, auc_covariance, power, sample_size or detectable_difference.",
+        "Compute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
+        f"{join_names(list(functions), 'or')}.",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -36,6 +35,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import CHANCE_STROKE
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
+from rocframe.schemas import DotStyle
 from rocframe.text import format_count, format_p_value, format_values, join_first
 
 if TYPE_CHECKING:
@@ -45,90 +45,15 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import Groups
     from rocframe.schemas import Table
 
-AUC_TITLE = "Area under the ROC curve"
 SHORT_NAMES = {"auc": "AUC", "partial_auc": "partial AUC", "tpr": "TPR", "fpr": "FPR"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DotStyle:
-    """How a table is drawn: the title, the axis, and the columns with marks (first: the dot).
-
-    `references` are positions of dashed lines. Each value of the column `reference` is the position
-    of another dashed line. `chance` is the value of random scores. It has a dashed line if it is
-    near the drawn numbers. `part` is a column that distinguishes rows. `tests` is true if the table
-    has p-values.
-    """
-
-    title: str
-    axis: str
-    marks: tuple[str, ...]
-    inner: tuple[str, str] | None = None
-    chance: float | None = None
-    references: tuple[float, ...] = ()
-    reference: str | None = None
-    part: str | None = None
-    tests: bool = False
-
-
-TABLE_STYLES = {
-    "auc": DotStyle(
-        title=AUC_TITLE,
-        axis="AUC",
-        marks=("auc",),
-        inner=("auc_pessimistic", "auc_optimistic"),
-        chance=0.5,
-    ),
-    "partial_auc": DotStyle(
-        title="Partial area under the ROC curve",
-        axis="Partial AUC",
-        marks=("partial_auc",),
-        inner=("partial_auc_pessimistic", "partial_auc_optimistic"),
-    ),
-    "auc_test": DotStyle(
-        title="AUC tests", axis="AUC", marks=("auc",), reference="null", tests=True
-    ),
-    "multiclass_auc": DotStyle(
-        title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"
-    ),
-    "volume": DotStyle(
-        title="Volume under the ROC surface",
-        axis="Volume",
-        marks=("volume",),
-        chance=1 / 6,  # the volume of random scores
-    ),
-    "fold_auc": DotStyle(
-        title="AUC over folds",
-        axis="AUC",
-        marks=("mean_auc", "pooled_auc", "auc_of_mean"),
-        chance=0.5,
-    ),
-}
-
-# Tables of `area`, by their last column.
-AREA_STYLES = {
-    "auc": DotStyle(title=AUC_TITLE, axis="AUC", marks=("auc",), chance=0.5),
-    "auc_of_mean": DotStyle(
-        title="Area under the averaged curve",
-        axis="AUC",
-        marks=("auc_of_mean",),
-        chance=0.5,
-    ),
-    "area_of_mean": DotStyle(
-        title="Area under the averaged curve", axis="Area", marks=("area_of_mean",)
-    ),
-    "pr_auc": DotStyle(
-        title="Area under the precision-recall curve",
-        axis="Area",
-        marks=("average_precision", "pr_auc"),
-    ),
-}
 
 
 def interval_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each row of a table of areas or tests."""
-    style = TABLE_STYLES.get(layout.type.name) or AREA_STYLES[table.columns[-1]]
+    style = layout.type.dots
+    assert style is not None
     time = _time_axis(table, layout.by, options)
     if time is not None and len(style.marks) == 1 and not (style.part or style.tests):
         return _time_chart(table, layout.by, time, options, style)

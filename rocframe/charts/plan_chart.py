@@ -22,7 +22,7 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.style import CHANCE_STROKE
-from rocframe.schemas import PLAN
+from rocframe.schemas import plan_columns
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ PLAN_LINE = "line"
 
 def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> alt.LayerChart:
     """Draw plans as lines of dots; a dashed line shows each target power."""
-    values = {name: json_values(table.get_column(name)) for name in PLAN.signature}
+    values = {name: json_values(table.get_column(name)) for name in plan_columns()}
     records = json_rows(values)
     x, y, varied_columns, line_columns = _roles(values)
     lines = [_joined(record, line_columns) for record in records]
@@ -69,7 +69,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     )
     dots = plans.mark_point(filled=True, size=60, opacity=1)
     targets = sorted({record["target"] for record in records} - {None})
-    layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, PLAN.signature)))]
+    layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, plan_columns())))]
     if y == "power":
         layers += [one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(t)) for t in targets]
     chart = alt.LayerChart(
