@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.style import AXIS_STYLE
+from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
 from rocframe.kinds import SCALED_AXES, scale_of
 from rocframe.options import to_floats
-from rocframe.rates import CONFUSION, Settings
+from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rocframe.charts.curve_data import Path
     from rocframe.kinds import Kind, Scale
 
-MAX_DEVIATE = 6.0  # larger normal deviates are drawn at this value
 TICKS = 5
 MIN_ZOOM = 1 / 200  # of an axis: smaller parts are drawn from the same rows
 EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
@@ -101,14 +100,8 @@ class PlotAxis:
 
     def position(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions of values along the axis, as shares of its length."""
-        ends = np.array([self.low, self.high])
-        if self.scale == "log":
-            values, ends = np.log(np.maximum(values, self.low)), np.log(ends)
-        elif self.deviate:
-            values, ends = normal_deviates(values), normal_deviates(ends)
-        low, high = ends
-        share: NDArray[np.float64] = (values - low) / (high - low)
-        return share
+        low, high = scale_values(np.array([self.low, self.high]), self.scale)
+        return axis_positions(values, low, high, self.scale)
 
     def shown(self, rate: float) -> float:
         """Return the position of a rate in units of the axis: the rate or its normal deviate."""
@@ -300,30 +293,17 @@ def axis_rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.
     known = np.minimum.accumulate(known[::-1])[::-1]
     unknown = np.flatnonzero(np.isnan(y) & (known < len(y)))
     unknown = unknown[path.curve[unknown] == path.curve[known[unknown]]]
-    y[unknown] = y[known[unknown]]
-    return x, y
+    point = np.arange(len(y))
+    point[unknown] = known[unknown]
+    return x, y[point]
 
 
 def axis_values(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count at each point of a path."""
     counts = dict(zip(CONFUSION, path.counts, strict=True))
     if name in counts:
-        return counts[name].copy()
-    rate = kind.axis(name).expr(Settings(prevalence=path.prevalence))
-    values = pl.DataFrame(counts).select(rate)
-    return values.to_series().to_numpy(writable=True)
-
-
-def normal_deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the normal deviates of rates, interpolated to the precision of a chart."""
-    deviate, rate = _normal_table()
-    return np.interp(values, rate, deviate)
-
-
-@cache
-def _normal_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    deviate = np.linspace(-MAX_DEVIATE, MAX_DEVIATE, 6001)
-    return deviate, np.array([STANDARD_NORMAL.cdf(float(value)) for value in deviate])
+        return counts[name]
+    return kind.axis(name).at_prevalence(path.prevalence).evaluate(counts)
 
 
 def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:

@@ -68,6 +68,40 @@ class CurveCounts:
         )
 
 
+def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return rates, their logarithms, or their normal deviates, depending on the scale."""
+    if scale == "linear":
+        return rates
+    with np.errstate(divide="ignore"):
+        if scale == "log":
+            return np.log(rates)
+        from scipy.special import ndtri
+
+        deviates: NDArray[np.float64] = ndtri(rates)
+        return deviates
+
+
+def axis_positions(
+    rates: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    scale: Scale,
+) -> NDArray[np.float64]:
+    """Return the positions of rates on axes, as fractions of the lengths of the axes.
+
+    `low` and `high` are the ends of the axes, as returned by `scale_values`. On scales other than
+    linear, rates beyond an end have the position of this end.
+    """
+    values = scale_values(rates, scale)
+    if scale != "linear":
+        values = np.clip(values, low, high)
+    length = np.broadcast_to(high - low, values.shape)
+    positions: NDArray[np.float64] = np.divide(
+        values - low, length, out=np.zeros_like(values), where=length > 0
+    )
+    return positions
+
+
 MIN_WEIGHT_SHARE = 1e-9  # of a total; differences of smaller weights are ignored
 
 
@@ -143,21 +177,10 @@ class DisplayAxes:
     ) -> NDArray[np.float64]:
         if not scaled:
             return share
-        low = self.low[line]
-        if self.scale == "log":
-            length = -np.log(low)
-            place = np.log(np.maximum(share, low)) + length
-        else:
-            from scipy.special import ndtri
-
-            end = -ndtri(low)
-            length = 2 * end
-            # Shares are not limited to 1 - low, which may be rounded to 1.
-            place = np.clip(ndtri(share), -end, end) + end
-        position: NDArray[np.float64] = np.divide(
-            place, length, out=np.zeros_like(place), where=length > 0
-        )
-        return position
+        low = scale_values(self.low, self.scale)[line]
+        # The upper end of normal deviates is not computed from 1 - low, which may be rounded to 1.
+        high = np.zeros(1) if self.scale == "log" else -low
+        return axis_positions(share, low, high, self.scale)
 
     def levels(
         self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
@@ -189,9 +212,10 @@ class DisplayAxes:
         if self.scale == "log":
             x_levels = self.low[curve] ** (1 - np.append(0, even))
         if self.scale == "normal_deviate":
-            from scipy.special import ndtr, ndtri
+            from scipy.special import ndtr
 
-            x_levels = y_levels = ndtr(ndtri(self.low[curve]) * (1 - 2 * np.append(0, even)))
+            low = scale_values(self.low[curve], self.scale)
+            x_levels = y_levels = ndtr(low * (1 - 2 * np.append(0, even)))
         return [(x_count, x_levels * self.x_total[curve]), (other_count, y_levels * pos)]
 
 
