@@ -27,6 +27,7 @@ from rocframe.schemas import PLAN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rocframe.inference.notes import Note
     from rocframe.inference.p_values import Alternative
 
 
@@ -618,7 +619,8 @@ def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict
     """Return a row of the result from the options and the planned test; None is no solution."""
     row = {"target" if name == "power" else name: value for name, value in options.items()}
     if test is None:
-        return {**row, "note": "no_solution"}
+        note: Note = "no_solution"
+        return {**row, "note": note}
     properties = (*PlannedTest.__slots__, "difference", "se_null", "se", "power")
     return {**row, **{name: getattr(test, name) for name in properties}}
 

@@ -32,10 +32,10 @@ from rocframe.inference.confidence import (
     newcombe,
     newcombe_variance,
     normal_quantile,
-    notes,
     perfect_area_limits,
     wald,
 )
+from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
@@ -282,7 +282,9 @@ def auc_table(cases: Cases, rate_range: RateRange | None, confidence: Confidence
             "ci_level": confidence.level,
             "ci_method": list(interval.method),
         }
-    columns["note"] = list(notes(*sizes, variance, n_redrawn))
+    zero_variance = None if variance is None else variance == 0
+    note = class_notes(*sizes, zero_variance=zero_variance, redrawn=n_redrawn)
+    columns["note"] = list(note)
     return build_table(scan.rows.keys, columns, auc_columns(names))
 
 

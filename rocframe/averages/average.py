@@ -16,6 +16,7 @@ from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interlea
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, through_node
+from rocframe.inference.notes import counted_note, join_notes
 from rocframe.kernel.resample import stream_keys
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
@@ -527,7 +528,7 @@ class CurveAverager:
         for i, group in enumerate(block.groups):
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
-            notes[i, constant[i]] = _join("zero_variance", excluded)
+            notes[i, constant[i]] = join_notes("zero_variance", excluded)
         scale = np.ones(len(block.groups), np.int64)
         if self.n_pooled is not None:
             scale = self.n_pooled[block.groups]
@@ -540,9 +541,5 @@ class CurveAverager:
                 for name, count in counts.items()
                 if count[i, j] < n_curves[i, j]
             )
-            notes[i, j] = _join(notes[i, j], f"fewer:{lacking}")
+            notes[i, j] = join_notes(notes[i, j], counted_note("fewer", lacking))
         return notes
-
-
-def _join(*notes: str | None) -> str:
-    return "; ".join(filter(None, notes))

@@ -11,6 +11,7 @@ import polars as pl
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
+from rocframe.inference.notes import counted_note
 from rocframe.kernel.exact import scale_to_unit
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import to_float
@@ -121,7 +122,9 @@ def exclusion_notes(
         keys = names[excluded[group == i]]
         rest = len(keys) - MAX_NAMES_IN_NOTE
         more = f" and {rest} more" if rest > 0 else ""
-        notes[i] = f"left_out:{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})"
+        notes[i] = counted_note(
+            "left_out", f"{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})"
+        )
     return notes
 
 

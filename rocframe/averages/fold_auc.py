@@ -24,7 +24,8 @@ from rocframe.curves.curve import full_curves
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, collect_frame
-from rocframe.inference.confidence import logit, normal_quantile, notes, parse_level, wald
+from rocframe.inference.confidence import logit, normal_quantile, parse_level, wald
+from rocframe.inference.notes import absent_classes, first_notes, join_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
+    from rocframe.inference.notes import Note
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -256,21 +258,21 @@ class Folds:
         then undefined as well.
         """
         totals = self.scan.totals
-        first = notes(self.total(totals.pos_rows), self.total(totals.neg_rows), None)
+        applies: dict[Note, NDArray[np.bool_ | np.int64]] = {}
         if variance is not None:
-            is_zero, undefined = variance == 0, np.isnan(variance)
-            for name, rows in (
-                ("one_negative", totals.neg_rows),
-                ("one_positive", totals.pos_rows),
-            ):
+            single_rows: dict[Note, NDArray[np.int64]] = {
+                "one_positive": totals.pos_rows,
+                "one_negative": totals.neg_rows,
+            }
+            for note, rows in single_rows.items():
                 single_row = (rows[self.fold] == 1) & self.usable
                 has_single_row = np.add.reduceat(single_row, self.starts[:-1]) > 0
-                first = np.where(has_single_row & undefined & (first == None), name, first)  # noqa: E711
-            first = np.where(is_zero & (first == None), "zero_variance", first)  # noqa: E711
+                applies[note] = has_single_row & np.isnan(variance)
+            applies["zero_variance"] = variance == 0
+        n_pos, n_neg = self.total(totals.pos_rows), self.total(totals.neg_rows)
+        first = first_notes(absent_classes(n_pos, n_neg) | applies)
         exclusions = exclusion_notes(self.names, self.usable, self.starts)
-        return [
-            "; ".join(filter(None, both)) or None for both in zip(first, exclusions, strict=True)
-        ]
+        return [join_notes(*both) for both in zip(first, exclusions, strict=True)]
 
 
 def merge_folds(cases: Cases, over: int) -> Cases:

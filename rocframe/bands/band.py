@@ -20,7 +20,8 @@ from rocframe.bands.grid import (
 from rocframe.bands.resampled import envelope_limits, fixed_width_limits, pointwise_bootstrap_limits
 from rocframe.curves.curve import trace_curves
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.confidence import notes, parse_level, parse_n_boot, wilson
+from rocframe.inference.confidence import parse_level, parse_n_boot, wilson
+from rocframe.inference.notes import absent_classes, first_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
@@ -228,7 +229,7 @@ def _band_table(
         limits = method.limits(curves, points, level, scan, draws)
     else:
         limits = method.limits(curves, points, level)
-    group_notes = notes(curves.n_pos, curves.n_neg, None)
+    group_notes = first_notes(absent_classes(curves.n_pos, curves.n_neg))
     group_notes[curves.has_both_classes] = (
         None if limits.notes is None else limits.notes[curves.has_both_classes]
     )

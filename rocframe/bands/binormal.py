@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rocframe.bands.grid import BandLimits
+from rocframe.inference.notes import first_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +32,9 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
     lower, upper = line_limits(Binormal(a, b, var_a, var_b, cov_ab), x, radius)
     with np.errstate(invalid="ignore"):
         tpr = ndtr(a + b * x)
-    notes = np.full(len(curves.n_pos), None)
-    notes[ratings.groups[np.isnan(fit.a)]] = "no_solution"
+    unsolved = np.zeros(len(curves.n_pos), bool)
+    unsolved[ratings.groups] = np.isnan(fit.a)
+    notes = first_notes({"no_solution": unsolved})
     return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_limits
 from rocframe.inference.bootstrap import replicate_limits
-from rocframe.inference.confidence import notes
+from rocframe.inference.notes import class_notes
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np
         np.bincount(group, weights=mask, minlength=len(curves.n_pos)) > 0
         for mask in (inner, corner)
     )
-    variance = np.where(has_inner & ~has_corner, 1.0, 0.0)
-    group_notes = notes(curves.n_pos, curves.n_neg, variance)
+    group_notes = class_notes(curves.n_pos, curves.n_neg, zero_variance=~has_inner | has_corner)
     return group_notes, np.array([note is None for note in group_notes], bool)
 
 

@@ -11,6 +11,7 @@ from unicodedata import combining
 import altair as alt
 import polars as pl
 
+from rocframe.inference.notes import SEPARATOR
 from rocframe.text import format_name, format_values, join_first
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def number_text(value: Any) -> str:
 
 def note_text(note: str | None) -> str:
     """Return the first note of a row as words: the reason why a value is undefined."""
-    return note.partition("; ")[0].replace("_", " ") if note else "undefined"
+    return note.partition(SEPARATOR)[0].replace("_", " ") if note else "undefined"
 
 
 def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:

@@ -21,6 +21,7 @@ from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read
 from rocframe.errors import LabelError, OptionValueError, RepeatedNameError
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
 from rocframe.inference.confidence import Confidence
+from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RowSampler, draw_valid, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -257,15 +258,12 @@ def _multiclass_auc_columns(
     n_used = np.bincount(np.unique(cell) // n_classes, minlength=n_groups)
     by_average = _group_averages(rows, group, starts, averages)
     auc = np.stack([by_average[name] for name in averages], axis=1)
-    notes = np.full(n_groups, None, object)
-    notes[n_used < 2] = "one_class"
-    notes[np.diff(starts) == 0] = "no_rows"
     per_group = {
         "n": n,
         "n_missing": grouped.n_missing,
         "n_classes": np.full(n_groups, n_classes),
         "n_classes_used": n_used,
-        "note": notes,
+        "note": first_notes({"no_rows": np.diff(starts) == 0, "one_class": n_used < 2}),
     }
     columns: dict[str, Any] = {
         "average": [*averages] * n_groups,
@@ -346,7 +344,12 @@ def _average_intervals(
             bounds=(0.0, 1.0),
             acceleration=lambda name=name: row_acceleration(rows, influence[name]),  # type: ignore[misc]
         )
-        note = f"redrawn:{n_redrawn}" if n_redrawn else None
+        notes = first_notes(
+            {
+                "zero_variance": np.array([interval.constant]),
+                "redrawn": np.array([n_redrawn]),
+            }
+        )
         intervals.append(
             {
                 "ci_level": confidence.level,
@@ -354,7 +357,7 @@ def _average_intervals(
                 "lower": interval.lower,
                 "upper": interval.upper,
                 "ci_method": None if np.isnan(interval.lower) else confidence.ci,
-                "note": "zero_variance" if interval.constant else note,
+                "note": notes[0],
             }
         )
     return intervals

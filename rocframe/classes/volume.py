@@ -10,6 +10,7 @@ import numpy as np
 from rocframe.classes.inputs import PLACEHOLDER_SCORE, compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
+from rocframe.inference.notes import first_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel import exact
 from rocframe.options import NOT_GIVEN, public
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ScoreColumns,
     )
     from rocframe.frames import FrameT
+    from rocframe.inference.notes import Note
     from rocframe.inputs.roles import By, Column, Count, Missing
 
 
@@ -216,10 +218,14 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
     n = [sizes[:, k] for k in range(3)]
     volume = exact.exact_quotient(triples.total, triples.unit * exact.exact_product(*n))
     variance = _volume_variance(triples, volume, n)
-    notes = np.full(n_groups, None, object)
+    reasons: dict[Note, NDArray[np.bool_]] = {
+        "no_rows": sizes.max(axis=1) == 0,
+        "absent_class": sizes.min(axis=1) == 0,
+        "single_row": sizes.min(axis=1) == 1,
+    }
     columns: dict[str, Any] = {}
     if confidence.ci is not None:
-        notes[variance == 0] = "zero_variance"
+        reasons["zero_variance"] = variance == 0
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if confidence.ci == "logit" else wald
         lower, upper = limits(volume, se, normal_quantile(confidence.level), 1.0)
@@ -230,17 +236,13 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
             "ci_level": np.where(np.isnan(volume), np.nan, confidence.level),
             "ci_method": [None if missing else confidence.ci for missing in np.isnan(lower)],
         }
-    # Later assignments replace earlier ones, so the note is the first that applies.
-    notes[sizes.min(axis=1) == 1] = "single_row"
-    notes[sizes.min(axis=1) == 0] = "absent_class"
-    notes[sizes.max(axis=1) == 0] = "no_rows"
     return {
         **columns,
         "volume": volume,
         "rule": "order" if is_order else "sum",
         **dict(zip(("n_first", "n_second", "n_third"), n, strict=True)),
         "n_missing": grouped.n_missing,
-        "note": notes.tolist(),
+        "note": first_notes(reasons).tolist(),
     }
 
 

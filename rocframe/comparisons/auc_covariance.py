@@ -8,7 +8,7 @@ import numpy as np
 
 from rocframe.areas.partial import RateRange
 from rocframe.comparisons.hypothesis import Quantity
-from rocframe.comparisons.paired_areas import pair_notes, paired_areas
+from rocframe.comparisons.paired_areas import paired_areas
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
@@ -16,6 +16,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
 )
 from rocframe.frames import build_table
+from rocframe.inference.notes import class_notes
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
 from rocframe.options import NOT_GIVEN, public
@@ -196,7 +197,11 @@ def covariance_table(
         areas = paired_areas(instances, batch, quantity.rate_range)
         matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
-        lowest = np.where((variances == 0).any(axis=1), 0.0, variances[:, 0])
+        note = class_notes(
+            *areas.units,
+            zero_variance=(variances == 0).any(axis=1),
+            unmatched=batch.unmatched,
+        )
         values = quantity.standardized(np.array(areas.area)).T
         size = len(batch.models)
         a, b = (index.ravel() for index in np.indices((size, size)))
@@ -211,7 +216,7 @@ def covariance_table(
                 f"{quantity.name}_b": values[:, b].ravel(),
                 "covariance": matrix[:, a, b].ravel(),
                 "correlation": correlations(matrix)[:, a, b].ravel(),
-                "note": np.repeat(pair_notes(areas.units, lowest, batch.unmatched), size**2),
+                "note": np.repeat(note, size**2),
             }
         )
     schema = covariance_columns(instances.models.dtype, quantity.name)

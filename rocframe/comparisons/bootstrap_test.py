@@ -10,8 +10,9 @@ import numpy as np
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans, pair_notes
+from rocframe.comparisons.paired_areas import merge_identical_rows, model_scans
 from rocframe.inference.bootstrap import batched_replicates, bootstrap_interval
+from rocframe.inference.notes import class_notes
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, RowSampler, draw_clusters
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
@@ -102,7 +103,13 @@ def _compare_pair(
         "group": batch.groups,
         "n_paired": n_paired,
         **difference_columns(hypothesis, quantity, (values[a], values[b]), variance),
-        "note": pair_notes((n_pos, n_neg), variance, batch.unmatched, redrawn),
+        "note": class_notes(
+            n_pos,
+            n_neg,
+            zero_variance=variance == 0,
+            redrawn=redrawn,
+            unmatched=batch.unmatched,
+        ),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.areas.partial import RateRange
-from rocframe.comparisons.paired_areas import pair_notes, paired_areas
+from rocframe.comparisons.paired_areas import paired_areas
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
@@ -19,6 +19,7 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
+from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import adjust_p_values, check_adjust
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import RowGroups
@@ -261,26 +262,27 @@ def contrast_table(
     n_groups = len(groups.starts) - 1
     n_models, n_paired = np.zeros((2, n_groups), np.int64)
     statistic, df = np.full((2, n_groups), np.nan)
-    notes = np.full(n_groups, "no_rows", object)
+    n_pos, n_neg, unmatched = np.zeros((3, n_groups), np.int64)
+    zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
     for batch in model_batches(instances, groups, columns.options, together=True):
         areas = paired_areas(instances, batch, rate_range)
         n_models[batch.groups] = len(batch.models)
         n_paired[batch.groups] = areas.n_pos + areas.n_neg
-        notes[batch.groups] = pair_notes(areas.units, None, batch.unmatched)
+        unmatched[batch.groups] = batch.unmatched
         if matrix is None:  # differences of successive models
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
-            if not len(coefficients):
-                continue
         else:
             coefficients = matrix[:, list(batch.models)]
             if np.delete(matrix, batch.models, axis=1).any():  # a model has no rows here
-                notes[batch.groups] = "no_rows"
                 continue
+        n_pos[batch.groups], n_neg[batch.groups] = areas.units
+        if not len(coefficients):
+            continue
         variances = areas.difference_variances()
         result = chi_squared(coefficients, np.array(areas.area).T, variances)
         undefined = np.isnan(result[0]) & ~np.isnan(variances[:, 0, 0])
-        notes[batch.groups[undefined]] = "zero_variance"
+        zero_variance[batch.groups] = undefined
         statistic[batch.groups], df[batch.groups] = result
     p_value = np.where(df == 0, 1.0, chdtrc(df, statistic))
     values = {
@@ -291,7 +293,9 @@ def contrast_table(
         "p_value": p_value,
         "p_adjusted": adjust_p_values(p_value, np.zeros(n_groups, np.int64), adjust),
         "test": "delong",
-        "note": notes.tolist(),
+        "note": class_notes(
+            n_pos, n_neg, zero_variance=zero_variance, unmatched=unmatched
+        ).tolist(),
     }
     return build_table(groups.keys, values, CONTRAST.columns())
 

@@ -21,7 +21,8 @@ from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_areas, partial_variance
 from rocframe.areas.variance import delong_variance
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.paired_areas import pair_notes, paired_areas
+from rocframe.comparisons.paired_areas import paired_areas
+from rocframe.inference.notes import class_notes
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel
@@ -55,7 +56,9 @@ def delong_paired(
             "group": batch.groups,
             "n_paired": areas.n_pos + areas.n_neg,
             **difference_columns(hypothesis, quantity, (areas.area[a], areas.area[b]), variance),
-            "note": pair_notes(areas.units, variance, batch.unmatched),
+            "note": class_notes(
+                *areas.units, zero_variance=variance == 0, unmatched=batch.unmatched
+            ),
         }
 
     return run_parallel(compare_pair, pairs)
@@ -83,7 +86,7 @@ def delong_unpaired(
             "group": groups,
             "n_paired": np.full(len(groups), np.nan),
             **difference_columns(hypothesis, quantity, (a.area, b.area), variance, df),
-            "note": pair_notes(units, variance, np.zeros(len(groups), np.int64)),
+            "note": class_notes(*units, zero_variance=variance == 0),
         }
 
 

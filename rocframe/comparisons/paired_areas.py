@@ -29,7 +29,6 @@ from rocframe.areas.variance import (
     placement_covariance,
     placement_variance,
 )
-from rocframe.inference.confidence import notes
 from rocframe.inputs.cases import Cases, RowState
 from rocframe.kernel.exact import (
     MAX_EXACT_FLOAT,
@@ -338,20 +337,6 @@ def _segment_sums(
     totals = exact_sums(weight, value, segment[filled])
     result = np.zeros(len(segment), totals.dtype)
     result[filled] = totals
-    return result
-
-
-def pair_notes(
-    units: tuple[NDArray[np.int64], NDArray[np.int64]],
-    variance: NDArray[np.float64] | None,
-    unmatched: NDArray[np.int64],
-    redrawn: NDArray[np.int64] | None = None,
-) -> NDArray[np.object_]:
-    """Return the note of each group: why values are null, or how many rows were left out."""
-    result = notes(*units, variance)
-    for name, rows in (("redrawn", redrawn), ("unmatched", unmatched)):
-        for i in np.flatnonzero(0 if rows is None else rows):
-            result[i] = result[i] or f"{name}:{rows[i]}"  # type: ignore[index]
     return result
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rocframe.areas.pairs import doubled_ranks
-from rocframe.comparisons.paired_areas import model_scans, pair_notes
+from rocframe.comparisons.paired_areas import model_scans
+from rocframe.inference.notes import class_notes
 from rocframe.inference.p_values import is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
@@ -112,7 +113,7 @@ def exchange_test(
             "df": undefined,
             "p_value": p_value,
             "test": np.array([f"{name}_exact" if is_exact else name for is_exact in exact], object),
-            "note": pair_notes((n_pos, n_neg), None, batch.unmatched),
+            "note": class_notes(n_pos, n_neg, unmatched=batch.unmatched),
         }
 
 

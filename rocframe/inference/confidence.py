@@ -146,34 +146,6 @@ def perfect_area_limits(
     return newcombe(np.round(area), n_pos, n_neg, normal_quantile(level))
 
 
-def notes(
-    n_pos: NDArray[np.int64],
-    n_neg: NDArray[np.int64],
-    variance: NDArray[np.float64] | None,
-    n_redrawn: NDArray[np.int64] | None = None,
-    unsolved: NDArray[np.bool_] | None = None,
-) -> NDArray[np.object_]:
-    """Return the first note that applies to each group, or None.
-
-    `n_redrawn` is the number of resamples that were drawn again or omitted. `unsolved` is True for
-    groups whose point does not exist or whose estimate is undefined.
-    """
-    result = np.full(len(n_pos), None, object)
-    for group in () if n_redrawn is None else np.flatnonzero(n_redrawn):
-        result[group] = f"redrawn:{n_redrawn[group]}"  # type: ignore[index]
-    # Later assignments overwrite earlier ones, so the first note that applies is assigned last.
-    if unsolved is not None:
-        result[unsolved] = "no_solution"
-    if variance is not None:
-        result[variance == 0] = "zero_variance"
-    result[n_neg == 1] = "one_negative"
-    result[n_pos == 1] = "one_positive"
-    result[n_neg == 0] = "no_negatives"
-    result[n_pos == 0] = "no_positives"
-    result[(n_pos == 0) & (n_neg == 0)] = "no_rows"
-    return result
-
-
 def wilson(count: NDArray[np.float64], total: NDArray[Any], level: float) -> Limits:
     """Return Wilson's limits of the proportion count / total; NaN where total is 0."""
     z2 = normal_quantile(level) ** 2

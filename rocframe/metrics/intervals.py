@@ -23,9 +23,9 @@ from rocframe.inference.confidence import (
     Confidence,
     clopper_pearson,
     is_perfect,
-    notes,
     wilson,
 )
+from rocframe.inference.notes import class_notes
 from rocframe.inputs.node import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
@@ -561,7 +561,12 @@ def _table(
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [
-        notes(*sizes, np.where(constant, 0.0, nan), n_redrawn, np.isnan(estimate))
+        class_notes(
+            *sizes,
+            zero_variance=constant,
+            no_solution=np.isnan(estimate),
+            redrawn=n_redrawn,
+        )
         for constant, n_redrawn, estimate in zip(
             results.constant, results.n_redrawn, results.estimate, strict=True
         )

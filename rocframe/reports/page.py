@@ -23,6 +23,7 @@ from rocframe.reports.figures import (
 )
 from rocframe.reports.offline_script import content_policy, embed_script
 from rocframe.reports.report_tables import (
+    NOTE_TEXTS,
     areas_text,
     comparison_text,
     folds_text,
@@ -34,6 +35,7 @@ from rocframe.text import format_count, format_name, format_values, join_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocframe.inference.notes import Note
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
 
@@ -134,11 +136,7 @@ def _summary(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
 
 
 # Notes of groups whose AUC is undefined.
-UNDEFINED_AUC = {
-    "no_rows": "no rows",
-    "no_positives": "no positives",
-    "no_negatives": "no negatives",
-}
+UNDEFINED_AUC: tuple[Note, ...] = ("no_rows", "no_positives", "no_negatives")
 MAX_NAMED_GROUPS = 40
 
 
@@ -156,13 +154,15 @@ def _omissions(
     if n_missing and options.missing != "worst":
         rows = format_count(n_missing, "prediction")
         sentences.append(f"{rows} with a missing label, score or weight: left out.")
-    for note, cause in UNDEFINED_AUC.items():
+    for note in UNDEFINED_AUC:
         groups = areas.filter(pl.col("note") == note)
         if groups.height:
             have, pronoun = ("has", "its") if groups.height == 1 else ("have", "their")
             count = format_count(groups.height, "group")
             names = _group_names(groups)
-            sentences.append(f"{count} {have} {cause}, so {pronoun} AUC is undefined{names}.")
+            sentences.append(
+                f"{count} {have} {NOTE_TEXTS[note]}, so {pronoun} AUC is undefined{names}."
+            )
     return [*sentences, *_unmatched(tables.comparison), *tables.remarks] or ["Nothing."]
 
 

@@ -14,6 +14,7 @@ from rocframe.comparisons.compare import compare
 from rocframe.curves.curve import curve
 from rocframe.errors import OptionValueError, RocframeError
 from rocframe.frames import column, private_names
+from rocframe.inference.notes import SEPARATOR
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.schemas import MODEL
@@ -30,6 +31,7 @@ from rocframe.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rocframe.inference.notes import Note
     from rocframe.kinds import KindName
     from rocframe.reports.report import ReportOptions
 
@@ -485,7 +487,7 @@ def interval_title(table: pl.DataFrame) -> str | None:
 
 
 # Each note of a table, and what a report writes in its place. "{}" is the number in the note.
-NOTES = {
+NOTE_TEXTS: dict[Note, str] = {
     "no_rows": "no rows",
     "no_positives": "no positives",
     "no_negatives": "no negatives",
@@ -514,13 +516,13 @@ def note_columns(
 
 def note_in_words(note: str) -> str:
     """Return the notes of a row in words, such as "no positives" for "no_positives"."""
-    return "; ".join(map(_one_note_in_words, note.split("; ")))
+    return SEPARATOR.join(map(_one_note_in_words, note.split(SEPARATOR)))
 
 
 def _one_note_in_words(note: str) -> str:
     name, _, rest = note.partition(":")
-    if name not in NOTES:
+    if name not in NOTE_TEXTS:
         return note
     number, _, names = rest.partition(" ")
-    words = NOTES[name].format(f"{int(number):,}" if number.isdecimal() else number)
+    words = NOTE_TEXTS[name].format(f"{int(number):,}" if number.isdecimal() else number)
     return f"{words} {names}".strip()

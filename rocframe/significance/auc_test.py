@@ -11,7 +11,8 @@ import polars as pl
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, auc_variance, class_sizes
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.confidence import AREA_ROUNDING, notes
+from rocframe.inference.confidence import AREA_ROUNDING
+from rocframe.inference.notes import absent_classes, class_notes, first_notes
 from rocframe.inference.p_values import (
     adjust_p_values,
     check_adjust,
@@ -313,11 +314,11 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     # Without variance the test is defined only if the area equals its null value.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
     statistic[equal], p_value[equal] = 0, 1
-    note = notes(*class_sizes(scan, clusters), variance)
-    if ranks is not None:  # one row of a class is enough for the methods on ranks
-        single = (note == "one_positive") | (note == "one_negative")
-        note[single] = None
-        note[single & (variance == 0)] = "zero_variance"
+    sizes, zero_variance = class_sizes(scan, clusters), variance == 0
+    if ranks is None:
+        note = class_notes(*sizes, zero_variance=zero_variance)
+    else:  # one row of a class is enough for the methods on ranks
+        note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
     columns: dict[str, Any] = {
         "n_pos": n_pos,
         "n_neg": n_neg,

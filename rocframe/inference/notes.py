@@ -1,0 +1,94 @@
+"""The values of the column `note`: the reason why a value is null, or the number of omissions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+# In order of precedence: the note of a row is the first one that applies.
+Note = Literal[
+    "no_rows",
+    "no_positives",
+    "no_negatives",
+    "one_class",
+    "absent_class",
+    "one_positive",
+    "one_negative",
+    "single_row",
+    "zero_variance",
+    "no_solution",
+    "redrawn",
+    "unmatched",
+    "left_out",
+    "fewer",
+]
+SEPARATOR = "; "  # between the notes of a row that has several
+
+
+def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray[np.object_]:
+    """Return the first note that applies to each group, or None.
+
+    `applies` maps each note to a Boolean per group, or to a count per group. A count above 0 is
+    appended to the note: `redrawn:12`.
+    """
+    result = np.full(len(next(iter(applies.values()))), None, object)
+    for note in reversed(get_args(Note)):  # a note overwrites the notes after it
+        values = applies.get(note, np.zeros(0, bool))
+        groups = np.flatnonzero(values)
+        result[groups] = note
+        if values.dtype != bool:
+            result[groups] = [f"{note}:{count}" for count in values[groups]]
+    return result
+
+
+def absent_classes(
+    n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+) -> dict[Note, NDArray[np.bool_ | np.int64]]:
+    """Return the notes of groups without positives or without negatives, for `first_notes`."""
+    return {
+        "no_rows": (n_pos == 0) & (n_neg == 0),
+        "no_positives": n_pos == 0,
+        "no_negatives": n_neg == 0,
+    }
+
+
+def class_notes(
+    n_pos: NDArray[np.int64],
+    n_neg: NDArray[np.int64],
+    *,
+    zero_variance: NDArray[np.bool_] | None = None,
+    no_solution: NDArray[np.bool_] | None = None,
+    redrawn: NDArray[np.int64] | None = None,
+    unmatched: NDArray[np.int64] | None = None,
+) -> NDArray[np.object_]:
+    """Return the first note that applies to each group, or None, for two classes.
+
+    The other arguments are those of `first_notes`. None: the note applies to no group.
+    """
+    applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
+        **absent_classes(n_pos, n_neg),
+        "one_positive": n_pos == 1,
+        "one_negative": n_neg == 1,
+        "zero_variance": zero_variance,
+        "no_solution": no_solution,
+        "redrawn": redrawn,
+        "unmatched": unmatched,
+    }
+    return first_notes({note: values for note, values in applies.items() if values is not None})
+
+
+def counted_note(note: Note, count: object) -> str:
+    """Return a note with a count, such as `redrawn:12`."""
+    return f"{note}:{count}"
+
+
+def join_notes(*notes: str | None) -> str | None:
+    """Return the notes that are not None as one text; None if there are none."""
+    return SEPARATOR.join(filter(None, notes)) or None
