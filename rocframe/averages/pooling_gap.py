@@ -198,12 +198,12 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         np.arange(len(all_folds.starts) - 1), np.diff(all_folds.starts)
     )
     # Position of each fold within its group.
-    place = np.empty(len(folds.fold), np.int64)
-    place[folds.fold] = np.arange(len(folds.fold)) - np.repeat(
+    position = np.empty(len(folds.fold), np.int64)
+    position[folds.fold] = np.arange(len(folds.fold)) - np.repeat(
         folds.starts[:-1], np.diff(folds.starts)
     )
     assert rows.row is not None
-    fold_position = place[fold_of[rows.row]]
+    fold_position = position[fold_of[rows.row]]
     groups = range(len(folds.starts) - 1)
     tables = run_parallel(
         lambda group: _count_fold_pairs(
@@ -241,7 +241,7 @@ def _count_fold_pairs(
     """Count the pairs between the folds of a group, and the correctly ranked ones."""
     start, end = rows.starts[group], rows.ends[group]
     group_rows = slice(start, rows.starts[group + 1])
-    mass = (
+    row_weight = (
         np.ones(group_rows.stop - start)
         if rows.weights is None
         else rows.weights.total_weight[group_rows]
@@ -252,7 +252,9 @@ def _count_fold_pairs(
     counted |= code == rows.codec.reserved(ReservedCode.UNSCORED)
 
     def by_fold(selected: NDArray[np.bool_]) -> NDArray[np.float64]:
-        sums = np.bincount(fold_position[group_rows][selected], mass[selected], minlength=size)
+        sums = np.bincount(
+            fold_position[group_rows][selected], row_weight[selected], minlength=size
+        )
         return sums.astype(np.float64)
 
     scored = int(end - start)
@@ -268,7 +270,7 @@ def _count_fold_pairs(
         index = (step[a:b] - first) * size + fold_position[block_rows]
         pos, neg = (
             np.bincount(
-                index, np.where(side, mass[a:b], 0), minlength=(stop - first) * size
+                index, np.where(side, row_weight[a:b], 0), minlength=(stop - first) * size
             ).reshape(-1, size)
             for side in (~negative[a:b], negative[a:b])
         )

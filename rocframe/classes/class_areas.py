@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 Average = Literal["hand_till", "macro", "weighted", "micro"]
-MAX_EXACT_WINS = 2**62  # above, doubled wins are counted in floats instead of Int64
+MAX_EXACT_WINS = 2**62  # larger numbers of doubled wins are floats instead of Int64
 
 
 class Placements(NamedTuple):
-    """Numbers of positives with a higher score than each row, and with at least its score."""
+    """For each row, the numbers of positives with a higher score and with at least its score."""
 
     higher: NDArray[np.int32]
     at_least: NDArray[np.int32]
@@ -33,9 +33,9 @@ class Placements(NamedTuple):
         score: NDArray[Any],
         scored: NDArray[np.bool_] | None,
     ) -> Placements:
-        """Compare scores with those of the positives, which are `negated` and sorted.
+        """Count the positives above each score; 0 for rows without a score.
 
-        A row without a score ranks above all positives.
+        `negated` are the scores of the positives with the opposite sign, sorted.
         """
         higher, at_least = (
             np.searchsorted(negated, -score, side).astype(np.int32) for side in ("left", "right")
@@ -45,7 +45,10 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return twice the mass of positives that win against each row; a tie counts half."""
+        """Return twice the weight of the positives with a higher score; a tie counts half.
+
+        `cumulated` is the cumulative weight of the positives by falling score.
+        """
         wins: NDArray[Any] = cumulated[:, self.higher] + cumulated[:, self.at_least]
         return wins
 
@@ -53,17 +56,18 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their score of one class.
 
-    `code` is the number of the class, and `place` its position among the classes of the group, or
-    None if the class has no rows there. `order` has its rows by falling score. `of_class` compares
-    rows with the positives of the class. `of_all` compares them with the rows of all classes, each
-    by the score of its own class; `own_order` has these rows by falling score.
+    `code` is the number of the class. `position` is its position among the classes that have rows
+    in the group, or None for a class without rows. `order` are the rows of the class by falling
+    score. `of_class` compares all rows with the positives of the class. `of_all` compares all rows
+    with the score of each row for its true class; `true_score_order` are the rows by falling score
+    for their true class.
     """
 
     code: int
-    place: int | None
+    position: int | None
     order: NDArray[np.int64]
     of_class: Placements | None
-    own_order: NDArray[np.int64]
+    true_score_order: NDArray[np.int64]
     of_all: Placements | None
 
 
@@ -72,81 +76,85 @@ def class_starts(code: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(code, prepend=-1))
 
 
-def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the score of each row for its own class, and which rows have it."""
-    own_score, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
+def true_class_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the score of each row for its true class, and True for rows that have this score."""
+    true_score, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
     for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
         positive = rows.code == i
-        own_score[positive] = score[positive]
+        true_score[positive] = score[positive]
         if scored is not None:
             present[positive] = scored[positive]
-    return own_score, present
+    return true_score, present
 
 
 def class_placements(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> Iterator[ClassPlacements]:
-    """Yield the placements for each class; the rows of one group are sorted by class."""
+    """Yield the placements for each class; `rows` are the rows of one group, sorted by class."""
     starts = class_starts(rows.code)
     ends = np.append(starts[1:], len(rows.code))
-    places = {int(code): i for i, code in enumerate(rows.code[starts])}
-    own_order, negated = np.zeros(0, np.int64), np.zeros(0)
+    positions = {int(code): i for i, code in enumerate(rows.code[starts])}
+    true_score_order, negated = np.zeros(0, np.int64), np.zeros(0)
     if "micro" in averages:
-        own_score, present = own_scores(rows)
-        own_order = np.flatnonzero(present)
-        own_order = own_order[np.argsort(-own_score[own_order], kind="stable")]
-        negated = -own_score[own_order]
+        true_score, present = true_class_scores(rows)
+        true_score_order = np.flatnonzero(present)
+        true_score_order = true_score_order[
+            np.argsort(-true_score[true_score_order], kind="stable")
+        ]
+        negated = -true_score[true_score_order]
     for code, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-        of_class, order, place = None, np.zeros(0, np.int64), places.get(code)
-        if place is not None and set(averages) != {"micro"}:
-            order = np.arange(starts[place], ends[place])
+        of_class, order, position = None, np.zeros(0, np.int64), positions.get(code)
+        if position is not None and set(averages) != {"micro"}:
+            order = np.arange(starts[position], ends[position])
             order = order if scored is None else order[scored[order]]
             order = order[np.argsort(-score[order], kind="stable")]
             of_class = Placements.compare(-score[order], score, scored)
         of_all = Placements.compare(negated, score, scored) if "micro" in averages else None
         if of_class is not None or of_all is not None:
-            yield ClassPlacements(code, place, order, of_class, own_order, of_all)
+            yield ClassPlacements(code, position, order, of_class, true_score_order, of_all)
 
 
 def replicate_averages(
     rows: MulticlassRows,
-    mass: NDArray[Any],
+    row_weight: NDArray[Any],
     averages: Sequence[Average],
     classes: Iterable[ClassPlacements],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of replicates of one group, each with a row of `mass`.
+    """Return the averages of replicates of one group; NaN with fewer than 2 classes.
 
-    Rows are sorted by class. A replicate with fewer than 2 classes has NaN.
+    `rows` are sorted by class. `row_weight` has the weights of the rows in each replicate.
     """
     starts, n_classes = class_starts(rows.code), len(rows.scores)
-    largest = int(mass.sum(axis=1).max())
-    if mass.dtype.kind != "f" and largest * largest * n_classes > MAX_EXACT_WINS:
-        mass = mass.astype(np.float64)
-    class_mass = np.add.reduceat(mass, starts, axis=1)
-    total = class_mass.sum(axis=1)
-    pairs, macro, weighted = (np.zeros(len(mass)) for _ in range(3))
-    all_wins = np.zeros(len(mass), mass.dtype)
+    largest = int(row_weight.sum(axis=1).max())
+    if row_weight.dtype.kind != "f" and largest * largest * n_classes > MAX_EXACT_WINS:
+        row_weight = row_weight.astype(np.float64)
+    class_weight = np.add.reduceat(row_weight, starts, axis=1)
+    total = class_weight.sum(axis=1)
+    pairs, macro, weighted = (np.zeros(len(row_weight)) for _ in range(3))
+    all_wins = np.zeros(len(row_weight), row_weight.dtype)
     all_cumulated = None
     with np.errstate(divide="ignore", invalid="ignore"):
         for placements in classes:
-            if placements.of_class is not None and placements.place is not None:
-                wins = mass * placements.of_class.doubled_wins(_cumulated(mass, placements.order))
+            if placements.of_class is not None and placements.position is not None:
+                wins = row_weight * placements.of_class.doubled_wins(
+                    _cumulated(row_weight, placements.order)
+                )
                 won = np.add.reduceat(wins, starts, axis=1)
-                won[:, placements.place] = 0
-                class_total = class_mass[:, placements.place]
-                pair_areas = won / (2 * class_total[:, None] * class_mass)
-                # Added in the order of `grouped_averages`, so that both round alike.
+                won[:, placements.position] = 0
+                class_total = class_weight[:, placements.position]
+                pair_areas = won / (2 * class_total[:, None] * class_weight)
+                # The order of summation is that of `grouped_averages`, for the same rounding error.
                 pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
                 area = np.nan_to_num(won.sum(axis=1) / (2 * class_total * (total - class_total)))
                 macro += area
                 weighted += area * (class_total / total)
             if placements.of_all is not None:
                 if all_cumulated is None:
-                    all_cumulated = _cumulated(mass, placements.own_order)
-                wins = mass * placements.of_all.doubled_wins(all_cumulated)
+                    all_cumulated = _cumulated(row_weight, placements.true_score_order)
+                wins = row_weight * placements.of_all.doubled_wins(all_cumulated)
                 wins[:, rows.code == placements.code] = 0
                 all_wins = all_wins + wins.sum(axis=1)
-    used = (class_mass > 0).sum(axis=1)
+    used = (class_weight > 0).sum(axis=1)
     sums: dict[Average, NDArray[Any]] = {
         "hand_till": pairs,
         "macro": macro,
@@ -156,47 +164,51 @@ def replicate_averages(
     return _divide_sums(averages, sums, used, total, n_classes)
 
 
-def _cumulated(mass: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
-    """Return, for each replicate, the mass before each row in this order, and the total."""
-    sums = np.zeros((len(mass), len(order) + 1), mass.dtype)
-    np.cumsum(mass[:, order], axis=1, out=sums[:, 1:])
+def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
+    """Return, for each replicate, the weight before each row in this order, and the total."""
+    sums = np.zeros((len(row_weight), len(order) + 1), row_weight.dtype)
+    np.cumsum(row_weight[:, order], axis=1, out=sums[:, 1:])
     return sums
 
 
 def grouped_averages(
     rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the averages of all groups; rows are sorted by group and class, without weights."""
-    mass, n_classes = rows.count, len(rows.scores)
+    """Return the averages of all groups; `rows` have no weights, sorted by group and class."""
+    row_weight, n_classes = rows.count, len(rows.scores)
     # A cell is one class of one group.
     starts = np.flatnonzero(np.diff(group * n_classes + rows.code, prepend=-1))
     cell_group, cell_code = group[starts], rows.code[starts]
-    class_mass = np.add.reduceat(mass, starts) if len(starts) else mass
+    class_weight = np.add.reduceat(row_weight, starts) if len(starts) else row_weight
     total = np.zeros(n_groups, np.int64)
-    np.add.at(total, cell_group, class_mass)
+    np.add.at(total, cell_group, class_weight)
     pairs, macro, weighted = (np.zeros(n_groups) for _ in range(3))
     all_wins = np.zeros(n_groups, np.int64)
-    own_score = own_scores(rows) if "micro" in averages else None
+    true_score = true_class_scores(rows) if "micro" in averages else None
     with np.errstate(divide="ignore", invalid="ignore"):
         for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
             is_cell, positive = cell_code == i, rows.code == i
             if is_cell.any() and set(averages) != {"micro"}:
                 class_total = np.zeros(n_groups, np.int64)
-                class_total[cell_group[is_cell]] = class_mass[is_cell]
-                positive_mass = mass * (positive if scored is None else positive & scored)
-                wins = mass * _grouped_doubled_wins(group, score, score, positive_mass, scored)
+                class_total[cell_group[is_cell]] = class_weight[is_cell]
+                positive_weight = row_weight * (positive if scored is None else positive & scored)
+                wins = row_weight * _grouped_doubled_wins(
+                    group, score, score, positive_weight, scored
+                )
                 won = np.add.reduceat(wins, starts)
                 won[is_cell] = 0
-                pair_areas = won / (2 * class_total[cell_group] * class_mass)
+                pair_areas = won / (2 * class_total[cell_group] * class_weight)
                 pairs += np.bincount(cell_group, np.nan_to_num(pair_areas, posinf=0.0), n_groups)
                 group_won = np.zeros(n_groups, np.int64)
                 np.add.at(group_won, cell_group, won)
                 area = np.nan_to_num(group_won / (2 * class_total * (total - class_total)))
                 macro += area
                 weighted += area * (class_total / total)
-            if own_score is not None:
-                own_mass = mass * own_score[1]
-                wins = mass * _grouped_doubled_wins(group, own_score[0], score, own_mass, scored)
+            if true_score is not None:
+                scored_weight = row_weight * true_score[1]
+                wins = row_weight * _grouped_doubled_wins(
+                    group, true_score[0], score, scored_weight, scored
+                )
                 wins[positive] = 0
                 np.add.at(all_wins, group, wins)
     used = np.bincount(cell_group, minlength=n_groups)
@@ -213,22 +225,26 @@ def _grouped_doubled_wins(
     group: NDArray[np.int64],
     positive: NDArray[Any],
     score: NDArray[Any],
-    mass: NDArray[np.int64],
+    row_weight: NDArray[np.int64],
     scored: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """Return twice the mass of positives of the same group that win against each score."""
+    """Return twice the weight of the positives with a higher score in the group of each row.
+
+    A tie counts half. `positive` and `row_weight` are the scores and weights of the positives; the
+    weight of negatives is 0.
+    """
     size = len(score)
     if positive is score:
         order = np.lexsort((-score, group))
-        place, values = order, score[order]
+        row, values = order, score[order]
     else:
         values, groups = np.concatenate([score, positive]), np.concatenate([group, group])
         order = np.lexsort((-values, groups))
-        mass = np.concatenate([np.zeros(size, np.int64), mass])
-        place, values = order % size, values[order]
-    is_first = np.diff(group[place], prepend=-1) != 0
-    cumulated = np.append(0, np.cumsum(mass[order]))
-    # Tied scores of a group make a step.
+        row_weight = np.concatenate([np.zeros(size, np.int64), row_weight])
+        row, values = order % size, values[order]
+    is_first = np.diff(group[row], prepend=-1) != 0
+    cumulated = np.append(0, np.cumsum(row_weight[order]))
+    # A step consists of the tied scores of a group.
     steps = np.flatnonzero(is_first | np.append(True, values[1:] != values[:-1]))
     ends = np.append(steps[1:], len(order))
     doubled = np.repeat(cumulated[steps] + cumulated[ends], ends - steps)
@@ -247,7 +263,7 @@ def _divide_sums(
     total: NDArray[Any],
     n_classes: int,
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return averages from their sums over classes; NaN with fewer than 2 `used` classes."""
+    """Return the averages from sums over classes; NaN with fewer than 2 `used` classes."""
     divisors: dict[Average, Any] = {
         "hand_till": used * (used - 1),
         "macro": used,
@@ -262,34 +278,37 @@ def _divide_sums(
 def influences(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the derivative of each average by the mass of each row; rows are sorted by class."""
-    mass = rows.mass.astype(np.float64)
-    class_mass = np.bincount(rows.code, mass, len(rows.scores))
-    own_class_mass, total = class_mass[rows.code], mass.sum()
-    pairs, macro, weighted, won = (np.zeros(len(mass)) for _ in range(4))
-    own_score, has_own = own_scores(rows)
+    """Return the derivatives of each average with respect to the weights of rows.
+
+    `rows` are sorted by class.
+    """
+    row_weight = rows.row_weight.astype(np.float64)
+    class_weight = np.bincount(rows.code, row_weight, len(rows.scores))
+    true_class_weight, total = class_weight[rows.code], row_weight.sum()
+    pairs, macro, weighted, won = (np.zeros(len(row_weight)) for _ in range(4))
+    true_score, has_true_score = true_class_scores(rows)
     for placements in class_placements(rows, averages):
         score, scored = rows.scores[placements.code], rows.scored[placements.code]
         positive = rows.code == placements.code
         negative = ~positive if scored is None else ~positive & scored
         if placements.of_class is not None:
-            size, rest = class_mass[placements.code], total - class_mass[placements.code]
+            size, rest = class_weight[placements.code], total - class_weight[placements.code]
             ranked = positive if scored is None else positive & scored
-            cumulated = _cumulated(mass[None, :], placements.order)
+            cumulated = _cumulated(row_weight[None, :], placements.order)
             lost = np.where(positive, 0, placements.of_class.doubled_wins(cumulated)[0] / 2)
-            gained, shares = np.zeros(len(mass)), np.zeros(len(mass))
-            gained[ranked] = _mass_below(score[negative], mass[negative], score[ranked])
-            shares[ranked] = _mass_below(
-                score[negative], (mass / own_class_mass)[negative], score[ranked]
+            gained, shares = np.zeros(len(row_weight)), np.zeros(len(row_weight))
+            gained[ranked] = _weight_below(score[negative], row_weight[negative], score[ranked])
+            shares[ranked] = _weight_below(
+                score[negative], (row_weight / true_class_weight)[negative], score[ranked]
             )
-            pair_areas = np.bincount(rows.code, mass * lost, len(class_mass)) / size
-            pair_areas = pair_areas / np.where(class_mass > 0, class_mass, 1)
+            pair_areas = np.bincount(rows.code, row_weight * lost, len(class_weight)) / size
+            pair_areas = pair_areas / np.where(class_weight > 0, class_weight, 1)
             pairs += np.where(
                 positive,
                 (shares - pair_areas.sum()) / size,
-                (lost / size - pair_areas[rows.code]) / own_class_mass,
+                (lost / size - pair_areas[rows.code]) / true_class_weight,
             )
-            area = (mass * lost).sum() / (size * rest)
+            area = (row_weight * lost).sum() / (size * rest)
             change = np.where(positive, gained, lost)
             macro += np.where(positive, (gained / rest - area) / size, (lost / size - area) / rest)
             weighted += change / (total * rest) - area * size / total * np.where(
@@ -297,36 +316,42 @@ def influences(
             )
         if placements.of_all is not None:
             wins = (
-                placements.of_all.doubled_wins(_cumulated(mass[None, :], placements.own_order))[0]
+                placements.of_all.doubled_wins(
+                    _cumulated(row_weight[None, :], placements.true_score_order)
+                )[0]
                 / 2
             )
             won += np.where(positive, 0, wins)
-            won[has_own] += _mass_below(score[negative], mass[negative], own_score[has_own])
-    used = np.count_nonzero(class_mass)
+            won[has_true_score] += _weight_below(
+                score[negative], row_weight[negative], true_score[has_true_score]
+            )
+    used = np.count_nonzero(class_weight)
     n_pairs = total**2 * (len(rows.scores) - 1)
     results: dict[Average, NDArray[np.float64]] = {
         "hand_till": pairs / (used * (used - 1)),
         "macro": macro / used,
         "weighted": weighted,
-        # Each pair is counted at its positive and at its negative.
-        "micro": won / n_pairs - (mass * won).sum() / n_pairs / total,
+        # `won` counts each pair twice, for its positive and for its negative row.
+        "micro": won / n_pairs - (row_weight * won).sum() / n_pairs / total,
     }
     return {name: results[name] for name in averages}
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return BCa's acceleration from the influence of a unit of mass of each row."""
+    """Return the acceleration of BCa limits; `influence` is a derivative from `influences`."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 
 
-def _mass_below(
-    scores: NDArray[Any], mass: NDArray[np.float64], at: NDArray[Any]
+def _weight_below(
+    scores: NDArray[Any], row_weight: NDArray[np.float64], values: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return the mass of the scores below each value of `at`; a tie counts half."""
+    """Return the total weight of the scores below each of `values`; a tie counts half."""
     order = np.argsort(scores)
     rising = scores[order]
-    cumulated = np.append(0, np.cumsum(mass[order]))
-    below, at_most = (cumulated[np.searchsorted(rising, at, side)] for side in ("left", "right"))
+    cumulated = np.append(0, np.cumsum(row_weight[order]))
+    below, at_most = (
+        cumulated[np.searchsorted(rising, values, side)] for side in ("left", "right")
+    )
     result: NDArray[np.float64] = (below + at_most) / 2
     return result

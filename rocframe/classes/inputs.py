@@ -72,9 +72,10 @@ class ScoreColumns:
     def split_lists(
         self, plan: pl.LazyFrame, ids: Sequence[pl.Expr], name: str
     ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-        """Return an expression for each score; lists are checked and copied into column `name`.
+        """Return the plan and an expression for each score.
 
-        `ids` are the columns that identify a row in error messages.
+        Lists are checked and copied into the column `name`. `ids` are the columns that identify a
+        row in error messages.
         """
         if self.lists is None:
             return plan, self.exprs
@@ -95,8 +96,8 @@ def read_scores(
 ) -> ScoreColumns:
     """Resolve the options `scores` and `classes`.
 
-    One numeric column is either the score of all classes from lowest to highest (`ordered`), or the
-    score of the class that another column names.
+    If `scores` is one numeric column and `ordered` is True, the score increases from class to
+    class. If `ordered` is False, `classes` is the column with the class of each score.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
@@ -135,7 +136,7 @@ def _read_score_columns(
 ) -> ScoreColumns:
     """Read scores that have a column for each class."""
     if classes is not None:
-        problem = "the score columns already name the classes"
+        problem = "scores= already determines the classes"
         raise OptionValueError.compose("classes", classes, problem, "Leave it out.")
     values: list[Any] = []
     columns: list[Column] = []
@@ -218,7 +219,7 @@ def _read_score_lists(
 def _with_length_check(
     lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
 ) -> pl.Expr:
-    """Raise if a list is null or does not have `size` scores."""
+    """Return the lists; raise an error if a list is null or does not have `size` scores."""
 
     def run(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_series(-1)
@@ -227,12 +228,12 @@ def _with_length_check(
             # polars may check batches in parallel, so the number of such rows is not known here.
             row = rows.filter(has_other_length)[0]
             _, scores = row.popitem()
-            place = ", ".join(f"{key}={value!r}" for key, value in row.items())
+            key = ", ".join(f"{name}={value!r}" for name, value in row.items())
             raise OptionValueError.compose(
                 "scores",
                 name,
                 f"expected {size} scores in each row, one for each class",
-                f"{f'The row where {place}' if place else 'One row'} has {format_value(scores)}.\n"
+                f"{f'The row where {key}' if key else 'One row'} has {format_value(scores)}.\n"
                 "Correct such rows, or remove them with .filter().",
             )
         return values
@@ -267,7 +268,7 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
 def typed_classes(
     argument: str, values: Sequence[Any], dtype: pl.DataType | None, label: str
 ) -> pl.Series:
-    """Return the classes in the type of the label column, or in their own type if it is None."""
+    """Return the classes in the type `dtype` of the label column; infer it if `dtype` is None."""
     plain = [value.item() if hasattr(value, "item") else value for value in values]
     for value in plain:
         if plain.count(value) > 1:
@@ -313,7 +314,7 @@ def known_labels(
     classes: pl.Series,
     error: Callable[[list[object]], LabelError],
 ) -> pl.Expr:
-    """Return labels with NaN as null; raise if a label is not one of the classes."""
+    """Return labels with NaN as null; raise an error if a label is not one of the classes."""
     known = set(classes.to_list())
 
     def check(values: pl.Series) -> None:
@@ -352,11 +353,11 @@ def with_check(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MulticlassRows:
-    """Rows with a known class and their scores of all classes.
+    """Rows with a known class, and their scores of all classes.
 
-    `code` is the number of the class of each row. `scored` has an array for each score, which is
-    true for rows that have the score; None if all rows have it. `weight` and `cluster` are None if
-    they are not given.
+    `code` is the number of the class of each row. `scored` has an array for each class: True for
+    rows that have a score of the class, or None if all rows have one. `weight` and `cluster` are
+    None if they are not given.
     """
 
     code: NDArray[np.int32]
@@ -378,17 +379,17 @@ class MulticlassRows:
         )
 
     @property
-    def mass(self) -> NDArray[Any]:
+    def row_weight(self) -> NDArray[Any]:
         """Count times weight of each row."""
         return self.count if self.weight is None else self.count * self.weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MulticlassGroups:
-    """The used rows of all groups.
+    """The rows of all groups, without the rows that are left out.
 
     `keys` has a row per group, and `group` is the group of each row. `n_missing` counts the rows of
-    each group that lack a label or a score. `names` are the score columns, for error messages.
+    each group without a label or a score. `names` are the score columns, for error messages.
     """
 
     keys: pl.DataFrame
@@ -409,11 +410,11 @@ def compute_class_table(
     anchor: str,
     unknown_label: Callable[..., LabelError],
 ) -> FrameT:
-    """Return the table of the columns that `compute` returns for the rows of all groups.
+    """Return a table with the group columns and the columns that `compute` returns.
 
-    `roles` has all options except for the scores, which `read_columns` resolves. `columns` are the
-    names and dtypes of the result, `anchor` one of them that is never null. `unknown_label` is the
-    error for labels that are not one of the classes.
+    `read_columns` resolves the scores, and `roles` contains all other options. `columns` are the
+    names and dtypes of the computed columns; the column `anchor` is never null. `unknown_label`
+    composes the error for labels that are not one of the classes.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -456,13 +457,13 @@ def _encode(
         classes,
         lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
     )
-    # `bind` and `read_cases` read a label of a known class as positive, and any other as missing.
+    # `read_cases` requires binary labels: true for a known class, null for a missing label.
     is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
     bound = bind_roles(plan, schema, replace(roles, label=is_known), table)
     score_roles = [f"score {i}" for i in range(len(exprs))]
     private = private_names([*score_roles, "code"], bound.by)
     code = private.pop("code")
-    # The placeholder of the score comes after the groups and the label.
+    # Without the placeholder of the score, which follows the groups and the label.
     others = [expr for i, expr in enumerate(bound.inputs) if i != len(bound.by) + 1]
     inputs = [expr.alias(private[role]) for role, expr in zip(score_roles, exprs, strict=True)]
     bound = replace(
@@ -490,7 +491,7 @@ def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl
 def _read_groups(
     frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
 ) -> MulticlassGroups:
-    """Read the rows of a collected frame that are used for all classes."""
+    """Return the rows of all groups of a collected frame, without the rows that are left out."""
     cases = list(read_cases(frame, bound))
     first, n = scale_weights(cases[0]), frame.height
     states = [case.state for case in cases if case.state is not None]

@@ -49,11 +49,12 @@ ID = "id"
 class Layout:
     """A plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns of the result; the last ones identify instances.
-    `scores` has an expression for each of `classes`; `names` are their columns in the table.
-    `labels` has one expression, the true class; or, if `is_multilabel`, one for each class, which
-    is true if the row belongs to it. If each row is one instance and one class, there is one
-    score, `classes` is empty and `row_class` is the class of the row.
+    `kept_columns` are the input columns of the result; the last of them identify instances.
+    `scores` has an expression for each of `classes`, and `names` has its column in the table.
+    `labels` has one expression for the true class. If `is_multilabel` is True, it has an expression
+    for each class instead, which is true if the row belongs to the class. If each row is one
+    instance and one class, there is one score, `classes` is empty, and `row_class` is the class of
+    the row.
     """
 
     plan: pl.LazyFrame
@@ -80,7 +81,7 @@ class Layout:
         return self.labels[i] if self.is_multilabel else self.labels[0] == self.class_literal(i)
 
     def float_scores(self) -> tuple[pl.Expr, ...]:
-        """Return the scores as floats of one type with NaN as null, ready for subtraction."""
+        """Return the scores as floats of one type, with null instead of NaN."""
         dtypes = self.plan.select(self.scores).collect_schema().dtypes()
         dtype = pl.Float32() if set(dtypes) == {pl.Float32} else pl.Float64()
         return tuple(
@@ -88,7 +89,7 @@ class Layout:
         )
 
     def unique_rows(self) -> pl.Expr:
-        """Return true for each row; raise if an instance has several rows of one class."""
+        """Return true for each row; raise an error if an instance has two rows of one class."""
         assert self.row_class is not None
 
         def check(repeated: pl.Series) -> None:
@@ -116,7 +117,7 @@ def read_layout(
     keep: KeepColumns,
     table: Sequence[str],
 ) -> Layout:
-    """Resolve the options of `one_vs_rest` and `one_vs_one`; `table` names the columns they add."""
+    """Resolve the options of `one_vs_rest` and `one_vs_one`; `table` are the computed columns."""
     score_columns = read_scores(plan, schema, scores, classes)
     labels = _read_labels(plan, schema, label, score_columns)
     roots = root_columns(label.values() if isinstance(label, Mapping) else [label])
@@ -127,7 +128,7 @@ def read_layout(
             raise OptionValueError.compose(
                 "id",
                 None,
-                "with one row per instance and class, a column must identify the instance",
+                "the table has one row per instance and class, so id= is required",
                 'Pass the columns that identify an instance, such as id="id".',
             )
     kept_columns, ids = _read_kept_columns(
@@ -201,7 +202,7 @@ def _exact_floats(
     names: Sequence[str],
     dtype: pl.DataType,
 ) -> list[pl.Expr]:
-    """Return scores as floats; raise if a score would change."""
+    """Return scores as floats; raise an error if the conversion changes a score."""
 
     def exact(score: pl.Expr, own_dtype: pl.DataType, name: str) -> pl.Expr:
         if own_dtype.is_float() or own_dtype == pl.Boolean:
@@ -218,7 +219,7 @@ def _exact_floats(
 def _read_labels(
     plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
 ) -> list[ResolvedColumn]:
-    """Resolve the label column, or those of each class."""
+    """Resolve the label column, or the label columns of all classes."""
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         check_class_type("label", name, dtype)
@@ -226,7 +227,7 @@ def _read_labels(
             _, _, class_dtype = resolve_column(plan, schema, "classes", scores.class_column)
             check_class_type("classes", scores.class_column, class_dtype)
             if not is_comparable(class_dtype, dtype):
-                hint = f"It is compared with label {name!r} of type {dtype}: cast one of them."
+                hint = f"The label column {name!r} has type {dtype}: cast one of the two columns."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)
         return [(name, expr, dtype)]
     if scores.classes is None:
@@ -242,8 +243,8 @@ def _read_labels(
         raise OptionValueError.compose(
             "label",
             list(label),
-            f"labels and scores name different classes: {format_list(missing or extra)} has no "
-            f"{'label' if missing else 'score'}",
+            f"the classes of label= and scores= differ: no {'label' if missing else 'score'} for "
+            f"{format_list(missing or extra)}",
             "Pass a label column and a score for each class.",
         )
     labels = [resolve_column(plan, schema, "label", label[value]) for value in scores.classes]
@@ -255,7 +256,7 @@ def _read_labels(
 
 
 def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return the label of one class as Boolean; raise if a number is neither 0 nor 1."""
+    """Return the label of one class as Boolean; raise an error for numbers except 0 and 1."""
     if dtype == pl.Boolean:
         return expr
 
@@ -277,7 +278,7 @@ def _checked_label(
     classes: pl.Series,
     row_class: pl.Expr | None = None,
 ) -> pl.Expr:
-    """Return the true class; raise if a label is not one of the classes that have scores."""
+    """Return the true class; raise an error if a label is of a class without a score."""
     name, expr, dtype = label
     if row_class is None:
         return known_labels(
@@ -318,9 +319,9 @@ def _read_kept_columns(
     used: Iterable[str],
     table: Sequence[str],
 ) -> tuple[list[str], list[str] | None]:
-    """Return the names of the columns to keep, and of those that identify instances, if any.
+    """Return the names of the columns to keep, and of the columns in `id`, or None.
 
-    `used` are the columns that labels and scores are computed from, `table` the columns to add.
+    `used` are the input columns of labels and scores. `table` are the computed columns.
     """
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if keep is None:

@@ -69,8 +69,9 @@ def multiclass_auc(
 ) -> FrameT:
     """Measure the area under the ROC curve over all classes of each group.
 
-    All averages count pairs of rows of different classes. The row of class i wins a pair if it has
-    the higher score of class i; a tie counts half. The averages differ in the weights of pairs.
+    All averages count pairs of two rows of different classes. For class i, a pair counts 1 if its
+    row of class i has the higher score of class i, and 1/2 if the scores tie. The averages differ
+    in the weights of the pairs.
 
     Parameters
     ----------
@@ -127,12 +128,14 @@ def multiclass_auc(
         classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
         `"bootstrap_bca"` are also null if all resamples lie on one side of the estimate.
         `n_classes` (Int64) counts the classes with a score, and `n_classes_used` the classes that
-        have rows in the group. Averages are over the used classes, but `"micro"` uses the negatives
-        of all classes.
-        `n` (Int64) counts the rows used, `n_missing` those without a label or a score; `"drop"`
-        leaves these out for all classes. `note` (String) is null, or the first that applies of
-        `no_rows, one_class, zero_variance, redrawn`. The last has a number: `redrawn:12` means that
-        12 resamples had a single class and were drawn again.
+        have rows in the group. Averages are over the classes that have rows in the group;
+        `"micro"` also includes the scores of the other classes, as negatives.
+
+        `n` (Int64) counts the rows that are used, and `n_missing` the rows without a label or a
+        score. With `missing="drop"`, a row without one of its scores is left out for all classes.
+        `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
+        zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a single
+        class and were drawn again.
 
     Raises
     ------
@@ -149,10 +152,10 @@ def multiclass_auc(
 
     Notes
     -----
-    A resample has as many rows, or clusters, as the group. They are drawn regardless of class. Its
-    averages are over the classes of the resample. `"bootstrap_bca"` estimates the skewness from the
-    derivative of an average by the weight of each row. The areas need memory for the table and one
-    class at a time; intervals need memory for all classes of a group.
+    A resample has as many rows, or clusters, as the group; the numbers of rows of the classes vary.
+    The averages of a resample are over the classes that occur in it. `"bootstrap_bca"` estimates
+    the skewness from the derivatives of an average with respect to the weights of rows. Areas need
+    memory for the table and one class at a time; intervals need memory for all classes of a group.
 
     References
     ----------
@@ -304,7 +307,7 @@ def _group_averages(
         group_rows = rows.take(slice(starts[i], starts[i + 1]))
         classes = class_placements(group_rows, averages)
         for name, area in replicate_averages(
-            group_rows, group_rows.mass[None, :], averages, classes
+            group_rows, group_rows.row_weight[None, :], averages, classes
         ).items():
             results[name][i] = area[0]
     return results
@@ -319,12 +322,12 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
             keys[-1][~scored] = -1
     optional = [values for values in (rows.weight, rows.cluster) if values is not None]
     keys += [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in optional]
-    _, first, place = np.unique(
+    _, first, inverse = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
     )
     merged = rows.take(first)
     merged.count[:] = 0
-    np.add.at(merged.count, place.ravel(), rows.count)
+    np.add.at(merged.count, inverse.ravel(), rows.count)
     return merged
 
 
@@ -335,9 +338,9 @@ def _average_intervals(
     values, n_redrawn = _resampled_averages(rows, list(areas), confidence, key)
     influence = influences(rows, list(areas)) if confidence.ci == "bootstrap_bca" else {}
     intervals = []
-    for (name, area), own_values in zip(areas.items(), values.T, strict=True):
+    for (name, area), replicates in zip(areas.items(), values.T, strict=True):
         interval = bootstrap_interval(
-            own_values,
+            replicates,
             area,
             confidence.ci,
             confidence.level,
@@ -366,7 +369,7 @@ def _average_intervals(
 def _resampled_averages(
     rows: MulticlassRows, averages: Sequence[Average], confidence: Confidence, key: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], int]:
-    """Return a row per resample with its averages, and the number of redrawn resamples."""
+    """Return an array with the averages of each resample, and the number of redrawn resamples."""
     sampler, unit = RowSampler.from_counts(rows.count), None
     if rows.cluster is not None:
         clusters, unit = np.unique(rows.cluster, return_inverse=True)
@@ -383,8 +386,8 @@ def _resampled_averages(
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
         counts, n_redrawn = draw_valid(partial(draw_counts, stream), has_two_classes, size)
-        mass = counts if rows.weight is None else counts * rows.weight
-        areas = replicate_averages(rows, mass, averages, classes)
+        row_weight = counts if rows.weight is None else counts * rows.weight
+        areas = replicate_averages(rows, row_weight, averages, classes)
         return np.stack([areas[name] for name in averages], axis=1), n_redrawn
 
     return batched_replicates(

@@ -65,22 +65,22 @@ def one_vs_one(
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     relative : {"difference", "ratio"}, default None
-        `"difference"` subtracts the score of `class_b` from that of `class_a`; `"ratio"` divides by
-        it, which requires scores >= 0. The rows are then in the same order for both orders of a
-        pair. None: the score of `class_a`.
+        `"difference"`: the score of `class_a` minus the score of `class_b`. `"ratio"`: the score of
+        `class_a` divided by the score of `class_b`, which requires scores >= 0. With both, the AUC
+        of a pair does not depend on the order of its classes. None: the score of `class_a`.
     max_pairs : int or None, default 10000
         Largest number of ordered pairs, which is c·(c - 1) for c classes; None for no limit. A row
-        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed,
-        or, if each row is an instance and a class, when the rows are read.
+        with a label becomes 2·(c - 1) rows. The number is checked before the result is computed;
+        for a long table, when the rows are read.
 
     Returns
     -------
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row per
-        row and pair that contains its class. Both classes have the type of the label. `label`
-        (Boolean) is true if the row is of `class_a` and false if it is of `class_b`. `score` is
-        null or NaN where the score in the table is, and null for the ratio 0/0. A row without a
-        label is in every pair, with a null label.
+        input row and pair that contains the class of the row. Both classes have the type of the
+        label. `label` (Boolean) is true if the row is of `class_a` and false if it is of `class_b`.
+        `score` is null or NaN if the score in the table is, and null for the ratio 0/0. A row
+        without a label is in every pair, with a null label.
 
     Raises
     ------
@@ -161,10 +161,10 @@ def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyF
     """Return the rows of each pair of classes, for scores that are side by side."""
     scores = layout.scores if relative is None else layout.float_scores()
     name = private_names(["own"], layout.plan.collect_schema().names())["own"]
-    own_score = pl.coalesce(
+    true_score = pl.coalesce(
         pl.when(layout.is_of_class(i)).then(score) for i, score in enumerate(scores)
     )
-    plan = layout.plan.with_columns(own_score.alias(name)).cache()
+    plan = layout.plan.with_columns(true_score.alias(name)).cache()
     unlabeled = plan.filter(layout.labels[0].is_null())
     parts = []
     for i, score in enumerate(scores):
@@ -192,8 +192,8 @@ def _pairs_from_long(
 
     checked = row_class.map_batches(within_limit, return_dtype=pl.Boolean)
     plan = layout.plan.filter(checked, layout.unique_rows())
-    own_score = score.filter(row_class == layout.labels[0]).first().over(*ids)
-    with_own = plan.with_columns(own_score.alias(names["own"]))
+    true_score = score.filter(row_class == layout.labels[0]).first().over(*ids)
+    with_own = plan.with_columns(true_score.alias(names["own"]))
     parts = _labeled(layout, with_own, row_class, (column(names["own"]), score), relative)
     unlabeled = plan.filter(layout.labels[0].is_null())
     other = column(names["other"])
@@ -210,11 +210,11 @@ def _labeled(
     scores: tuple[pl.Expr, pl.Expr],
     relative: Relative | None,
 ) -> list[pl.LazyFrame]:
-    """Return each row as a positive of its own class and as a negative of the other class.
+    """Return each row as a positive of its true class and as a negative of the other class.
 
-    `scores` are those of the row's own class and of the other class.
+    `scores` are the scores of the true class of the row and of the other class.
     """
-    truth, (own_score, other_score) = layout.labels[0], scores
+    truth, (true_score, other_score) = layout.labels[0], scores
     rows = plan.filter(truth != other)
     return [
         rows.select(
@@ -225,8 +225,8 @@ def _labeled(
             _relative_score(score_a, score_b, relative).alias("score"),
         )
         for class_a, class_b, label, score_a, score_b in (
-            (truth, other, True, own_score, other_score),
-            (other, truth, False, other_score, own_score),
+            (truth, other, True, true_score, other_score),
+            (other, truth, False, other_score, true_score),
         )
     ]
 

@@ -37,8 +37,8 @@ def one_vs_rest(
 ) -> FrameT:
     """Reshape a table with many classes into binary predictions of each class against all others.
 
-    Each row becomes one row per class, with a label (whether the row is of that class) and the
-    score of that class. Pass the result to any function on predictions with `by=[…, "class"]`.
+    Each row becomes one row per class, with the score of that class and a label, which is true if
+    the row is of that class. Pass the result to any function on predictions with `by=[…, "class"]`.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ def one_vs_rest(
         Columns to keep in the result, such as groups, weights and counts. None: all columns that
         are neither labels nor scores.
     margin : bool or int, default False
-        True subtracts from each score the best score of the other classes, so that a score >= 0
-        belongs to the best class. A whole number k subtracts the k-th best score of the other
-        classes, so that a score >= 0 belongs to one of the best k classes.
+        True: subtract the highest score of the other classes. Only the class with the highest score
+        then has a score >= 0. A whole number k: subtract the k-th highest score of the other
+        classes. Only the k classes with the highest scores then have a score >= 0.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `class, label, score`; one row per row and
-        class, class by class in the order of `scores`. `class` has the type of the label. `label`
-        (Boolean) is true if the row is of the class, and null if the class of the row is missing.
-        `score` is null or NaN where the score in the table is; a margin is null if any score of the
-        row is missing.
+        The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
+        class. The rows are in the order of the classes in `scores`; for a long table, in its order.
+        `class` has the type of the label. `label` (Boolean) is true if the row is of the class, and
+        null if the class of the row is missing. `score` is null or NaN if the score in the table
+        is; a margin is null if any score of the row is missing.
 
     Raises
     ------
@@ -92,9 +92,9 @@ def one_vs_rest(
 
     Notes
     -----
-    A class without rows becomes a group without positives. A LazyFrame needs as
-    much memory as the input table, not as the longer result, because classes are streamed one by
-    one. To use less memory in the functions that follow, filter the result by `class`.
+    A class without rows becomes a group without positives. A LazyFrame needs memory for the input
+    table, but not for the longer result, because classes are streamed one by one. To use less
+    memory in the next function, filter the result by `class`.
 
     References
     ----------
@@ -148,8 +148,8 @@ def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
         raise OptionValueError.compose(
             "margin",
             margin,
-            f"with {n_classes} classes, each class has only {format_count(n_classes - 1, 'other')}",
-            "Pass True for the best of the others, or a smaller number.",
+            f"there are {n_classes} classes, so a class has {format_count(n_classes - 1, 'other')}",
+            "Use margin=True for the highest score of the other classes, or a smaller number.",
         )
     return rank
 
@@ -165,8 +165,8 @@ def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
         complete = ~pl.any_horizontal(score.is_null() for score in scores)
         names = private_names(["at rank", "next"], plan.collect_schema().names()).values()
         plan = plan.with_columns(
-            pl.when(complete).then(ranked.arr.get(place)).alias(name)
-            for place, name in enumerate(names, rank - 1)
+            pl.when(complete).then(ranked.arr.get(index)).alias(name)
+            for index, name in enumerate(names, rank - 1)
         ).cache()
         at_rank, following = map(column, names)
         scores = tuple(_margin(score, at_rank, following) for score in scores)
@@ -194,8 +194,8 @@ def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
         ranked = score.sort(descending=True)
         complete = (~score.is_null().any()).over(*layout.ids)
         at_rank, following = (
-            pl.when(complete).then(ranked.get(place, null_on_oob=True).over(*layout.ids))
-            for place in (rank - 1, rank)
+            pl.when(complete).then(ranked.get(index, null_on_oob=True).over(*layout.ids))
+            for index in (rank - 1, rank)
         )
         score = _margin(score, at_rank, following)
     return plan.select(
@@ -207,9 +207,9 @@ def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
 
 
 def _margin(score: pl.Expr, at_rank: pl.Expr, following: pl.Expr) -> pl.Expr:
-    """Subtract from a score the score at a given rank among the other classes.
+    """Return a score minus the score at rank k among the other classes.
 
-    `at_rank` and `following` are the scores at this rank and at the next among all classes. If the
-    class is at this rank or above, the score at the next rank is at this rank among the others.
+    `at_rank` and `following` are the scores at ranks k and k + 1 among all classes. If the class
+    itself is among the first k, the score at rank k among the other classes is `following`.
     """
     return score_difference(score, pl.when(score >= at_rank).then(following).otherwise(at_rank))

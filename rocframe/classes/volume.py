@@ -60,14 +60,14 @@ def volume(
 
     With one score for all classes, and `classes` from lowest to highest, the column `rule` is
     `"order"`: a triple of rows is correct if their scores are in the order of their classes. A
-    triple counts 1/2 if two of its scores tie and the third is in its place, and 1/6 if all three
-    tie.
+    triple counts 1/2 if two of its scores tie and the third is in the correct order, and 1/6 if all
+    three tie.
 
     With a score for each class, `rule` is `"sum"`: of the six ways to assign the three rows to the
     three classes, the one with the largest sum of scores is chosen. Each row adds its score of the
     class that it is assigned to. A triple counts 1/k if the correct assignment is one of k with the
-    largest sum. If the scores are logarithms of probabilities, the largest sum is the most likely
-    assignment, whatever the class frequencies.
+    largest sum. If the scores are logarithms of probabilities, the assignment with the largest sum
+    is the most likely one, for any class frequencies.
 
     Parameters
     ----------
@@ -108,9 +108,10 @@ def volume(
         if a class has no rows. `lower`, `upper` and `se` (Float64) are null if a class has a single
         row, or if in each class all rows have the same share of correct triples. `rule` (String) is
         `order` or `sum`. `n_first, n_second, n_third` (Int64) count the rows of the classes in the
-        order in which they were named, `n_missing` (Int64) the rows without a label or a score.
-        With `missing="worst"` no triple with an unscored row is correct. `note` (String) is null,
-        or the first that applies of `no_rows, absent_class, single_row, zero_variance`.
+        order of `classes` or `scores`, `n_missing` (Int64) the rows without a label or a score.
+        With `missing="worst"`, no triple with an unscored row is correct. `note` (String) is null,
+        or the first of these values that applies: `no_rows, absent_class, single_row,
+        zero_variance`.
 
     Raises
     ------
@@ -256,13 +257,13 @@ def _volume_variance(
     variance = np.zeros(len(volume))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k, n in enumerate(sizes):
-            group, mass = triples.group[k], triples.mass[k].astype(np.float64)
+            group, n_rows = triples.group[k], triples.n_rows[k].astype(np.float64)
             first, second = (sizes[i].astype(np.float64) for i in range(3) if i != k)
             scale = (triples.unit * first * second)[group]
             deviation = triples.value[k].astype(np.float64) / scale - volume[group]
-            squares = np.bincount(group, mass * deviation**2, len(volume))
+            squares = np.bincount(group, n_rows * deviation**2, len(volume))
             # No triple with an unscored row is correct.
-            n_unscored = n - np.bincount(group, mass, len(volume))
+            n_unscored = n - np.bincount(group, n_rows, len(volume))
             variance += (squares + n_unscored * volume**2) / (n - 1) / n
     variance[np.min(sizes, axis=0) < 2] = np.nan
     variance[variance < ZERO_VOLUME_VARIANCE] = 0
@@ -270,22 +271,22 @@ def _volume_variance(
 
 
 class Triples(NamedTuple):
-    """Counts of correct triples, for each class and each distinct row of it.
+    """Numbers of correct triples that contain each distinct row of each class.
 
-    Distinct row i of class k represents `mass[k][i]` rows of group `group[k][i]`. Each of these is
-    in `value[k][i] / unit` correct triples, and group g has `total[g] / unit` of them. The factor
-    `unit` makes the shares of tied triples integers.
+    Distinct row i of class k represents `n_rows[k][i]` rows of group `group[k][i]`. Each of these
+    rows is in `value[k][i] / unit` correct triples. Group g has `total[g] / unit` correct triples.
+    `value` and `total` are integers, because `unit` is a multiple of the divisors of tied triples.
     """
 
     group: Sequence[NDArray[np.int64]]
-    mass: Sequence[NDArray[Any]]
+    n_rows: Sequence[NDArray[Any]]
     value: Sequence[NDArray[Any]]
     total: NDArray[Any]
     unit: int
 
 
 MAX_EXACT_TRIPLES = 2**62  # larger counts are Python integers instead of Int64
-ORDER_UNIT = 6  # divisible by 2 and 6, the shares of ties
+ORDER_UNIT = 6  # multiple of 2 and 6, because tied triples count 1/2 or 1/6
 
 
 def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> Triples:
@@ -294,18 +295,18 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
     total = np.zeros(n_groups, object)
     if not len(score):
         none = [np.zeros(0, np.int64)] * 3
-        return Triples(group=none, mass=none, value=none, total=total, unit=ORDER_UNIT)
+        return Triples(group=none, n_rows=none, value=none, total=total, unit=ORDER_UNIT)
     order = np.lexsort((score, group))
     group, code, score = group[order], rows.code[order], score[order]
     count = rows.count[order]
-    # Tied scores of a group make a step.
+    # A step consists of the tied scores of a group.
     is_first = (np.diff(group, prepend=-1) != 0) | np.append(True, score[1:] != score[:-1])
     steps = np.flatnonzero(is_first)
     group = group[steps]
-    mass = [np.add.reduceat(np.where(code == k, count, 0), steps) for k in range(3)]
-    _, second, largest = sorted(int(values.sum()) for values in mass)
+    n_rows = [np.add.reduceat(np.where(code == k, count, 0), steps) for k in range(3)]
+    _, second, largest = sorted(int(values.sum()) for values in n_rows)
     if ORDER_UNIT * second * largest > MAX_EXACT_TRIPLES:
-        mass = [values.astype(object) for values in mass]
+        n_rows = [values.astype(object) for values in n_rows]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     lengths = np.diff(np.append(starts, len(group)))
 
@@ -319,9 +320,9 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
         result: NDArray[Any] = np.repeat(sums[starts + lengths - 1], lengths) - sums
         return result
 
-    low, middle, high = mass
+    low, middle, high = n_rows
     below, above = sum_before(low), sum_after(high)
-    # Pairs of a middle row with the low rows below it, and with the high rows above it.
+    # Six times the pairs of a middle row with low rows below it, and with high rows above it.
     low_pairs, high_pairs = middle * (6 * below + 3 * low), middle * (6 * above + 3 * high)
     value = [
         sum_after(high_pairs) + middle * (3 * above + high),
@@ -329,30 +330,30 @@ def _ordered_triples(rows: MulticlassRows, group: NDArray[np.int64], n_groups: i
         sum_before(low_pairs) + middle * (3 * below + low),
     ]
     total[group[starts]] = exact.exact_sums(middle, value[1], starts)
-    return Triples(group=[group] * 3, mass=mass, value=value, total=total, unit=ORDER_UNIT)
+    return Triples(group=[group] * 3, n_rows=n_rows, value=value, total=total, unit=ORDER_UNIT)
 
 
-SUM_UNIT = 60  # divisible by 1 to 6, the possible numbers of assignments with equal sums
-SUM_TOLERANCE = 1e-12  # of the largest score: rounding error of equal sums
-MAX_SUM_PAIRS = 1 << 24  # pairs of distinct rows of a group, and entries of its table
-PAIR_BLOCK = 1 << 18  # pairs of distinct rows that are compared at a time
+SUM_UNIT = 60  # multiple of 1 to 6, because a triple with k tied assignments counts 1/k
+SUM_TOLERANCE = 1e-12  # relative to the largest score; smaller differences are rounding errors
+MAX_SUM_PAIRS = 1 << 24  # largest number of pairs of distinct rows in a group
+PAIR_BLOCK = 1 << 18  # pairs of distinct rows that are compared at once
 
 
 class DistinctRows(NamedTuple):
     """Distinct rows of one class: scores, with a column per class, and how often each occurs."""
 
     score: NDArray[np.float64]
-    mass: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
 
     @classmethod
     def merge(cls, score: NDArray[np.float64], count: NDArray[np.int64]) -> DistinctRows:
         """Merge rows with the same scores."""
         if not len(score):
             return cls(score, count)
-        distinct, place = np.unique(score, axis=0, return_inverse=True)
-        mass = np.zeros(len(distinct), np.int64)
-        np.add.at(mass, place.ravel(), count)
-        return cls(distinct, mass)
+        distinct, inverse = np.unique(score, axis=0, return_inverse=True)
+        n_rows = np.zeros(len(distinct), np.int64)
+        np.add.at(n_rows, inverse.ravel(), count)
+        return cls(distinct, n_rows)
 
 
 def _sum_triples(
@@ -369,35 +370,37 @@ def _sum_triples(
     cell = 3 * group + rows.code
     order = np.argsort(cell, kind="stable")
     cells = np.split(order, np.searchsorted(cell[order], np.arange(1, 3 * n_groups)))
-    groups, masses, class_values = ([[np.zeros(0, np.int64)] for _ in range(3)] for _ in range(3))
+    groups, row_counts, class_values = (
+        [[np.zeros(0, np.int64)] for _ in range(3)] for _ in range(3)
+    )
     total = np.zeros(n_groups, object)
     for i in range(n_groups):
         classes = [
             DistinctRows.merge(score[cell], rows.count[cell]) for cell in cells[3 * i : 3 * i + 3]
         ]
-        small, middle, large = sorted(len(class_rows.mass) for class_rows in classes)
+        small, middle, large = sorted(len(class_rows.n_rows) for class_rows in classes)
         pairs = large * (middle + small)
         if pairs > MAX_SUM_PAIRS:
             raise OptionValueError.compose(
                 "scores",
                 list(names),
                 f"the rule of sums compares {pairs} pairs of rows in a group with "
-                f"{', '.join(str(len(one.mass)) for one in classes)} distinct rows of the classes, "
+                f"{', '.join(str(len(rows.n_rows)) for rows in classes)} distinct rows per class, "
                 f"and the limit is {MAX_SUM_PAIRS}",
                 "Draw fewer rows of each class first, or round the scores to get fewer distinct "
                 "rows.",
             )
         counted = _group_sum_triples(classes)
         total[i] = sum(
-            a * b for a, b in zip(counted[0].tolist(), classes[0].mass.tolist(), strict=True)
+            a * b for a, b in zip(counted[0].tolist(), classes[0].n_rows.tolist(), strict=True)
         )
         for k, class_rows in enumerate(classes):
-            groups[k].append(np.full(len(class_rows.mass), i))
-            masses[k].append(class_rows.mass)
+            groups[k].append(np.full(len(class_rows.n_rows), i))
+            row_counts[k].append(class_rows.n_rows)
             class_values[k].append(counted[k])
     return Triples(
         group=[np.concatenate(parts) for parts in groups],
-        mass=[np.concatenate(parts) for parts in masses],
+        n_rows=[np.concatenate(parts) for parts in row_counts],
         value=[np.concatenate(parts) for parts in class_values],
         total=total,
         unit=SUM_UNIT,
@@ -406,10 +409,10 @@ def _sum_triples(
 
 def _group_sum_triples(classes: Sequence[DistinctRows]) -> list[NDArray[Any]]:
     """Return, for each class of one group, the `value` of each distinct row (see `Triples`)."""
-    if not all(len(class_rows.mass) for class_rows in classes):
-        return [np.zeros(len(class_rows.mass), np.int64) for class_rows in classes]
+    if not all(len(class_rows.n_rows) for class_rows in classes):
+        return [np.zeros(len(class_rows.n_rows), np.int64) for class_rows in classes]
     tolerance = max(float(abs(class_rows.score).max()) for class_rows in classes) * SUM_TOLERANCE
-    small, middle, large = sorted(range(3), key=lambda k: len(classes[k].mass))
+    small, middle, large = sorted(range(3), key=lambda k: len(classes[k].n_rows))
     counts: list[NDArray[Any]] = [np.zeros(0, np.int64)] * 3
     counts[large], counts[middle] = _triples_of_two(classes, (large, middle, small), tolerance)
     _, counts[small] = _triples_of_two(classes, (large, small, middle), tolerance)
@@ -420,27 +423,27 @@ def _triples_of_two(
     classes: Sequence[DistinctRows], order: tuple[int, int, int], tolerance: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the `value` of each distinct row of the first two classes of `order`."""
-    (x, x_mass), (y, y_mass), (z, z_mass) = (
-        (classes[k].score[:, order], classes[k].mass) for k in order
+    (x, x_rows), (y, y_rows), (z, z_rows) = (
+        (classes[k].score[:, order], classes[k].n_rows) for k in order
     )
-    largest = int(z_mass.sum()) * int(max(x_mass.sum(), y_mass.sum()))
+    largest = int(z_rows.sum()) * int(max(x_rows.sum(), y_rows.sum()))
     if SUM_UNIT * largest > MAX_EXACT_TRIPLES:
-        x_mass, y_mass = x_mass.astype(object), y_mass.astype(object)
-    table = RankTable.build(z, z_mass)
-    x_counts, y_counts = np.zeros(len(x), x_mass.dtype), np.zeros(len(y), y_mass.dtype)
+        x_rows, y_rows = x_rows.astype(object), y_rows.astype(object)
+    table = RankTable.build(z, z_rows)
+    x_counts, y_counts = np.zeros(len(x), x_rows.dtype), np.zeros(len(y), y_rows.dtype)
     size = max(1, PAIR_BLOCK // len(y))
     for first in range(0, len(x), size):
         part = slice(first, first + size)
         counts = _triples_of_pairs(x[part], y, table, tolerance)
-        x_counts[part] = counts @ y_mass
-        y_counts += x_mass[part] @ counts
+        x_counts[part] = counts @ y_rows
+        y_counts += x_rows[part] @ counts
     return x_counts, y_counts
 
 
 class RankTable(NamedTuple):
     """Numbers of rows z by their ranks in two orders.
 
-    `table[i, j]` is the mass of the rows with a rank below i by z₃ - z₁ and below j by z₃ - z₂.
+    `table[i, j]` is the number of rows with a rank below i by z₃ - z₁ and below j by z₃ - z₂.
     `first` and `second` are these differences, sorted.
     """
 
@@ -449,17 +452,17 @@ class RankTable(NamedTuple):
     table: NDArray[np.int64]
 
     @classmethod
-    def build(cls, z: NDArray[np.float64], mass: NDArray[np.int64]) -> RankTable:
-        """Put the mass of each row into its cell, and sum cumulatively along both axes."""
+    def build(cls, z: NDArray[np.float64], n_rows: NDArray[np.int64]) -> RankTable:
+        """Count the rows below each pair of ranks; each distinct row z represents `n_rows` rows."""
         differences = z[:, 2] - z[:, 0], z[:, 2] - z[:, 1]
         table = np.zeros((len(z) + 1, len(z) + 1), np.int64)
         i, j = (np.argsort(np.argsort(values, kind="stable")) for values in differences)
-        table[i + 1, j + 1] = mass
+        table[i + 1, j + 1] = n_rows
         table = table.cumsum(axis=0).cumsum(axis=1)
         return cls(np.sort(differences[0]), np.sort(differences[1]), table)
 
     def below(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the mass below pairs of ranks."""
+        """Return the number of rows below each pair of ranks."""
         return self.table.ravel().take(i * len(self.table) + j)
 
 
@@ -486,7 +489,7 @@ def _triples_of_pairs(
     )
     tied = (abs(lead) <= tolerance).astype(np.int64)
     counts = np.zeros(lead.shape, np.int64)
-    # Between successive cuts 2, 1 or 0 bounds are tied; most often no z is between two cuts.
+    # Between successive cuts, 2, 1 or 0 bounds are tied. There are usually no ranks between them.
     for i, j in product(_nonempty(first_cuts), _nonempty(second_cuts)):
         cells = table.below(first_cuts[i + 1], second_cuts[j + 1])
         cells -= table.below(first_cuts[i], second_cuts[j + 1])
@@ -499,7 +502,7 @@ def _triples_of_pairs(
 
 
 def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the positions of the cuts that have ranks between them and the next cut."""
+    """Return the indices of the cuts with ranks between the cut and the next one."""
     return [i for i in range(len(cuts) - 1) if (cuts[i + 1] > cuts[i]).any()]
 
 
@@ -512,7 +515,7 @@ def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDA
 
 
 class BoundRanks(NamedTuple):
-    """Numbers of values below given bounds, and of values at most as high, within a tolerance."""
+    """Numbers of values below each bound and up to each bound, within a tolerance."""
 
     below: NDArray[np.int64]
     at_most: NDArray[np.int64]

@@ -94,7 +94,7 @@ BOTH = [
      f"{GIVE}\nIf each row is one instance and one class, pass the name of the column with the "
      'class, such as classes="class".')),
     (WIDE, ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
+     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave it out."),
     (WIDE, ("truth", ABC), {"keep": "dya"}, rf.MissingColumnError,
      "keep='dya': the frame has no column of this name.\n"),
     (WIDE, ("truth", ABC), {"keep": pl.col("day") * 2}, rf.OptionValueError,
@@ -132,13 +132,13 @@ BOTH = [
     (LISTS.with_columns(p=pl.lit([["x"]])), ("truth", "p"), {"classes": ["a"]}, rf.ColumnTypeError,
      "scores='p': the column has type "),
     (MELTED, ("truth", "p"), {"classes": "of"}, rf.OptionValueError,
-     ("id=None: with one row per instance and class, a column must identify the instance.\n"
+     ("id=None: the table has one row per instance and class, so id= is required.\n"
      'Pass the columns that identify an instance, such as id="id".')),
     (MELTED, ("truth", "p"), {"classes": "off", "id": "id"}, rf.MissingColumnError,
      "classes='off': the frame has no column of this name.\n"),
     (MELTED.with_columns(of=1), ("truth", "p"), {"classes": "of", "id": "id"}, rf.ColumnTypeError,
      ("classes='of': the column has type Int32.\n"
-     "It is compared with label 'truth' of type String: cast one of them.")),
+     "The label column 'truth' has type String: cast one of the two columns.")),
     (STRANGE, ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
     (STRANGE.with_columns(pl.col("of").cast(pl.Enum("ab"))),
      ("truth", "p"), {"classes": "of", "id": "id"}, rf.LabelError, NO_ROW),
@@ -149,8 +149,8 @@ BOTH = [
 ]
 REST = [
     (WIDE, ("truth", ABC), {"margin": 3}, rf.OptionValueError,
-     ("margin=3: with 3 classes, each class has only 2 others.\n"
-     "Pass True for the best of the others, or a smaller number.")),
+     ("margin=3: there are 3 classes, so a class has 2 others.\n"
+     "Use margin=True for the highest score of the other classes, or a smaller number.")),
     (WIDE, ("truth", ABC), {"margin": 0}, rf.OptionValueError,
      "margin=0: expected an integer of at least 1.\nUse, for example, margin=3."),
     (WIDE.filter(pl.col("truth") == "a"), ("truth", ["a"]), {"margin": True}, rf.OptionValueError,
@@ -173,9 +173,9 @@ REST = [
      ("label='text': the column has type String.\n"
      "Labels of one class must be Boolean, or 0 and 1: derive them first.")),
     (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
-     "label=['a']: labels and scores name different classes: 'b' has no label.\n"),
+     "label=['a']: the classes of label= and scores= differ: no label for 'b'.\n"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,
-     "label=['a', 'b']: labels and scores name different classes: 'b' has no score.\n"),
+     "label=['a', 'b']: the classes of label= and scores= differ: no score for 'b'.\n"),
     (WIDE, ({"a": "bits", 1: "bits"}, {"a": "a", 1: "b"}), {}, rf.OptionValueError,
      ("scores=['a', 1]: expected classes of one type: text, numbers or Booleans.\n"
      "Convert the classes to one type.")),

@@ -357,7 +357,7 @@ WRONG = [
     (MISSING.head(6), ("truth", ["a", "b"]), {}, rf.OptionValueError,
      "scores=['a', 'b']: expected 3 classes, got 2.\n"),
     (MISSING.head(6), ("truth", ABC), {"classes": ABC}, rf.OptionValueError,
-     "classes=['a', 'b', 'c']: the score columns already name the classes.\nLeave it out."),
+     "classes=['a', 'b', 'c']: scores= already determines the classes.\nLeave it out."),
     (MISSING.head(6), ("truth", ABC), {"ci": "delong"}, rf.UnknownOptionError,
      "ci='delong': unknown value.\nChoose one of: 'logit', 'wald', None."),
     (MISSING.head(6), ("truth", ABC), {"level": 1}, rf.OptionValueError, "level=1: "),
@@ -392,6 +392,6 @@ def test_too_many_distinct_rows_raise_before_counting():
         rf.volume(table, "truth", ABC)
     assert str(caught.value) == (
         "scores=['a', 'b', 'c']: the rule of sums compares 18000000 pairs of rows in a group "
-        "with 3000, 3000, 3000 distinct rows of the classes, and the limit is 16777216.\n"
+        "with 3000, 3000, 3000 distinct rows per class, and the limit is 16777216.\n"
         "Draw fewer rows of each class first, or round the scores to get fewer distinct rows."
     )
