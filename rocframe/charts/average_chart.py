@@ -23,7 +23,7 @@ from rocframe.charts.axes import (
 from rocframe.charts.curve_layers import (
     MEANS,
     THRESHOLD_TEXT,
-    Picture,
+    CurvePlot,
     chance_layers,
     chance_text,
     hover_layer,
@@ -90,35 +90,33 @@ def mean_chart(
         *(["side"] if mean.sides else []),
         descending=[*[False] * len(mean.by), mean.fixed is None, *[False] * mean.sides],
     )
-    picture = picture_with_limits(
-        ordered, mean.by, fields, options, plane_of=plane_of, averaged=averaged
-    )
+    plot = plot_with_limits(ordered, mean.by, fields, options, plane_of=plane_of, averaged=averaged)
     areas = _areas(table, mean)
-    column_with_areas = picture.groups.captioned_column
+    column_with_areas = plot.groups.captioned_column
     captions = area_captions(column_with_areas, areas, mean.kind)
-    groups = replace(picture.groups, captions=captions)
-    picture = replace(picture, groups=groups)
+    groups = replace(plot.groups, captions=captions)
+    plot = replace(plot, groups=groups)
     area = "" if column_with_areas else total_area(areas, mean.kind, groups)
-    plane = picture.plane
+    plane = plot.plane
 
-    rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *picture.axis_tooltips()]
-    points = hover_layer(picture, rows).transform_calculate(at=THRESHOLD_TEXT)
+    rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
+    points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
     if plane.excludes_zero:  # some points are interpolated between rows
         points = points.transform_filter("datum.bar >= 0")
     # The limits of one mean are below the lines of all means.
     layers = [
-        *limit_layers(picture, intervals),
+        *limit_layers(plot, intervals),
         *chance_layers(plane),
-        line_layer(picture, strokeWidth=MEAN_WIDTH),
+        line_layer(plot, strokeWidth=MEAN_WIDTH),
         points,
     ]
     limited = any(
-        record[f"{side}_low"] != record[side] for record in picture.records for side in averaged
+        record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
     )
     with_intervals = f" with {intervals}" if limited else ""
-    curves = format_count(len(picture.records), "averaged curve")
+    curves = format_count(len(plot.records), "averaged curve")
     return groups.with_titles(
-        chart_with_limits(picture, layers),
+        chart_with_limits(plot, layers),
         title=plane.kind.title,
         subtitle=area,
         description=sentences(
@@ -129,7 +127,7 @@ def mean_chart(
     )
 
 
-def picture_with_limits(
+def plot_with_limits(
     ordered: pl.DataFrame,
     by: Sequence[str],
     fields: Mapping[str, str],
@@ -137,7 +135,7 @@ def picture_with_limits(
     *,
     plane_of: Callable[[Mapping[str, NDArray[np.float64]]], Plane],
     averaged: tuple[str, ...],
-) -> Picture:
+) -> CurvePlot:
     """Read curves with limits from a sorted table: a record of points for each group.
 
     `fields` are the columns of the coordinates, limits and thresholds of points. Points without
@@ -171,7 +169,7 @@ def picture_with_limits(
     ]
     shown = read_groups(groups, by, ordered.columns, options)
     shown.name(records)
-    return Picture(plane=plane, records=records, groups=shown, averaged=averaged)
+    return CurvePlot(plane=plane, records=records, groups=shown, averaged=averaged)
 
 
 def _interval_text(table: pl.DataFrame) -> str:
@@ -181,16 +179,16 @@ def _interval_text(table: pl.DataFrame) -> str:
     return names and f"{names} pointwise intervals"
 
 
-def limit_layers(picture: Picture, key: str) -> list[alt.Chart]:
+def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
     """Draw the limits: a band along one axis, or bars along both. `key` is their legend entry.
 
     .interactive() applies to the first layer of a chart, so the limits have both axes.
     """
-    plane = picture.plane
+    plane = plot.plane
     x, y = plane.channels()
     x_low, y_low = alt.X("x_low", **plane.x.channel()), alt.Y("y_low", **plane.y.channel())
-    color = picture.groups.line_color()
-    if len(picture.averaged) == 2:
+    color = plot.groups.line_color()
+    if len(plot.averaged) == 2:
         bars = alt.Chart().transform_filter("datum.bar == 1")
         bars = bars.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
         bars = with_key(bars, key, "bar", BAR_WIDTH) if key else bars
@@ -198,8 +196,8 @@ def limit_layers(picture: Picture, key: str) -> list[alt.Chart]:
             bars.encode(x=x, y=y_low, y2=alt.Y2("y_high:Q"), color=color),
             bars.encode(x=x_low, x2=alt.X2("x_high:Q"), y=y, color=color),
         ]
-    vertical = picture.averaged == ("y",)
-    most = max(1, picture.groups.max_curves(picture.records, picture.groups.panel))
+    vertical = plot.averaged == ("y",)
+    most = max(1, plot.groups.max_curves(plot.records, plot.groups.panel))
     band = alt.Chart().mark_area(
         opacity=min(BAND_OPACITY, PANEL_OPACITY / most),
         orient="vertical" if vertical else "horizontal",
@@ -214,10 +212,10 @@ def limit_layers(picture: Picture, key: str) -> list[alt.Chart]:
     return [band.encode(**ends, detail=alt.Detail("curve:N"), color=color)]
 
 
-def chart_with_limits(picture: Picture, layers: Sequence[alt.Chart]) -> alt.LayerChart:
+def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:
     """Put layers on top of each other."""
-    transform = one_point_per_row(picture.plane, POINT_FIELDS, *ENDS[2:])
-    return picture.layered(layers, transform)
+    transform = one_point_per_row(plot.plane, POINT_FIELDS, *ENDS[2:])
+    return plot.layered(layers, transform)
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:

@@ -211,7 +211,7 @@ class Plane:
         if not self.x.deviate:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
-        return {place: f"quantileNormal(datum.{name})" for place, name in fields.items()}
+        return {field: f"quantileNormal(datum.{name})" for field, name in fields.items()}
 
 
 def linear_axis(ticks: int = TICKS) -> alt.Axis:

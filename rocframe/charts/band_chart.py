@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocframe.charts.average_chart import chart_with_limits, limit_layers, picture_with_limits
+from rocframe.charts.average_chart import chart_with_limits, limit_layers, plot_with_limits
 from rocframe.charts.axes import Plane, PlotAxis, axis_title, zoom_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import MAX_IN_SUBTITLE, RATE_FORMAT, not_drawn, sentences, tooltip
@@ -41,26 +41,26 @@ def band_chart(
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
     ordered = table.sort(*map(column, layout.by), "fpr", "tpr")
-    picture = picture_with_limits(
+    plot = plot_with_limits(
         ordered, layout.by, POINT_COLUMNS, options, plane_of=lambda _: plane, averaged=averaged
     )
     fields = [name for name in POINT_COLUMNS if both or name not in {"x_low", "x_high"}]
     rows = [tooltip(name, POINT_COLUMNS[name], RATE_FORMAT) for name in fields]
     layers = [
-        *limit_layers(picture, _band_text(table, "ci_level", "scope")),
+        *limit_layers(plot, _band_text(table, "ci_level", "scope")),
         *chance_layers(plane),
-        line_layer(picture, strokeWidth=CURVE_WIDTH),
-        hover_layer(picture, [*picture.groups.tooltips(), *rows]),
+        line_layer(plot, strokeWidth=CURVE_WIDTH),
+        hover_layer(plot, [*plot.groups.tooltips(), *rows]),
     ]
-    names = picture.groups.names(len(picture.records))
-    missing = [name for name, one in zip(names, picture.records, strict=True) if not one["x"]]
+    names = plot.groups.names(len(plot.records))
+    missing = [name for name, one in zip(names, plot.records, strict=True) if not one["x"]]
     bands = _band_text(table, "ci_level", "scope", "band")
-    return picture.groups.with_titles(
-        chart_with_limits(picture, layers),
+    return plot.groups.with_titles(
+        chart_with_limits(plot, layers),
         title="ROC band",
         subtitle=sentences(bands, not_drawn(missing, MAX_IN_SUBTITLE), end=""),
         description=sentences(
-            f"ROC band chart, {format_count(len(picture.records), 'band')}: {plane.axis_names}",
+            f"ROC band chart, {format_count(len(plot.records), 'band')}: {plane.axis_names}",
             chance_text(plane),
             bands,
             not_drawn(missing),

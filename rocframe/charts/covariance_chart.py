@@ -11,7 +11,7 @@ from rocframe.charts.dot_plot import LINE, documented_columns, read_rows, row_re
 from rocframe.charts.groups import JOINT
 from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import inline_data, number_text, sentences, tooltip
-from rocframe.charts.style import INK, PAPER
+from rocframe.charts.style import BACKGROUND, FOREGROUND
 from rocframe.text import join_first
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _cells(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> alt.C
     rows = [tooltip("a", "model_a"), tooltip("b", "model_b"), *map(tooltip, columns)]
     layer: alt.Chart = (
         alt.Chart()
-        .mark_rect(stroke=PAPER)
+        .mark_rect(stroke=BACKGROUND)
         .encode(
             x=alt.X("b:N", title="model_b", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
             y=alt.Y("a:N", title="model_a", scale=scale, axis=alt.Axis(**axes)),
@@ -84,7 +84,7 @@ def _cells(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> alt.C
 
 
 def _undefined_cells() -> alt.Chart:
-    cells = alt.Chart().mark_rect(stroke=PAPER, color=UNDEFINED_COLOR)
+    cells = alt.Chart().mark_rect(stroke=BACKGROUND, color=UNDEFINED_COLOR)
     cells = cells.transform_filter("!isValid(datum.correlation)")
     layer: alt.Chart = cells.encode(x=alt.X("b:N"), y=alt.Y("a:N"))
     return layer
@@ -92,7 +92,7 @@ def _undefined_cells() -> alt.Chart:
 
 def _numbers() -> alt.Chart:
     dark = f"abs(datum.correlation) > {MIN_DARK}"
-    color = alt.ColorValue(INK, condition=[{"test": dark, "value": PAPER}])
+    color = alt.ColorValue(FOREGROUND, condition=[{"test": dark, "value": BACKGROUND}])
     numbers = alt.Chart().mark_text(fontSize=11)
     layer: alt.Chart = numbers.encode(
         x=alt.X("b:N"), y=alt.Y("a:N"), text=alt.Text("text:N"), color=color

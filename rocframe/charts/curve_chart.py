@@ -18,7 +18,7 @@ from rocframe.charts.curve_data import (
 )
 from rocframe.charts.curve_layers import (
     ROW_FIELDS,
-    Picture,
+    CurvePlot,
     chance_layers,
     chance_text,
     curve_stroke,
@@ -45,7 +45,7 @@ from rocframe.charts.overlays import (
     overlay_records,
     overlay_texts,
 )
-from rocframe.charts.style import QUIET
+from rocframe.charts.style import MUTED
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
@@ -100,23 +100,23 @@ def curve_chart(
     if has_ties:
         for record in (*records, *overlays):
             record.setdefault("box", [])
-    picture = Picture(plane=plane, records=records, groups=groups, overlays=overlays)
+    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays)
 
-    rows = hover_layer(picture, row_tooltips(picture))
+    rows = hover_layer(plot, row_tooltips(plot))
     rows = rows.transform_filter("isValid(datum.tp)").transform_calculate(**ROW_FIELDS)
     # .interactive() applies to the first layer, which therefore needs both axes.
     layers = [
-        line_layer(picture, **curve_stroke(picture)),
+        line_layer(plot, **curve_stroke(plot)),
         *chance_layers(plane, of_curves=True),
         rows,
-        *overlay_layers(picture, options),
+        *overlay_layers(plot, options),
         *([_note_layer(groups.side)] if notes else []),
     ]
     # The area is below the title if no legend or panel header has it.
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
     prevalence = _prevalence_text(curves, kind)
     return groups.with_titles(
-        picture.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
+        plot.layered(layers, one_point_per_row(plane, [*POINTS, "box"] if has_ties else POINTS)),
         title=kind.title,
         subtitle=JOINT.join(filter(None, (area, prevalence))),
         description=sentences(
@@ -186,6 +186,6 @@ def _notes(
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel in its lower middle, away from the diagonals."""
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
-    text = overlay(NOTE).mark_text(color=QUIET, fontSize=12)
+    text = overlay(NOTE).mark_text(color=MUTED, fontSize=12)
     layer: alt.Chart = text.encode(x=x, y=y, text=alt.Text("note:N"))
     return layer

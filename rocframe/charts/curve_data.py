@@ -211,10 +211,10 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
         if enter >= leave:
             continue
         at = np.arange(end - start)
-        places = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
-        rows = np.where(places % 1 == 0, path.row[start + places.astype(np.int64)], BETWEEN)
-        tp, fp = (np.interp(places, at, counts[start:end]) for counts in (path.tp, path.fp))
-        parts.append((np.full(len(places), curve), rows, tp, fp))
+        indices = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
+        rows = np.where(indices % 1 == 0, path.row[start + indices.astype(np.int64)], BETWEEN)
+        tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (path.tp, path.fp))
+        parts.append((np.full(len(indices), curve), rows, tp, fp))
     nothing = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
     curves, row, tp, fp = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
     return replace(path, curve=curves, row=row, tp=tp, fp=fp)

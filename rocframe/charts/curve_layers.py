@@ -51,7 +51,7 @@ def _has_own_data(layer: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class CurvePlot:
     """Data of a chart on a plane: a record for each curve or point, and their groups.
 
     `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
@@ -92,8 +92,8 @@ def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> al
     """Return the transform that gives each point of the records a row and a position."""
     steps = alt.Chart().transform_flatten(list(fields))
     steps = steps.transform_window(step="row_number()", groupby=["curve"])
-    places = plane.deviates(*deviates)
-    return steps.transform_calculate(**places) if places else steps
+    positions = plane.deviates(*deviates)
+    return steps.transform_calculate(**positions) if positions else steps
 
 
 def overlay(part: str | None) -> alt.Chart:
@@ -103,53 +103,53 @@ def overlay(part: str | None) -> alt.Chart:
     return layer
 
 
-def _curve_filter(picture: Picture) -> alt.Chart:
-    return overlay(None) if picture.overlays else alt.Chart()
+def _curve_filter(plot: CurvePlot) -> alt.Chart:
+    return overlay(None) if plot.overlays else alt.Chart()
 
 
-def line_layer(picture: Picture, **stroke: Any) -> alt.Chart:
+def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
     """Draw lines through their points in the given order; by default Vega-Lite sorts them by x."""
-    x, y = picture.plane.channels()
+    x, y = plot.plane.channels()
     layer: alt.Chart = (
-        _curve_filter(picture)
+        _curve_filter(plot)
         .mark_line(**stroke)
         .encode(
             x=x,
             y=y,
             order=alt.Order("step:Q"),
             detail=alt.Detail("curve:N"),
-            color=picture.groups.line_color(),
+            color=plot.groups.line_color(),
         )
     )
     return layer
 
 
-def curve_stroke(picture: Picture) -> dict[str, Any]:
+def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
     """Return the stroke of curves: thin if curves share a color or a panel has many."""
-    groups, records = picture.groups, picture.records
+    groups, records = plot.groups, plot.records
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
     if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
         return {"strokeWidth": 1, "opacity": 0.5}
     return {"strokeWidth": 2}
 
 
-def hover_layer(picture: Picture, tooltips: list[alt.Tooltip]) -> alt.Chart:
+def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
     """Put invisible points on the lines; the tooltip of each is a row of the table."""
-    x, y = picture.plane.channels()
+    x, y = plot.plane.channels()
     layer: alt.Chart = (
-        _curve_filter(picture)
+        _curve_filter(plot)
         .mark_point(filled=True, size=80, opacity=0)
         .encode(x=x, y=y, tooltip=tooltips)
     )
     return layer
 
 
-def row_tooltips(picture: Picture) -> list[alt.Tooltip]:
+def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
     """Return the tooltip of a row of a curve table."""
     return [
-        *picture.groups.tooltips(),
+        *plot.groups.tooltips(),
         tooltip("at", "threshold"),
-        *picture.axis_tooltips(counts=False),
+        *plot.axis_tooltips(counts=False),
         *(tooltip(name, name, COUNT_FORMAT) for name in CONFUSION),
     ]
 

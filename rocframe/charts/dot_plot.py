@@ -24,7 +24,7 @@ from rocframe.charts.style import (
     CHANCE_STROKE,
     GRID,
     MAX_DISTINCT_COLORS,
-    QUIET,
+    MUTED,
     SYMBOLS,
     TIE_KEY,
     with_key,
@@ -237,7 +237,7 @@ def _reasons(plot: DotPlot) -> alt.Chart:
     """Write the reason for a missing dot in the place of the dot."""
     layer: alt.Chart = (
         alt.Chart()
-        .mark_text(align="left", fontStyle="italic", fontSize=plot.font_size, color=QUIET)
+        .mark_text(align="left", fontStyle="italic", fontSize=plot.font_size, color=MUTED)
         .transform_filter(f"isValid(datum.{REASON})")
         .encode(
             x=alt.XValue(6),
@@ -285,9 +285,9 @@ def read_rows(
     parts = (parts or {}) if table.height else {}
     keys = {name: field_name(i) for i, name in enumerate(by) if table.height}
     extra = [field_name(len(by) + i) for i in range(len(parts))]
-    columns = {place: GroupColumn.from_keys(table.get_column(name)) for name, place in keys.items()}
-    for place, (title, texts) in zip(extra, parts.items(), strict=True):
-        columns[place] = GroupColumn.in_given_order(texts, title)
+    columns = {key: GroupColumn.from_keys(table.get_column(name)) for name, key in keys.items()}
+    for key, (title, texts) in zip(extra, parts.items(), strict=True):
+        columns[key] = GroupColumn.in_given_order(texts, title)
 
     panels = [keys[panel]] if panel in keys else []
     panels += extra if in_panels else []

@@ -49,13 +49,13 @@ def shorten(text: str, length: int) -> str:
     return f"{text[:start]}…{text[end:]}"
 
 
-def _is_boundary(text: str, place: int) -> bool:
-    """Return whether no letter with its accents and no emoji is divided at a place."""
-    return text[place - 1] != "\u200d" and not (
-        text[place] == "\u200d"
-        or combining(text[place])
-        or text[place] == "\ufe0f"
-        or "\U0001f3fb" <= text[place] <= "\U0001f3ff"  # skin tones
+def _is_boundary(text: str, index: int) -> bool:
+    """Return whether a cut before an index divides no accented letter and no emoji."""
+    return text[index - 1] != "\u200d" and not (
+        text[index] == "\u200d"
+        or combining(text[index])
+        or text[index] == "\ufe0f"
+        or "\U0001f3fb" <= text[index] <= "\U0001f3ff"  # skin tones
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import choose_plane, zoom_plane
-from rocframe.charts.curve_layers import Picture, chance_layers, chance_text
+from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import GroupColumn, read_groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
@@ -22,7 +22,7 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.style import PAPER, SYMBOLS
+from rocframe.charts.style import BACKGROUND, SYMBOLS
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table
 
 POINT_SIZE = 110  # square pixels
-AT = "place"  # the field of the condition that a point satisfies, such as "fpr 0.1"
+CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
 
 def points_chart(
@@ -54,7 +54,7 @@ def points_chart(
     groups = read_groups(table, by, table.columns, options)
     conditions = zip(*(table.get_column(name).to_list() for name in POINT_NAMES), strict=True)
     at = GroupColumn.in_given_order([f"{name} {value:.4g}" for name, value in conditions], "at")
-    groups = replace(groups, columns={**groups.columns, AT: at})
+    groups = replace(groups, columns={**groups.columns, CONDITION: at})
 
     kind = kind_of(table.columns, options.kind)
     x, y = (_rates(table, kind, name) for name in (kind.x, kind.y))
@@ -69,13 +69,13 @@ def points_chart(
     for name, rate in (("x", x), ("y", y)):
         values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
     values |= {name: group.texts for name, group in groups.columns.items()}
-    picture = Picture(plane=plane, records=json_rows(values), groups=groups)
+    plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
 
     rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
     transform, deviates = alt.Chart(), plane.deviates()
     if deviates:
         transform = transform.transform_calculate(**deviates)
-    named = list(zip(groups.names(table.height), picture.records, strict=True))
+    named = list(zip(groups.names(table.height), plot.records, strict=True))
     missing = [name for name, record in named if record["x"] is None]
     texts = [
         f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
@@ -83,7 +83,7 @@ def points_chart(
         if record["x"] is not None
     ]
     return groups.with_titles(
-        picture.layered([_points(picture, at, rows), *chance_layers(plane)], transform),
+        plot.layered([_points(plot, at, rows), *chance_layers(plane)], transform),
         title=f"{kind.title}: operating points",
         subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
         description=sentences(
@@ -105,18 +105,20 @@ def _rates(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     return values.to_series().cast(pl.Float64).fill_null(np.nan).to_numpy(writable=True)
 
 
-def _points(picture: Picture, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
+def _points(plot: CurvePlot, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
     """Draw the points that are on the axes."""
-    x, y = picture.plane.channels()
+    x, y = plot.plane.channels()
     shape: Any = alt.ShapeValue(SYMBOLS[0])
     n_shapes = len(at.values)
     if 1 < n_shapes <= len(SYMBOLS):
         scale = alt.Scale(domain=list(at.values), range=list(SYMBOLS[:n_shapes]))
-        shape = alt.Shape(f"{AT}:N", scale=scale, legend=alt.Legend(title="at", labelLimit=0))
+        shape = alt.Shape(
+            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title="at", labelLimit=0)
+        )
     layer: alt.Chart = (
         alt.Chart()
-        .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=PAPER, strokeWidth=1)
+        .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)
         .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, color=picture.groups.color_channel(), shape=shape, tooltip=rows)
+        .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, tooltip=rows)
     )
     return layer

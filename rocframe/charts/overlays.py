@@ -29,7 +29,7 @@ from rocframe.charts.labels import (
     json_numbers,
     tooltip,
 )
-from rocframe.charts.style import PAPER, QUIET, TIE_KEY, with_key
+from rocframe.charts.style import BACKGROUND, MUTED, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.curves.table import TOTAL_ROUNDING
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import Path
-    from rocframe.charts.curve_layers import Picture
+    from rocframe.charts.curve_layers import CurvePlot
     from rocframe.charts.groups import GroupColumn
     from rocframe.curves.table import Curves
 
@@ -393,36 +393,36 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
             )
 
 
-def overlay_layers(picture: Picture, options: ChartOptions) -> list[alt.Chart]:
+def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     """Return a layer for each kind of overlay in the records, the largest areas first."""
-    if not picture.overlays:
+    if not plot.overlays:
         return []
     names = [name for name in named_marks(options.mark) if name is not None]
     cost = tooltip("cost", "expected cost", RATE_FORMAT)
     layers = {
-        HULL: _line_overlay(picture, HULL, strokeDash=[3, 2]),
-        EQUAL_COST: _line_overlay(picture, EQUAL_COST, opacity=0.7),
+        HULL: _line_overlay(plot, HULL, strokeDash=[3, 2]),
+        EQUAL_COST: _line_overlay(plot, EQUAL_COST, opacity=0.7),
         LOWEST_COST: _point_overlay(
-            picture, LOWEST_COST, size=50, strokeWidth=2, fill=PAPER
-        ).encode(tooltip=[*row_tooltips(picture), cost]),
-        MARK: _point_overlay(picture, MARK, size=90, stroke=PAPER, strokeWidth=1.5, filled=True),
+            plot, LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND
+        ).encode(tooltip=[*row_tooltips(plot), cost]),
+        MARK: _point_overlay(plot, MARK, size=90, stroke=BACKGROUND, strokeWidth=1.5, filled=True),
     }
     if names:
         symbols = alt.Scale(domain=names, range=list(MARK_SYMBOLS[: len(names)]))
-        legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor=QUIET)
+        legend = alt.Legend(title=None, labelLimit=0, symbolSize=90, symbolFillColor=MUTED)
         layers[MARK] = layers[MARK].encode(
             shape=alt.Shape("mark:N", scale=symbols, legend=legend),
-            tooltip=[tooltip("mark"), *row_tooltips(picture)],
+            tooltip=[tooltip("mark"), *row_tooltips(plot)],
         )
-    present = {record["part"] for record in picture.overlays}
-    ties = _tie_layers(picture) if TIE in present else []
+    present = {record["part"] for record in plot.overlays}
+    ties = _tie_layers(plot) if TIE in present else []
     return [*ties, *(layer for part, layer in layers.items() if part in present)]
 
 
-def _tie_layers(picture: Picture) -> list[Any]:
+def _tie_layers(plot: CurvePlot) -> list[Any]:
     """Fill the rectangles of ties lightly, and draw dotted outlines, which bands do not have."""
-    x, y = picture.plane.channels()
-    color, detail = picture.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
+    x, y = plot.plane.channels()
+    color, detail = plot.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
     closed: Any = {"interpolate": "linear-closed"}
     area = overlay(TIE).mark_line(filled=True, fillOpacity=TIE_OPACITY, strokeWidth=0, **closed)
     outline = with_key(overlay(TIE).mark_line(strokeWidth=1, **closed), TIE_KEY, "tie")
@@ -430,21 +430,21 @@ def _tie_layers(picture: Picture) -> list[Any]:
     return [area.encode(**channels), outline.encode(**channels)]
 
 
-def _line_overlay(picture: Picture, part: str, **stroke: Any) -> Any:
-    x, y = picture.plane.channels()
+def _line_overlay(plot: CurvePlot, part: str, **stroke: Any) -> Any:
+    x, y = plot.plane.channels()
     line = overlay(part).mark_line(strokeWidth=1, **stroke)
     return line.encode(
         x=x,
         y=y,
         order=alt.Order("step:Q"),
         detail=alt.Detail("curve:N"),
-        color=picture.groups.line_color(),
+        color=plot.groups.line_color(),
     )
 
 
-def _point_overlay(picture: Picture, part: str, *, filled: bool = False, **style: Any) -> Any:
-    x, y = picture.plane.channels()
+def _point_overlay(plot: CurvePlot, part: str, *, filled: bool = False, **style: Any) -> Any:
+    x, y = plot.plane.channels()
     points = overlay(part).mark_point(opacity=1, filled=filled, **style)
     return points.transform_calculate(**ROW_FIELDS).encode(
-        x=x, y=y, color=picture.groups.line_color(), tooltip=row_tooltips(picture)
+        x=x, y=y, color=plot.groups.line_color(), tooltip=row_tooltips(plot)
     )

@@ -8,7 +8,7 @@ import altair as alt
 
 from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
 from rocframe.charts.labels import note_text, number_text, sentences
-from rocframe.charts.style import COLORS, INK
+from rocframe.charts.style import COLORS, FOREGROUND
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _end(plot: DotPlot, name: str) -> alt.Chart:
     legend = alt.Legend(title=None, labelLimit=0)
     layer: alt.Chart = (
         alt.Chart()
-        .mark_point(size=plot.dot_size, filled=True, opacity=1, color=INK)
+        .mark_point(size=plot.dot_size, filled=True, opacity=1, color=FOREGROUND)
         .transform_calculate(mark=f"'{name}'")
         .encode(
             x=plot.x_channel(name),

@@ -23,36 +23,36 @@ class Palette:
     contrast of at least 3 to 1 with the background.
     """
 
-    paper: str
-    ink: str
-    quiet: str
+    background: str
+    foreground: str
+    muted: str
     grid: str
     colors: tuple[str, ...]
 
     def config(self) -> dict[str, Any]:
         """Return the Vega-Lite config with the default properties of charts."""
-        text = {"labelColor": self.quiet, "titleColor": self.ink}
+        text = {"labelColor": self.muted, "titleColor": self.foreground}
         sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-        lines = dict.fromkeys(("domainColor", "tickColor"), self.quiet)
+        lines = dict.fromkeys(("domainColor", "tickColor"), self.muted)
         return {
-            "background": self.paper,
+            "background": self.background,
             "font": FONT,
             "axis": {**text, **sizes, **lines, "gridColor": self.grid},
             "header": {**text, **sizes},
             "legend": {**text, **sizes},
-            "title": {"color": self.ink, "subtitleColor": self.quiet, "fontSize": 14},
+            "title": {"color": self.foreground, "subtitleColor": self.muted, "fontSize": 14},
             "view": {"stroke": self.grid},
             "mark": {"color": self.colors[0]},
-            "text": {"color": self.ink},
-            "rule": {"color": self.quiet},
+            "text": {"color": self.foreground},
+            "rule": {"color": self.muted},
             "range": {"category": list(self.colors)},
         }
 
 
 LIGHT = Palette(
-    paper="#ffffff",
-    ink="#1b1f24",
-    quiet="#59636e",
+    background="#ffffff",
+    foreground="#1b1f24",
+    muted="#59636e",
     grid="#e3e6ea",
     colors=(
         *("#07469b", "#c67e15", "#007e69", "#9d89b1", "#ac5213", "#3a8cff", "#67335a", "#073810"),
@@ -61,9 +61,9 @@ LIGHT = Palette(
 )
 
 DARK = Palette(
-    paper="#14171b",
-    ink="#e6e9ec",
-    quiet="#9aa4ae",
+    background="#14171b",
+    foreground="#e6e9ec",
+    muted="#9aa4ae",
     grid="#333a42",
     colors=(
         *("#3272cc", "#ffcf25", "#0fba92", "#ba96fb", "#fa7410", "#a8d9f1", "#975e57", "#edffc0"),
@@ -86,12 +86,12 @@ ORDERED_COLORS = (
     "#22a685",
 )
 
-PAPER, INK, QUIET, GRID = LIGHT.paper, LIGHT.ink, LIGHT.quiet, LIGHT.grid
+BACKGROUND, FOREGROUND, MUTED, GRID = LIGHT.background, LIGHT.foreground, LIGHT.muted, LIGHT.grid
 AXIS_STYLE: dict[str, Any] = {"grid": True, "gridColor": GRID, "labelFlush": False}
 BAND_OPACITY = 0.2
 TIE_DASH = [2, 2]
 TIE_KEY = "worst to best order of ties"
-CHANCE_STROKE: dict[str, Any] = {"color": QUIET, "strokeDash": [4, 4], "strokeWidth": 1}
+CHANCE_STROKE: dict[str, Any] = {"color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1}
 SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
@@ -125,11 +125,11 @@ def with_key(
     Layered charts show the entries of all layers, but the title of the first chart only. `width` is
     the stroke width of bars.
     """
-    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": QUIET}
+    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": MUTED}
     channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth
     value: Any = width
     if symbol == "band":
-        options = {"symbolType": "square", "symbolFillColor": QUIET, "symbolOpacity": BAND_OPACITY}
+        options = {"symbolType": "square", "symbolFillColor": MUTED, "symbolOpacity": BAND_OPACITY}
     elif symbol == "tie":
         channel, value = alt.StrokeDash, TIE_DASH
         options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1}

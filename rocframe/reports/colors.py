@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-CSS_VARIABLES = {"paper": "paper", "ink": "ink", "quiet": "quiet", "grid": "line"}
+CSS_VARIABLES = {"background": "paper", "foreground": "ink", "muted": "quiet", "grid": "line"}
 
 
 def _css_variable(name: str, color: str) -> str:

@@ -67,15 +67,15 @@ def seen(color, vision):
 
 @every_paint
 def test_every_color_has_contrast_with_the_background(paint):
-    assert min(contrast(color, paint.paper) for color in paint.colors) >= 3
-    assert contrast(paint.ink, paint.paper) > 7
-    assert contrast(paint.quiet, paint.paper) > 4.5
+    assert min(contrast(color, paint.background) for color in paint.colors) >= 3
+    assert contrast(paint.foreground, paint.background) > 7
+    assert contrast(paint.muted, paint.background) > 4.5
 
 
 @pytest.mark.parametrize("n_classes", [9, 10, 50])
 def test_each_of_many_ordered_classes_has_contrast_with_the_background(n_classes):
     colors = color_scale([f"{i:02}" for i in range(n_classes)], ordered=True).range
-    assert min(contrast(color, LIGHT.paper) for color in colors) >= 3
+    assert min(contrast(color, LIGHT.background) for color in colors) >= 3
     assert len(set(colors)) == n_classes
 
 
@@ -108,7 +108,7 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path):
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
     # The package may be installed where this runs: names twice are an error.
-    papers = {"rocframe": LIGHT.paper, "rocframe_dark": DARK.paper}
+    papers = {"rocframe": LIGHT.background, "rocframe_dark": DARK.background}
     lines = [f"tried_{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     code = (

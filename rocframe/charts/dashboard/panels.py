@@ -17,7 +17,7 @@ from rocframe.charts.dashboard.controls import (
     opacity_if_selected,
 )
 from rocframe.charts.labels import inline_data, one_row, tooltip
-from rocframe.charts.style import CHANCE_STROKE, GRID, INK, PAPER, QUIET
+from rocframe.charts.style import BACKGROUND, CHANCE_STROKE, FOREGROUND, GRID, MUTED
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ MATRIX_CELLS = {
     "fp": ("Negative", "Predicted positive", "fpr", "neg"),
     "tn": ("Negative", "Predicted negative", "tnr", "neg"),
 }
-POSITIVE_BARS = {"color": INK, "opacity": 0.85}
-NEGATIVE_BARS = {"color": QUIET, "opacity": 0.6}
+POSITIVE_BARS = {"color": FOREGROUND, "opacity": 0.85}
+NEGATIVE_BARS = {"color": MUTED, "opacity": 0.6}
 
 # A threshold t selects the row with hi >= t > lo, where lo is the threshold of the next row.
 AT_THRESHOLD = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
@@ -183,7 +183,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
     )
     current_points = filter_selected(
         alt.Chart()
-        .mark_point(filled=True, size=110, opacity=1, stroke=PAPER, strokeWidth=1.5)
+        .mark_point(filled=True, size=110, opacity=1, stroke=BACKGROUND, strokeWidth=1.5)
         .transform_filter(AT_THRESHOLD)
         .encode(x=x, y=y, color=color),
         data,
@@ -201,7 +201,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
 def _title(title: str, subtitle: str, offset: float = 4) -> alt.Title:
     sizes: dict[str, Any] = {"fontSize": 13, "subtitleFontSize": 11, "offset": offset}
     return alt.Title(
-        title, subtitle=subtitle, anchor="start", frame="group", subtitleColor=QUIET, **sizes
+        title, subtitle=subtitle, anchor="start", frame="group", subtitleColor=MUTED, **sizes
     )
 
 
@@ -264,11 +264,11 @@ def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
             lowest_label="'lowest cost of ' + datum.label + ' at ' + datum.threshold_text",
         )
     )
-    line = lowest.mark_rule(color=QUIET, strokeWidth=1.2, clip=True).encode(
+    line = lowest.mark_rule(color=MUTED, strokeWidth=1.2, clip=True).encode(
         x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("at_left:Q"), y2=alt.Y2("at_right:Q")
     )
-    ring = lowest.mark_point(size=200, filled=False, color=INK, strokeWidth=1.5, opacity=1)
-    text = lowest.mark_text(fontSize=11, color=QUIET, align="right", baseline="top")
+    ring = lowest.mark_point(size=200, filled=False, color=FOREGROUND, strokeWidth=1.5, opacity=1)
+    text = lowest.mark_text(fontSize=11, color=MUTED, align="right", baseline="top")
     corner = {"x": alt.XValue(PANEL_WIDTH - 6), "y": alt.YValue(PANEL_WIDTH - 56)}
     label = alt.Description("lowest_label:N")
     return [
@@ -291,7 +291,7 @@ def _first_curve(chart: Any, data: DashboardData) -> Any:
 def _curve_name(rows: Any) -> Any:
     """Write the name of the curve that a panel shows in its lower right corner."""
     limit = PANEL_WIDTH / 2 - 24
-    text = rows.mark_text(fontSize=11, color=QUIET, align="right", limit=limit)
+    text = rows.mark_text(fontSize=11, color=MUTED, align="right", limit=limit)
     x, y = alt.XValue(PANEL_WIDTH), alt.YValue(LOW_PANEL_HEIGHT + 29)
     return text.encode(x=x, y=y, text=alt.Text("label:N"), tooltip=[])
 
@@ -307,7 +307,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     y: dict[str, Any] = {"title": "Negatives | positives", "axis": share}
     rows = _bin_tooltips(data)
     bars = [
-        bins.mark_rect(**color, stroke=PAPER, strokeWidth=0.5)
+        bins.mark_rect(**color, stroke=BACKGROUND, strokeWidth=0.5)
         .encode(
             x=x, x2=alt.X2("right:Q"), y=alt.Y(f"{field}:Q", **y), y2=alt.Y2Datum(0), tooltip=rows
         )
@@ -318,9 +318,9 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
         )
     ]
     threshold = _threshold(_first_curve(alt.Chart(), data))
-    cover = threshold.mark_rect(color=PAPER, opacity=0.6)
+    cover = threshold.mark_rect(color=BACKGROUND, opacity=0.6)
     cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
-    rule = threshold.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
+    rule = threshold.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
     # The cover lies on top of the bars, so invisible bars above it react to the pointer.
     hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
@@ -357,7 +357,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     points = bins.mark_point(filled=True, size=30, opacity=1).encode(
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
-    rule = _threshold(_event_curves(alt.Chart(), data)).mark_rule(color=INK, strokeWidth=1.5)
+    rule = _threshold(_event_curves(alt.Chart(), data)).mark_rule(color=FOREGROUND, strokeWidth=1.5)
     # An invisible mark extends the axis from the middle to the end of the outer bins.
     extent = bins.mark_rule(opacity=0).encode(
         x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
@@ -431,17 +431,17 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         axis=alt.Axis(labelAngle=-90, labelAlign="center", **plain),
     )
     opacity = alt.Scale(domain=[0, 1], range=[0.06, 0.55])
-    shade = cells.mark_rect(stroke=PAPER, strokeWidth=3).encode(
+    shade = cells.mark_rect(stroke=BACKGROUND, strokeWidth=3).encode(
         x=x,
         y=y,
         color=_color(data),
         opacity=alt.Opacity("share:Q", scale=opacity, legend=None),
         tooltip=[],
     )
-    count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=INK).encode(
+    count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=FOREGROUND).encode(
         x=x, y=y, text=alt.Text("count_text:N"), description=alt.Description("cell_text:N")
     )
-    share = cells.mark_text(fontSize=12, dy=14, color=INK).encode(
+    share = cells.mark_text(fontSize=12, dy=14, color=FOREGROUND).encode(
         x=x, y=y, text=alt.Text("share_text:N"), description=alt.Description("share_text:N")
     )
     layers = [shade, count.properties(name="matrix"), share]
@@ -494,7 +494,7 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
             number="replace(datum.field, '_text', '')",
             sentence="datum.label + ': ' + datum.number + ' ' + datum.text",
         )
-        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=11, color=INK)
+        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=11, color=FOREGROUND)
         .encode(
             x=x,
             y=y,
@@ -507,7 +507,7 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
     layers = [values]
     if data.groups.columns:
         symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
-        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 28, 0), color=INK)
+        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 28, 0), color=FOREGROUND)
         layers += [
             symbol.encode(x=alt.XValue(6), y=y, color=_color(data), tooltip=[]),
             name.encode(
