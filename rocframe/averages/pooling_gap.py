@@ -244,7 +244,7 @@ def _count_fold_pairs(
     row_weight = (
         np.ones(group_rows.stop - start)
         if rows.weights is None
-        else rows.weights.total_weight[group_rows]
+        else rows.weights.row_weight[group_rows]
     )
     negative = (rows.codes[group_rows] & 1).astype(bool)
     code = rows.codes[group_rows] >> 1

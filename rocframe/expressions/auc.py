@@ -165,13 +165,12 @@ def gini(
 
 
 def _area(rows: Rows) -> pl.Expr:
-    if rows.mass is None:
+    if rows.row_weight is None:
         return _area_of_ranks(rows)
     if rows.weight is not None:
         area = ((FP - FP0) / NEG * ((TP + TP0) / POS)).sum() / 2
         return steps(rows).list.agg(both_classes(area.clip(0, 1)))  # sums of weights are rounded
-    # With `count`, products of counts may exceed Int64.
-    tp, tp0, fp, fp0 = (count.cast(pl.Int128) for count in (TP, TP0, FP, FP0))
+    tp, tp0, fp, fp0 = (count.cast(rows.product_dtype) for count in (TP, TP0, FP, FP0))
     area = quotient(((fp - fp0) * (tp + tp0)).sum(), 2 * tp.last() * fp.last())
     return steps(rows).list.agg(both_classes(area))
 

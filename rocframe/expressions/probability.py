@@ -145,8 +145,9 @@ def _probability(rows: Rows) -> pl.Expr:
 def _mean_loss(rows: Rows, loss: pl.Expr) -> pl.Expr:
     """Return the mean loss of the rows; null without rows, or if a score is not a probability."""
     is_probability = _probability(rows).is_between(0, 1).filter(rows.used).all()
-    if rows.mass is None:
-        return pl.when(is_probability).then(loss.filter(rows.used).mean())
-    mass = rows.mass.filter(rows.used).cast(pl.Float64)
-    total = mass.sum()
-    return pl.when(is_probability & (total > 0)).then((mass * loss.filter(rows.used)).sum() / total)
+    loss = loss.filter(rows.used)
+    if rows.row_weight is None:
+        return pl.when(is_probability).then(loss.mean())
+    weight = rows.row_weight.filter(rows.used).cast(pl.Float64)
+    total = weight.sum()
+    return pl.when(is_probability & (total > 0)).then((weight * loss).sum() / total)

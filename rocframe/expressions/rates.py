@@ -150,12 +150,12 @@ def _fpr(rows: Rows) -> pl.Expr:
 
 
 def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
-    mass = cumulated_by_score("mass")
-    rate = field("mass").gather(field("last")) / field("total")
+    sums = cumulated_by_score("weight")
+    rate = field("sum").gather(field("last")) / field("total")
     return (
-        record(score=rows.score, mass=rows.mass_of(in_class))
+        record(score=rows.score, weight=rows.class_weight(in_class))
         .implode()
-        .list.eval(record(last=tie_position("max"), mass=mass, total=mass.last()))
+        .list.eval(record(last=tie_position("max"), sum=sums, total=sums.last()))
         .list.eval(pl.when(field("total") > 0).then(rate))
         .explode()
     )
@@ -226,14 +226,14 @@ def placement(
 def _placement(rows: Rows) -> pl.Expr:
     tp, fp = cumulated_by_score("tp"), cumulated_by_score("fp")
     pos, neg = field("pos"), field("neg")
-    share_below = (neg - _doubled_mass_above("fp") + neg) / (2 * neg)
-    share_above = _doubled_mass_above("tp") / (2 * pos)
+    share_below = (neg - _doubled_sum_above("fp") + neg) / (2 * neg)
+    share_above = _doubled_sum_above("tp") / (2 * pos)
     return (
         record(
             score=rows.score,
             positive=rows.positive,
-            tp=rows.mass_of(rows.positive),
-            fp=rows.mass_of(~rows.positive),
+            tp=rows.class_weight(rows.positive),
+            fp=rows.class_weight(~rows.positive),
         )
         .implode()
         .list.eval(
@@ -257,8 +257,8 @@ def _placement(rows: Rows) -> pl.Expr:
     )
 
 
-def _doubled_mass_above(name: str) -> pl.Expr:
-    """Return twice the mass with a higher score than each row; a tie counts 1/2."""
+def _doubled_sum_above(name: str) -> pl.Expr:
+    """Return, for each row, twice the sum of a field over higher scores; ties count one half."""
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))
 
@@ -322,6 +322,6 @@ def ks(
 def _ks(rows: Rows) -> pl.Expr:
     if rows.weight is not None:
         return steps(rows).list.agg(both_classes((TP / POS - FP / NEG).max().clip(0, 1)))
-    tp, fp = TP.cast(rows.exact), FP.cast(rows.exact)
-    above = (tp * fp.last() - fp * tp.last()).max()
-    return steps(rows).list.agg(both_classes(quotient(above, tp.last() * fp.last())))
+    tp, fp = (count.cast(rows.product_dtype) for count in (TP, FP))
+    numerator = (tp * fp.last() - fp * tp.last()).max()
+    return steps(rows).list.agg(both_classes(quotient(numerator, tp.last() * fp.last())))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     TypedExpr = tuple[pl.Expr, pl.DataType]
 
-# Sums of weights of about 2**900 with counts up to 2**62 are finite. After such a scaling, also the
-# smallest positive Float64 is a normal number.
+# If the largest weight is about 2**900, the sum of count times weight is finite in Float64, because
+# the sum of the counts is less than 2**62.
 LARGEST_EXPONENT = 900
 
 
@@ -42,29 +42,29 @@ class Rows:
     invalid: tuple[pl.Expr, ...]
 
     @property
-    def mass(self) -> pl.Expr | None:
-        """Count times weight; None if neither is given."""
+    def row_weight(self) -> pl.Expr | None:
+        """Count times weight of each row; None if neither is given."""
         if self.weight is None or self.count is None:
             return self.count if self.weight is None else self.weight
         return self.count * self.weight
 
     @property
-    def exact(self) -> type[pl.DataType]:
-        """Type of products of two sums of masses, exact unless rows are weighted."""
+    def product_dtype(self) -> type[pl.DataType]:
+        """Dtype for the product of two sums of row weights; integer products do not overflow."""
         if self.weight is not None:
             return pl.Float64
         return pl.Int64 if self.count is None else pl.Int128
 
     @property
     def used(self) -> pl.Expr:
-        """Whether a row is used; null counts as False."""
+        """Whether a row has a label, a score, and a row weight above 0."""
         known = self.positive.is_not_null() & self.score.is_not_null()
-        return known if self.mass is None else known & (self.mass > 0)
+        return known if self.row_weight is None else known & (self.row_weight > 0)
 
-    def mass_of(self, in_class: pl.Expr) -> pl.Expr:
-        """Return the mass that each row adds to a class; 0 for rows that are not used."""
-        unit = pl.lit(1, pl.Int64) if self.mass is None else self.mass
-        return pl.when(self.used & in_class).then(unit).otherwise(0)
+    def class_weight(self, in_class: pl.Expr) -> pl.Expr:
+        """Return the row weight of the used rows of a class, and 0 for all other rows."""
+        row_weight = pl.lit(1, pl.Int64) if self.row_weight is None else self.row_weight
+        return pl.when(self.used & in_class).then(row_weight).otherwise(0)
 
 
 def formula_expression(
@@ -76,12 +76,12 @@ def formula_expression(
     weight: Column | None,
     count: Column | None,
 ) -> pl.Expr:
-    """Return the expression of a formula, named like the score; dtypes are resolved later."""
+    """Return the expression of `formula`, named like the score."""
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
 
-    # polars calls this when it resolves the plan, once for each score column.
+    # polars calls this function when it resolves the plan, once for each score column.
     def resolve(typed: list[TypedExpr]) -> pl.Expr:
         roles = dict(zip(columns, typed, strict=True))
         rows = _rows(roles, positive)
@@ -142,54 +142,56 @@ def _positive(
 
 
 def field(name: str) -> pl.Expr:
-    """Return a field of the elements of the list that is being evaluated."""
+    """Return a field of the list elements; for use in `list.eval` and `list.agg`."""
     return pl.element().struct.field(name)
 
 
 def record(**columns: pl.Expr) -> pl.Expr:
     """Return a struct of expressions, in which single values are repeated for each row.
 
-    polars divides a column by a single value through its reciprocal, which may differ in the last
-    digit from the correctly rounded quotient of two columns.
+    polars computes `column / value` as `column * (1 / value)`, which may differ from the correctly
+    rounded quotient in the last digit. The quotient of two fields of a struct is rounded correctly.
     """
     return pl.struct([expr.alias(name) for name, expr in columns.items()])
 
 
-# The fields of `steps`, and the total positives and negatives.
+# The fields of `steps`. The last cumulative counts are the totals of both classes.
 TP, FP, TP0, FP0 = (field(name) for name in ("tp", "fp", "tp0", "fp0"))
 POS, NEG = TP.last(), FP.last()
 
 
 def both_classes(value: pl.Expr) -> pl.Expr:
-    """Return a value computed from `steps`; null if a class is absent."""
+    """Return a value that was computed from `steps`, or null if a class has no rows."""
     return pl.when((POS > 0) & (NEG > 0)).then(value)
 
 
 def quotient(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """Divide integers as floats, correctly rounded below 2^53."""
+    """Divide integers as floats. The quotient of integers up to 2^53 is correctly rounded."""
     return numerator.cast(pl.Float64) / denominator.cast(pl.Float64)
 
 
 def pack_rows(rows: Rows) -> pl.Expr:
-    """Collect the used rows of each group into one list."""
+    """Collect the used rows of each group into one list of structs."""
     columns = {"score": rows.score, "positive": rows.positive}
-    if rows.mass is not None:
-        columns["mass"] = rows.mass
-    if rows.mass is not None and rows.weight is not None:
-        columns["rows"] = pl.lit(1, pl.Int64) if rows.count is None else rows.count
+    if rows.weight is not None:
+        columns["count"] = pl.lit(1, pl.Int64) if rows.count is None else rows.count
         columns["weight"] = rows.weight
+    elif rows.count is not None:
+        columns["row_weight"] = rows.count
     return record(**columns).filter(rows.used).implode()
 
 
-def _scale_weights(*, by_class: bool) -> pl.Expr:
-    """Scale the weights of packed rows by powers of two, in each class or in both together.
+def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
+    """Scale the weights of packed rows, and replace them by row weights and their squares.
 
-    With `by_class`, the largest weight of each class becomes about 1, so that squares do not
-    underflow. Otherwise the largest weight becomes about `2 ** LARGEST_EXPONENT`, so that no weight
-    is subnormal. polars divides by a single value through its reciprocal, which is infinite for
-    some subnormal numbers.
+    Weights are multiplied by a power of two, because rates do not depend on their scale and the
+    product is exact. With `by_class`, the largest weight of each class becomes about 1, so that
+    squares of weights do not underflow. Otherwise both classes have the same factor, and the
+    largest weight becomes about `2 ** LARGEST_EXPONENT`. No weight is then subnormal: polars
+    divides by a single value through its reciprocal, which is infinite for some subnormal numbers.
     """
-    names, weight, positive = ("score", "positive", "rows"), field("weight"), field("positive")
+    rows = {name: field(name) for name in ("score", "positive", "count")}
+    weight, positive = field("weight"), field("positive")
 
     def factors(in_class: pl.Expr, exponent: int) -> tuple[pl.Expr, pl.Expr]:
         # The power of two itself may exceed Float64, so it is divided into two factors.
@@ -200,46 +202,44 @@ def _scale_weights(*, by_class: bool) -> pl.Expr:
     if by_class:
         pos, neg = factors(positive, 0), factors(~positive, 0)
         first, second = (
-            pl.when(positive).then(one).otherwise(other)
-            for one, other in zip(pos, neg, strict=True)
+            pl.when(positive).then(of_pos).otherwise(of_neg)
+            for of_pos, of_neg in zip(pos, neg, strict=True)
         )
     else:
         first, second = factors(positive.is_not_null(), LARGEST_EXPONENT)
-    columns = {name: field(name) for name in names}
-    return record(**columns, weight=weight * first * second)
-
-
-def _add_mass() -> pl.Expr:
-    """Replace the weight of packed rows by count times weight, and by that times the weight."""
-    names, weight = ("score", "positive", "rows"), field("weight")
-    mass = field("rows") * weight
-    return record(**{name: field(name) for name in names}, mass=mass, square=mass * weight)
+    row_weight = field("count") * weight
+    return packed.list.eval(record(**rows, weight=weight * first * second)).list.eval(
+        record(**rows, row_weight=row_weight, square=row_weight * weight)
+    )
 
 
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
-    """Accumulate true and false positives from the highest score: a row per distinct score.
+    """Return a list of cumulative counts, with one struct per distinct score from the highest.
 
-    `tp, fp` are the counts after the step and `tp0, fp0` before it, integers unless weighted. With
-    `squares`, weighted rows add `m, n`, the accumulated rows of each class, and `pp, nn`, the sums
-    of squared weights within the step. Weights are scaled by a power of two: by one for each class,
-    or with `by_class=False` by the same for both classes.
+    `tp` and `fp` are the sums of the row weights of both classes at or above this score, and `tp0`
+    and `fp0` those above it. They are integers unless rows are weighted. For weighted rows,
+    `squares` adds the numbers of rows `m` and `n` of both classes at or above this score, and the
+    sums `pp` and `nn` of count times squared weight at this score.
+
+    Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
+    to `fp`, such as the precision, is correct only with `by_class=False`.
     """
     positive, score = field("positive"), field("score")
-    if rows.mass is None:
+    if rows.row_weight is None:
         sums = {"tp": positive.cast(pl.Int64).cum_sum(), "fp": (~positive).cast(pl.Int64).cum_sum()}
     else:
-        sums = _by_class("tp", "fp", "mass")
-    if squares and rows.weight is not None:
-        sums |= {**_by_class("m", "n", "rows"), **_by_class("pp", "nn", "square")}
+        sums = _class_sums("tp", "fp", "row_weight")
+    packed = pack_rows(rows)
+    if rows.weight is not None:
+        packed = _add_row_weights(packed, by_class=by_class)
+        if squares:
+            sums |= {**_class_sums("m", "n", "count"), **_class_sums("pp", "nn", "square")}
     fields = {name: field(name) for name in sums}
     fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
     for name in ("pp", "nn"):
         if name in sums:
             fields[name] = field(name) - field(name).shift(1, fill_value=0)
     last = score.ne_missing(score.shift(-1))  # -0.0 equals 0.0, and both are adjacent when sorted
-    packed = pack_rows(rows)
-    if rows.weight is not None:
-        packed = packed.list.eval(_scale_weights(by_class=by_class)).list.eval(_add_mass())
     return (
         packed.list.eval(pl.element().sort_by(score, descending=True))
         .list.eval(record(last=last, **sums))
@@ -249,17 +249,17 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
 
 
 def tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
-    """Return the position, by falling score, of the first (min) or last (max) tied row."""
+    """Return the position of the first ("min") or last ("max") tied row among the sorted rows."""
     return field("score").rank(of_ties, descending=True) - 1
 
 
 def cumulated_by_score(name: str) -> pl.Expr:
-    """Accumulate a field from the highest score; rows without score come last."""
+    """Return the cumulative sums of a field by falling score; rows without a score are last."""
     return field(name).sort_by(field("score"), descending=True, nulls_last=True).cum_sum()
 
 
-def _by_class(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
-    """Accumulate a field over each class."""
+def _class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
+    """Return the cumulative sums of a field over each class."""
     positive, value = field("positive"), field(name)
     return {
         positives: pl.when(positive).then(value).otherwise(0).cum_sum(),

@@ -199,10 +199,10 @@ class UnscoredTotals:
         group = np.searchsorted(starts, unused, "right") - 1
         kind, negative = codes[unused] >> 1, (codes[unused] & 1).astype(bool)
         rows = np.ones(len(unused), np.int64) if weights is None else weights.count[unused]
-        total_weight = rows if weights is None else weights.total_weight[unused]
-        squares = total_weight
+        row_weight = rows if weights is None else weights.row_weight[unused]
+        squares = row_weight
         if weights is not None and weights.weight is not None:
-            squares = total_weight * weights.weight[unused]
+            squares = row_weight * weights.weight[unused]
 
         def total(values: NDArray[Any], where: NDArray[np.bool_]) -> NDArray[Any]:
             sums = np.zeros(len(starts) - 1, values.dtype)
@@ -216,8 +216,8 @@ class UnscoredTotals:
             n_missing=total(rows, unscored | left_out),
             pos_rows=total(rows, unscored & ~negative),
             neg_rows=total(rows, unscored & negative),
-            pos_weight=total(total_weight, unscored & ~negative),
-            neg_weight=total(total_weight, unscored & negative),
+            pos_weight=total(row_weight, unscored & ~negative),
+            neg_weight=total(row_weight, unscored & negative),
             pos_squares=total(squares, unscored & ~negative),
             neg_squares=total(squares, unscored & negative),
         )
@@ -227,14 +227,14 @@ class UnscoredTotals:
 class RowWeights:
     """Counts, weights and cumulative sums of the sorted rows.
 
-    `total_weight` is count times weight. `tp` and `fp` are its cumulative sums over the positives
+    `row_weight` is count times weight. `tp` and `fp` are its cumulative sums over the positives
     and the negatives of each group. Sums start at 0 in each group, so that rounding errors of one
     group do not affect another.
     """
 
     count: NDArray[np.int64]
     weight: NDArray[np.float64] | None
-    total_weight: NDArray[Any]
+    row_weight: NDArray[Any]
     tp: NDArray[Any]
     fp: NDArray[Any]
 
@@ -250,13 +250,13 @@ class RowWeights:
         """Put counts and weights into the order of the sorted codes, and add them up."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
-        total_weight = counts if weights is None else counts * weights
+        row_weight = counts if weights is None else counts * weights
         negative = (codes & 1).astype(bool)
         tp, fp = run_parallel(
-            lambda side: _cumulative_sums(np.where(negative == side, total_weight, 0), starts),
+            lambda side: _cumulative_sums(np.where(negative == side, row_weight, 0), starts),
             [False, True],
         )
-        return cls(count=counts, weight=weights, total_weight=total_weight, tp=tp, fp=fp)
+        return cls(count=counts, weight=weights, row_weight=row_weight, tp=tp, fp=fp)
 
 
 def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:

@@ -141,7 +141,7 @@ class Scan:
             tp, fp = tp + int(n_pos[0]), fp + int(n_neg[0])
         pos, neg = pos_rows, neg_rows
         if rows.weights is not None:
-            dtype = rows.weights.total_weight.dtype
+            dtype = rows.weights.row_weight.dtype
             pos = rows.unscored.pos_weight.astype(dtype)
             neg = rows.unscored.neg_weight.astype(dtype)
             scored = rows.ends > rows.starts[:-1]
@@ -253,7 +253,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
             first_tp, first_fp = rows.weights.tp[part.start - 1], rows.weights.fp[part.start - 1]
     pos_squares = neg_squares = None
     if squares and rows.weights is not None and rows.weights.weight is not None:
-        squared_weight = rows.weights.total_weight[positions] * rows.weights.weight[positions]
+        squared_weight = rows.weights.row_weight[positions] * rows.weights.weight[positions]
         negative = (codes & 1).astype(bool)
         begins = np.append(0, steps[:-1] + 1)
         pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), begins)
