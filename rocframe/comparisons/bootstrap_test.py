@@ -18,53 +18,27 @@ from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.metrics.points import PointSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.hypothesis import Hypothesis, Quantity
-    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.comparisons.hypothesis import PairedComparison, Quantity
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import RandomDraws
     from rocframe.kernel.scan import Scannable
 
 
-def bootstrap_test(
-    instances: Instances,
-    batch: ModelBatch,
-    pairs: Sequence[tuple[int, int]],
-    hypothesis: Hypothesis,
-    quantity: Quantity,
-    *,
-    draws: RandomDraws,
-) -> list[dict[str, Any]]:
+def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Compare pairs of models by the variance of their difference over bootstrap resamples.
 
     Each pair has resamples of its own, so that its result does not depend on other models.
     """
-    return [
-        _compare_pair(
-            instances,
-            replace(batch, models=tuple(sorted(pair))),
-            pair,
-            hypothesis,
-            quantity,
-            draws=draws,
-        )
-        for pair in pairs
-    ]
+    return [_compare_pair(comparison, pair) for pair in comparison.pairs]
 
 
-def _compare_pair(
-    instances: Instances,
-    batch: ModelBatch,
-    pair: tuple[int, int],
-    hypothesis: Hypothesis,
-    quantity: Quantity,
-    *,
-    draws: RandomDraws,
-) -> dict[str, Any]:
-    """Compare the two models of a batch in each of its groups."""
+def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
+    """Compare a pair of models in each group."""
+    instances, hypothesis, draws = comparison.instances, comparison.hypothesis, comparison.draws
+    quantity = hypothesis.quantity
+    batch = replace(comparison.batch, models=tuple(sorted(pair)))
     instances, batch = merge_identical_rows(instances, batch)
     scans = list(model_scans(instances, batch))
     codecs = [scan.rows.codec for scan in scans]
@@ -102,7 +76,7 @@ def _compare_pair(
         "models": pair,
         "group": batch.groups,
         "n_paired": n_paired,
-        **difference_columns(hypothesis, quantity, (values[a], values[b]), variance),
+        **difference_columns(hypothesis, (values[a], values[b]), variance),
         "note": class_notes(
             n_pos,
             n_neg,

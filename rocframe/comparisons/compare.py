@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from rocframe.comparisons.bootstrap_test import bootstrap_test
 from rocframe.comparisons.delong import UnpairedAreas, delong_paired, delong_unpaired
-from rocframe.comparisons.hypothesis import Hypothesis, Quantity
+from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, Quantity
 from rocframe.comparisons.pairing import (
     PairingOptions,
     model_batches,
@@ -32,12 +32,12 @@ from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_int
 from rocframe.schemas import MODEL, comparison_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import Range
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -270,14 +270,18 @@ def compare(
         seed=seed,
     )
     pairing = PairingOptions.parse(
-        roles, between=between, id=id, unmatched=unmatched, paired=method != "delong_unpaired"
+        roles,
+        between=between,
+        id=id,
+        unmatched=unmatched,
+        paired=options.test.compare_pairs is not None,
     )
     return plan_comparison(
         predictions,
         roles,
         pairing,
         lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.quantity.name),
+        schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
         anchor="test",
         # The baseline is checked against the models of all groups.
         independent_groups=family == "group" and baseline is None,
@@ -286,16 +290,108 @@ def compare(
 
 ComparisonMethod = Literal["delong", "delong_unpaired", "bootstrap", "permutation", "venkatraman"]
 Family = Literal["group", "all"]
-PERMUTATION_METHODS = ("permutation", "venkatraman")
 EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComparisonTest:
+    """A test of the difference of two models.
+
+    `compare_pairs` compares models that scored the same rows; it is None for separate rows. `draws`
+    is the option with the number of random draws. `unsupported` maps options to hints for errors.
+    """
+
+    name: ComparisonMethod
+    compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None
+    draws: Literal["n_boot", "n_perm"] | None = None
+    has_limits: bool = True
+    compares_rates: bool = False
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, method: str) -> ComparisonTest:
+        """Return the test of this name."""
+        check_choice("method", method, COMPARISON_TESTS)
+        return COMPARISON_TESTS[method]
+
+    def check_quantity(self, quantity: Quantity) -> None:
+        """Check that the test compares rates, if `quantity` is a rate."""
+        if quantity.fixed_rate is None or self.compares_rates:
+            return
+        option, rate = quantity.fixed_rate
+        hint = 'Use method="bootstrap"'
+        if option not in self.unsupported:
+            example = EXAMPLE_RANGES[option]
+            hint += f", or pass the range of a partial area, such as {option}={example}"
+        problem = f"method={self.name!r} compares areas, not rates"
+        raise OptionValueError.compose(option, rate, problem, f"{hint}.")
+
+    def check_options(self, roles: Roles, hypothesis: Hypothesis) -> None:
+        """Check that the test supports the columns and the hypothesis."""
+        rate_range = hypothesis.quantity.rate_range
+        options: dict[str, object] = {
+            "weight": roles.weight,
+            "count": None if roles.count is NOT_GIVEN else roles.count,
+            "margin": abs(hypothesis.null) if hypothesis.non_inferiority else None,
+            "cluster": roles.cluster,
+        }
+        if rate_range is not None:
+            options = {rate_range.rate: (rate_range.low, rate_range.high), **options}
+        for option, hint in self.unsupported.items():
+            is_alternative = option == "alternative"
+            check_supported(
+                option,
+                hypothesis.alternative if is_alternative else options.get(option),
+                f"method={self.name!r}",
+                default="two-sided" if is_alternative else None,
+                noun="value" if is_alternative else "option",
+                hint=hint,
+            )
+
+
+# The permutation tests exchange the ranks of single rows.
+UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
+    ("fpr", "tpr", "weight", "count", "margin"),
+    'Use method="delong" or method="bootstrap".',
+)
+COMPARISON_TESTS: dict[str, ComparisonTest] = {
+    test.name: test
+    for test in (
+        ComparisonTest(name="delong", compare_pairs=delong_paired),
+        ComparisonTest(
+            name="delong_unpaired",
+            compare_pairs=None,
+            unsupported={"cluster": 'Use method="delong" with id=, which supports clusters.'},
+        ),
+        ComparisonTest(
+            name="bootstrap", compare_pairs=bootstrap_test, draws="n_boot", compares_rates=True
+        ),
+        ComparisonTest(
+            name="permutation",
+            compare_pairs=permutation_test,
+            draws="n_perm",
+            has_limits=False,
+            unsupported=UNSUPPORTED_BY_PERMUTATIONS,
+        ),
+        ComparisonTest(
+            name="venkatraman",
+            compare_pairs=venkatraman_test,
+            draws="n_perm",
+            has_limits=False,
+            unsupported={
+                **UNSUPPORTED_BY_PERMUTATIONS,
+                "alternative": 'Omit alternative=, or use method="permutation" to compare areas.',
+            },
+        ),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareOptions:
     """Options of `compare`; `n_draws` is the number of resamples or permutations."""
 
-    method: ComparisonMethod
-    quantity: Quantity
+    test: ComparisonTest
     hypothesis: Hypothesis
     baseline: object
     adjust: Adjust | None
@@ -322,30 +418,28 @@ class CompareOptions:
         n_perm: int,
         seed: int | None,
     ) -> CompareOptions:
-        """Check the options, and that the method supports them."""
-        check_choice("method", method, get_args(ComparisonMethod))
+        """Check the options, and that the test supports them."""
+        test = ComparisonTest.parse(method)
         level = parse_level(level)
         quantity = Quantity.parse(fpr, tpr, standardize)
-        n_resamples = parse_n_boot("n_boot", n_boot)
-        n_permutations = parse_integer("n_perm", n_perm)
-        hypothesis = Hypothesis.parse(
-            margin, alternative, level, lower_is_better=quantity.name == "fpr"
-        )
+        n_draws = {
+            "n_boot": parse_n_boot("n_boot", n_boot),
+            "n_perm": parse_integer("n_perm", n_perm),
+        }
+        hypothesis = Hypothesis.parse(quantity, margin, alternative, level)
         check_adjust(adjust)
         check_choice("family", family, get_args(Family))
         options = cls(
-            method=method,
-            quantity=quantity,
+            test=test,
             hypothesis=hypothesis,
             baseline=baseline,
             adjust=adjust,
             family=family,
-            n_draws=n_permutations if method in PERMUTATION_METHODS else n_resamples,
+            n_draws=0 if test.draws is None else n_draws[test.draws],
             seed=Seed.parse(seed),
         )
-        options._check_rate()
-        if method in PERMUTATION_METHODS:
-            options._check_permutation(roles)
+        test.check_quantity(quantity)
+        test.check_options(roles, hypothesis)
         if margin is not None and baseline is None:
             raise OptionValueError.compose(
                 "margin",
@@ -353,50 +447,7 @@ class CompareOptions:
                 "a test of non-inferiority requires a baseline model",
                 'Pass, for example, baseline="old".',
             )
-        check_supported(
-            "cluster",
-            roles.cluster,
-            f"method={method!r}",
-            supported=method != "delong_unpaired",
-            hint='Use method="delong" with id=, which supports clusters.',
-        )
         return options
-
-    def _check_rate(self) -> None:
-        """Check that the method compares rates if one rate is fixed."""
-        fixed, method = self.quantity.fixed_rate, self.method
-        if fixed is not None and method != "bootstrap":
-            name, rate = fixed
-            hint = 'Use method="bootstrap"'
-            if method not in PERMUTATION_METHODS:
-                hint += (
-                    f", or pass the range of a partial area, such as {name}={EXAMPLE_RANGES[name]}"
-                )
-            problem = f"method={method!r} compares areas, not rates"
-            raise OptionValueError.compose(name, rate, problem, f"{hint}.")
-
-    def _check_permutation(self, roles: Roles) -> None:
-        """Check that the ranks of single rows can be exchanged."""
-        method, rate_range, hypothesis = self.method, self.quantity.rate_range, self.hypothesis
-        hint = 'Use method="delong" or method="bootstrap".'
-        subject = f"method={method!r}"
-        if rate_range is not None:
-            ends = (rate_range.low, rate_range.high)
-            check_supported(rate_range.rate, ends, subject, hint=hint)
-        check_supported("weight", roles.weight, subject, hint=hint)
-        count = None if roles.count is NOT_GIVEN else roles.count
-        check_supported("count", count, subject, hint=hint)
-        margin = abs(hypothesis.null) if hypothesis.non_inferiority else None
-        check_supported("margin", margin, subject, hint=hint)
-        check_supported(
-            "alternative",
-            hypothesis.alternative,
-            subject,
-            supported=method != "venkatraman",
-            default="two-sided",
-            noun="value",
-            hint='Omit alternative=, or use method="permutation" to compare areas.',
-        )
 
 
 def comparison_table(
@@ -406,10 +457,8 @@ def comparison_table(
 
     Returns a row per group and pair of models, sorted by group, model a and model b.
     """
-    if options.method == "delong_unpaired":
-        models, keys, comparisons = _compare_unpaired(frame, columns, options)
-    else:
-        models, keys, comparisons = _compare_paired(frame, columns, options)
+    compare_models = _compare_unpaired if options.test.compare_pairs is None else _compare_paired
+    models, keys, comparisons = compare_models(frame, columns, options)
 
     def concatenate(name: str) -> NDArray[Any]:
         parts = [comparison[name] for comparison in comparisons]
@@ -421,12 +470,11 @@ def comparison_table(
     order = np.lexsort((b, a, group))
     group = group[order]
     families = group if options.family == "group" else np.zeros(len(group), np.int64)
-    has_limits = options.method not in PERMUTATION_METHODS
     result: dict[str, Any] = {
         "model_a": models[a[order]],
         "model_b": models[b[order]],
-        "ci_level": options.hypothesis.level if has_limits else None,
-        "test": options.method,
+        "ci_level": options.hypothesis.level if options.test.has_limits else None,
+        "test": options.test.name,
     }
     for name in comparisons[0] if comparisons else ():
         if name not in ("models", "group"):
@@ -434,7 +482,7 @@ def comparison_table(
             result[name] = values.tolist() if values.dtype == object else values
     p_value = result.get("p_value", np.zeros(0))
     result["p_adjusted"] = adjust_p_values(p_value, families, options.adjust)
-    schema = comparison_columns(models.dtype, options.quantity.name)
+    schema = comparison_columns(models.dtype, options.hypothesis.quantity.name)
     return build_table(keys, result, schema, rows=group)
 
 
@@ -442,35 +490,27 @@ def _compare_paired(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> tuple[pl.Series, pl.DataFrame, list[dict[str, Any]]]:
     """Return the models, the keys of the groups, and the columns of each pair of models."""
+    compare_pairs = options.test.compare_pairs
+    assert compare_pairs is not None
     instances = read_instances(frame, columns)
     baseline = _baseline_position(options.baseline, instances.models)
     groups = RowGroups.from_keys(instances.keys, len(instances.negative))
-    # DeLong's test needs no random streams, and the computation of their keys is slow.
-    keys = [] if options.method == "delong" else stream_keys(groups.keys)
+    # The keys of random streams are slow to compute.
+    keys = [] if options.test.draws is None else stream_keys(groups.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
     comparisons: list[dict[str, Any]] = []
     for batch in model_batches(instances, groups, columns.options):
         pairs = _model_pairs(batch.models, baseline)
         if pairs:
-            comparisons += _run_test(instances, batch, pairs, options, draws)
+            comparison = PairedComparison(
+                instances=instances,
+                batch=batch,
+                pairs=pairs,
+                hypothesis=options.hypothesis,
+                draws=draws,
+            )
+            comparisons += compare_pairs(comparison)
     return instances.models, groups.keys, comparisons
-
-
-def _run_test(
-    instances: Instances,
-    batch: ModelBatch,
-    pairs: Sequence[tuple[int, int]],
-    options: CompareOptions,
-    draws: RandomDraws,
-) -> Iterable[dict[str, Any]]:
-    hypothesis, quantity = options.hypothesis, options.quantity
-    if options.method == "bootstrap":
-        return bootstrap_test(instances, batch, pairs, hypothesis, quantity, draws=draws)
-    if options.method == "permutation":
-        return permutation_test(instances, batch, pairs, hypothesis.alternative, draws)
-    if options.method == "venkatraman":
-        return venkatraman_test(instances, batch, pairs, draws)
-    return delong_paired(instances, batch, pairs, hypothesis, quantity)
 
 
 def _compare_unpaired(
@@ -482,10 +522,10 @@ def _compare_unpaired(
     schema = {str(i): dtype for i, dtype in enumerate(columns.bound.keys.values())}
     keys = pl.concat([pl.DataFrame(schema=schema), *(cases.keys for cases in model_cases)])
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
-    areas = [
-        UnpairedAreas.estimate(cases, keys, options.quantity.rate_range) for cases in model_cases
-    ]
-    return models, keys, list(delong_unpaired(areas, pairs, options.hypothesis, options.quantity))
+    hypothesis = options.hypothesis
+    rate_range = hypothesis.quantity.rate_range
+    areas = [UnpairedAreas.estimate(cases, keys, rate_range) for cases in model_cases]
+    return models, keys, list(delong_unpaired(areas, pairs, hypothesis))
 
 
 def _baseline_position(baseline: object, models: pl.Series) -> int | None:

@@ -33,20 +33,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.partial import RateRange
-    from rocframe.comparisons.hypothesis import Hypothesis, Quantity
-    from rocframe.comparisons.pairing import Instances, ModelBatch
+    from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison
     from rocframe.inputs.cases import Cases
 
 
-def delong_paired(
-    instances: Instances,
-    batch: ModelBatch,
-    pairs: Sequence[tuple[int, int]],
-    hypothesis: Hypothesis,
-    quantity: Quantity,
-) -> list[dict[str, Any]]:
+def delong_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Compare pairs of models by the variance of the difference of their areas on the same rows."""
-    areas = paired_areas(instances, batch, quantity.rate_range)
+    batch, hypothesis = comparison.batch, comparison.hypothesis
+    areas = paired_areas(comparison.instances, batch, hypothesis.quantity.rate_range)
 
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
         a, b = (batch.models.index(model) for model in pair)
@@ -55,20 +49,19 @@ def delong_paired(
             "models": pair,
             "group": batch.groups,
             "n_paired": areas.n_pos + areas.n_neg,
-            **difference_columns(hypothesis, quantity, (areas.area[a], areas.area[b]), variance),
+            **difference_columns(hypothesis, (areas.area[a], areas.area[b]), variance),
             "note": class_notes(
                 *areas.units, zero_variance=variance == 0, unmatched=batch.unmatched
             ),
         }
 
-    return run_parallel(compare_pair, pairs)
+    return run_parallel(compare_pair, comparison.pairs)
 
 
 def delong_unpaired(
     models: Sequence[UnpairedAreas],
     pairs: Sequence[tuple[int, int]],
     hypothesis: Hypothesis,
-    quantity: Quantity,
 ) -> Iterator[dict[str, Any]]:
     """Compare pairs of models with separate rows by a t with Welch's degrees of freedom."""
     for pair in pairs:
@@ -85,7 +78,7 @@ def delong_unpaired(
             "models": pair,
             "group": groups,
             "n_paired": np.full(len(groups), np.nan),
-            **difference_columns(hypothesis, quantity, (a.area, b.area), variance, df),
+            **difference_columns(hypothesis, (a.area, b.area), variance, df),
             "note": class_notes(*units, zero_variance=variance == 0),
         }
 

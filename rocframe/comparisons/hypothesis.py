@@ -14,9 +14,13 @@ from rocframe.inference.p_values import check_alternative, normal_p_value
 from rocframe.options import parse_number, to_float
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from rocframe.comparisons.pairing import Instances, ModelBatch
     from rocframe.inference.p_values import Alternative
+    from rocframe.kernel.resample import RandomDraws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,7 @@ class Quantity:
 class Hypothesis:
     """The null value of the difference a - b, the alternative, and the level of the limits."""
 
+    quantity: Quantity
     null: float
     alternative: Alternative
     level: float
@@ -84,12 +89,7 @@ class Hypothesis:
 
     @classmethod
     def parse(
-        cls,
-        margin: float | None,
-        alternative: Alternative,
-        level: float,
-        *,
-        lower_is_better: bool,
+        cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
     ) -> Hypothesis:
         """Check the options `margin` and `alternative`.
 
@@ -98,7 +98,7 @@ class Hypothesis:
         """
         check_alternative(alternative)
         if margin is None:
-            return cls(null=0.0, alternative=alternative, level=level)
+            return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
         size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
         if alternative != "two-sided":
             raise OptionValueError.compose(
@@ -107,14 +107,29 @@ class Hypothesis:
                 "margin= already defines a one-sided alternative, that b is not inferior to a",
                 "Pass either margin= or alternative=.",
             )
-        if lower_is_better:
-            return cls(null=-size, alternative="greater", level=level, non_inferiority=True)
-        return cls(null=size, alternative="less", level=level, non_inferiority=True)
+        lower_is_better = quantity.name == "fpr"
+        return cls(
+            quantity=quantity,
+            null=-size if lower_is_better else size,
+            alternative="greater" if lower_is_better else "less",
+            level=level,
+            non_inferiority=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedComparison:
+    """Pairs of models to compare on the rows of a batch, the hypothesis, and the random draws."""
+
+    instances: Instances
+    batch: ModelBatch
+    pairs: Sequence[tuple[int, int]]
+    hypothesis: Hypothesis
+    draws: RandomDraws
 
 
 def difference_columns(
     hypothesis: Hypothesis,
-    quantity: Quantity,
     values: tuple[NDArray[np.float64], NDArray[np.float64]],
     variance: NDArray[np.float64],
     df: NDArray[np.float64] | None = None,
@@ -127,6 +142,7 @@ def difference_columns(
     from scipy.special import stdtrit
 
     a, b = values
+    quantity = hypothesis.quantity
     difference = quantity.slope * (a - b)
     variance = quantity.slope**2 * variance
     offset = difference - hypothesis.null

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.pairing import Instances, ModelBatch
-    from rocframe.inference.p_values import Alternative
+    from rocframe.comparisons.hypothesis import PairedComparison
     from rocframe.kernel.resample import RandomDraws
 
 
@@ -40,14 +39,9 @@ DoubledRanks: TypeAlias = (
 )
 
 
-def permutation_test(
-    instances: Instances,
-    batch: ModelBatch,
-    pairs: Sequence[tuple[int, int]],
-    alternative: Alternative,
-    draws: RandomDraws,
-) -> Iterator[dict[str, Any]]:
+def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
     """Compare the areas of pairs of models by Bandos, Rockette and Gur's (2005) test."""
+    alternative = comparison.hypothesis.alternative
 
     def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
         return doubled_wins_of_ranks(a, n_pos) - doubled_wins_of_ranks(b, n_pos)
@@ -56,16 +50,13 @@ def permutation_test(
         return is_as_extreme(values, observed, alternative)
 
     for columns in exchange_test(
-        instances, batch, pairs, draws, name="permutation", statistic=difference, extreme=extreme
+        comparison, name="permutation", statistic=difference, extreme=extreme
     ):
         yield {**columns, "statistic": columns["difference"]}
 
 
 def exchange_test(
-    instances: Instances,
-    batch: ModelBatch,
-    pairs: Sequence[tuple[int, int]],
-    draws: RandomDraws,
+    comparison: PairedComparison,
     *,
     name: str,
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
@@ -77,12 +68,13 @@ def exchange_test(
     its values with the observed one. All exchanges are enumerated if there are no more than
     `draws.n_draws`.
     """
+    instances, batch, draws = comparison.instances, comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))
     negative = instances.negative[batch.rows]
     cluster = None if instances.cluster is None else instances.cluster[batch.rows]
     n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
     undefined = np.full(len(batch.groups), np.nan)
-    for a, b in pairs:
+    for a, b in comparison.pairs:
         # Rows are sorted, so that the permutations depend neither on the order of rows in the frame
         # nor on the order of the two models.
         order = np.lexsort((ranks[max(a, b)], ranks[min(a, b)], negative, batch.group))
@@ -215,15 +207,10 @@ def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
 STATISTIC_ROUNDING = 1e-9  # relative rounding error of the statistic
 
 
-def venkatraman_test(
-    instances: Instances, batch: ModelBatch, pairs: Sequence[tuple[int, int]], draws: RandomDraws
-) -> Iterator[dict[str, Any]]:
+def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
     """Compare the ROC curves of pairs of models by the errors they make at each rank."""
     return exchange_test(
-        instances,
-        batch,
-        pairs,
-        draws,
+        comparison,
         name="venkatraman",
         statistic=error_difference,
         extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
