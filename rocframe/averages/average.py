@@ -1,4 +1,4 @@
-"""The verb `average`: means of curves at fixed values of a metric, with their spread and limits."""
+"""The verb `average`: means of curves at fixed values of a metric, and their confidence limits."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def average(
         form a group.
     method : str, default "vertical"
         Method of averaging. `"vertical"`: the mean of y at given values of x. `"horizontal"`: the
-        mean of x at given values of y; y must be a rate that rises or falls along the complete
-        curve. `"threshold"`: the means of x and y at given thresholds, where each curve contributes
-        its counts of `score >= threshold`. `"pooled"`: one curve from the rows of all curves.
+        mean of x at given values of y; y must be a rate that only rises or only falls with the
+        threshold. `"threshold"`: the means of x and y at given thresholds, from the counts of
+        `score >= threshold` of each curve. `"pooled"`: one curve from the rows of all curves.
         `"threshold"` and `"pooled"` require that scores have the same meaning in all curves.
 
         For averages over classes, which have no limits: `"macro"` is vertical with equal weights;
@@ -147,8 +147,8 @@ def average(
     Returns
     -------
     DataFrame or LazyFrame
-        The keys without `over`; with both sides of jumps `side` (String, `left` or `right`); the
-        two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then `ci_level,
+        The keys without `over`; `side` (String, `left` or `right`) if there are two rows per value;
+        the two axes; for each averaged axis its `_sd`, `_se`, `_lower`, `_upper`; then `ci_level,
         n_curves, threshold_mean, threshold_sd, note`. All columns are Float64, except `n_curves`
         (Int64, the number of curves that have a value at this point) and `note` (String). Rows are
         sorted by group, then by rising value of the fixed metric or by falling threshold.
@@ -158,12 +158,13 @@ def average(
         `recall`, it is the highest threshold whose rate is at least the value; for a fixed `fnr`,
         the highest threshold whose rate is at most the value.
 
-        Standard deviations have the divisor n - 1. For a single curve they are null, and so are all
-        limits except the binomial ones. If all curves have the same value, the standard error and
-        the limits are null and the note is `zero_variance`. Binomial limits do not depend on the
-        spread of the curves; their standard error is null for means of 0 and 1. Limits are clipped
-        to the range of the metric. `note` is null, or contains `zero_variance` and the number and
-        keys of the excluded curves, as in left_out:1 (7).
+        Standard deviations have the divisor n - 1. They are null for a single curve; limits except
+        binomial limits are then also null. If all curves have the same value, the standard error
+        and the limits are null and the note is `zero_variance`. Binomial limits do not depend on
+        differences between curves; their standard error is null for means of 0 and 1. Limits are
+        clipped to the range of the metric. `note` is null, or contains `zero_variance`, the number
+        and keys of the excluded curves (`left_out:1 (7)`), and the number of curves that have a
+        value of a metric, if it is below `n_curves` (`fewer:precision (3)`).
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
@@ -194,25 +195,25 @@ def average(
     the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
     for lower FPRs, its TPR is 0.
 
-    A curve may have the same value of another metric, such as accuracy, at several points. A point
-    has the value if a row has it, or if it lies between two rows, one with a higher and one with a
-    lower value. The point with the lowest threshold is used; for `fnr`, `npv`,
+    A curve may have the same value of another metric, such as accuracy, at several points: at rows
+    with this value, and between two neighbouring rows with a higher and a lower value. The point
+    with the lowest threshold is used; for `fnr`, `npv`,
     `false_omission_rate` and `lr_neg`, which are metrics of the rows below the threshold, and for
     the TPR, the point with the highest threshold.
 
-    If the table was computed with `prevalence=`, the averages are those at that prevalence, unless
-    `prevalence` is given here.
+    If the curves were computed with `prevalence=`, the averages are computed at this prevalence,
+    unless another one is passed to `average`.
 
     With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
     under the curves.
 
     Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
-    the point, divided by the sum of their rows. `weights` does not affect the pooled rate. It
-    differs from the mean if the curves have different numbers of rows or different weights; the
-    limits are extended to the mean where it is outside.
+    the point, divided by the sum of their rows. The pooled rate does not depend on `weights`. It
+    differs from the mean if the curves have different numbers of rows or different weights. If the
+    mean is outside the limits, the nearest limit is set to the mean.
 
     The p-quantile of n bootstrap means in rising order is the mean at position p·(n + 1),
-    interpolated linearly, and limited to the first and last mean.
+    interpolated linearly; outside the positions 1 to n, it is the first or last mean.
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. It is detected if it ends before its lowest score, or if two
@@ -403,7 +404,7 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
 def _mean_table(
     curve_groups: CurveGroups, plan: AveragePlan, n_pooled: NDArray[np.int64] | None = None
 ) -> pl.DataFrame:
-    """Return the means of each group; `n_pooled` is the number of curves that were pooled."""
+    """Return the means of each group; `n_pooled` is the number of curves in each pooled curve."""
     common = plan.common_values
     n_values = None if common is None else len(common)
     averager = CurveAverager(
@@ -422,10 +423,11 @@ def _mean_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAverager:
-    """Computes the means of all groups along one metric or the threshold.
+    """Computes the means of all groups at values of one metric or of the threshold.
 
     `lacks_rows` is True for curves without a row for each of their scores. It is None if a metric
-    is fixed instead of the threshold.
+    is fixed instead of the threshold. `n_pooled` is the number of curves in each pooled curve, or
+    None if curves are averaged.
     """
 
     curve_groups: CurveGroups
@@ -436,7 +438,7 @@ class CurveAverager:
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
-        """Return the columns of the table for a block: groups as rows, values as columns."""
+        """Return the columns of the result for a block, each with a row per group."""
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
         rows = concatenated_ranges(curve_groups.starts[block.groups], sizes)
@@ -486,8 +488,8 @@ class CurveAverager:
             )
             is_finite = np.isfinite(mean)
             constant |= limits.constant & is_finite
-            spread = (limits.se, limits.lower, limits.upper)
-            parts = (mean, sd, *(np.where(is_finite, part, np.nan) for part in spread))
+            interval = (limits.se, limits.lower, limits.upper)
+            parts = (mean, sd, *(np.where(is_finite, part, np.nan) for part in interval))
             columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
             counts[metric.column] = metric_values.count
         if plan.is_curve:
@@ -521,8 +523,8 @@ class CurveAverager:
     ) -> NDArray[np.object_]:
         """Return the note of each group and value.
 
-        The note names the excluded curves, and the metrics that some curves lack at the value.
-        `constant` is True where limits are undefined because all curves have the same value.
+        The note has the keys of excluded curves, and the metrics that are undefined for some
+        curves. `constant` is True where all curves have the same value.
         """
         notes = np.empty(n_curves.shape, object)
         for i, group in enumerate(block.groups):

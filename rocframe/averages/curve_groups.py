@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-MAX_NAMES_IN_NOTE = 10  # more curves are only counted
+MAX_NAMES_IN_NOTE = 10  # a note contains only the number of further curves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveGroups:
     """The curves of all groups, group after group.
 
-    Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, positions in the
-    table of curves. `usable` is True for curves with both classes.
-    `weight` is the weight of each curve in the mean, scaled to at most 1.
+    Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
+    `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
+    the mean, scaled to at most 1.
     """
 
     keys: pl.DataFrame
@@ -49,7 +49,7 @@ class CurveGroups:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of curves of each group, including those that are left out."""
+        """Number of curves of each group, including curves that are not usable."""
         return np.diff(self.starts)
 
 
@@ -59,9 +59,9 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> CurveGroups:
-    """Group the curves by their other keys, in the order of these keys.
+    """Group the curves by all keys except for `over`; the groups are sorted by their keys.
 
-    `argument` is the name of the argument that gives the weights, for errors.
+    `argument` is the argument that contains the weights, for error messages.
     """
     keys, (curve, starts) = group_keys(curves.keys, over)
     pos, neg = (_last_total(curves, *names) for names in (("tp", "fn"), ("fp", "tn")))
@@ -84,9 +84,9 @@ def group_curves(
 def group_keys(
     keys: pl.DataFrame, over: Sequence[str]
 ) -> tuple[pl.DataFrame, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the sorted keys without `over`, and the rows of `keys` that have each of them.
+    """Return the sorted, distinct keys without `over`, and the arrays `rows` and `starts`.
 
-    Group i has the rows `rows[starts[i]]` to `rows[starts[i + 1] - 1]`.
+    Group i has the rows `rows[starts[i]]` to `rows[starts[i + 1] - 1]` of `keys`.
     """
     rest = [name for name in keys.columns if name not in over]
     if not rest:
@@ -161,7 +161,7 @@ def _weights(
 
 
 def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
-    """Return the size of a class from the last row, where weighted rates must be exactly 1."""
+    """Return the total of a class in the last row of each curve, so that its rate there is 1."""
     first_counts, second_counts = (
         curves.columns.at(name, curves.lasts) for name in (first, second)
     )
@@ -169,8 +169,8 @@ def _last_total(curves: Curves, first: str, second: str) -> NDArray[np.float64]:
     return total
 
 
-MAX_CELLS = 1 << 18  # values of all curves in a block
-MAX_ROWS = 1 << 20  # rows of the curves whose values are sorted together
+MAX_CELLS = 1 << 18  # largest number of values of all curves in a block
+MAX_ROWS = 1 << 20  # largest number of rows whose values are sorted at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -239,7 +239,7 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Combine groups with similar numbers of values, so that few cells of a block are unused."""
+    """Combine groups with similar numbers of values, so that blocks have fewer unused cells."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
@@ -263,9 +263,9 @@ def _similar_blocks(
 def _observed_values(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sorted distinct values of the curves of each group, or a part of them.
+    """Return the sorted, distinct values of the fixed metric in the curves of each group.
 
-    If the grid is a number, this number of evenly ranked values is returned.
+    If the grid is a number n, only n of these values are returned, with evenly spaced ranks.
     """
     curves = curve_groups.curves
     member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
@@ -283,7 +283,7 @@ def _observed_values(
     if plan.fixed is None:
         ends = [np.inf]
     else:
-        # A group without values has one row, for its note.
+        # A group without values has one row, which contains its note.
         empty = np.setdiff1d(np.arange(len(groups)), group) if not ends else np.zeros(0, np.int64)
         values, group = np.append(values, np.full(len(empty), np.nan)), np.append(group, empty)
     values = np.concatenate([values, np.tile(ends, len(groups))])
@@ -328,7 +328,7 @@ def collect_blocks(
 def check_key_columns(
     predictions: pl.DataFrame | pl.LazyFrame, over: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the lazy predictions, with a check that they have these columns."""
+    """Return the predictions as a LazyFrame; raise an error if a column of `over` is missing."""
 
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:

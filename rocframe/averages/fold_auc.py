@@ -63,9 +63,9 @@ def fold_auc(
 ) -> FrameT:
     """Compute the mean AUC of the folds of each group, with a confidence interval.
 
-    The table also has the area under the averaged curve of the folds, and the AUC of all rows of
-    the group, which also compares rows of different folds. Folds without positives or without
-    negatives are excluded from the mean and from the averaged curve.
+    The result also contains the area under the averaged curve of the folds, and the AUC of all rows
+    of the group, which includes pairs of rows of different folds. Folds without positives or
+    without negatives are excluded from the mean and from the averaged curve.
 
     Parameters
     ----------
@@ -252,10 +252,9 @@ class Folds:
         return total
 
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
-        """Return the note of each group: why results are null, and which folds are excluded.
+        """Return the note of each group: the reason of null results, and the excluded folds.
 
-        The variance of a fold with one row of a class is undefined. The variance of the mean is
-        then undefined as well.
+        If a fold has one row of a class, its variance and the variance of the mean are undefined.
         """
         totals = self.scan.totals
         applies: dict[Note, NDArray[np.bool_ | np.int64]] = {}
@@ -276,12 +275,12 @@ class Folds:
 
 
 def merge_folds(cases: Cases, over: int) -> Cases:
-    """Return the cases without the fold keys, so that a group is one curve."""
+    """Return the cases without the fold keys, so that all folds of a group are one curve."""
     return replace(cases, keys=cases.keys[:, : cases.keys.width - over])
 
 
 def empty_result(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Return the result for no rows: one row of zero counts without group columns, else no row."""
+    """Return the result without predictions: no row, or one row if there are no group columns."""
     columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
     return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
 
@@ -358,7 +357,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
             (pos, class_variances[0], all_pos),
             (neg, class_variances[1], all_neg),
         ):
-            # The placement value of a single row equals the mean of its class.
+            # The placement value of a single row equals the mean, so the sum of squares is 0.
             squared_sum = np.where(n > 1, variance[folds.fold] * n * (n - 1.0), 0.0)
             squares += np.repeat(total / class_rows, lengths) ** 2 * squared_sum
         result = folds.usable_values(squares / size).mean[:, 0] / total
@@ -369,9 +368,9 @@ def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
     names = cases.keys.columns
     table = full_curves(cases)
-    columns = curve_layout(table.schema, names, ())
+    layout = curve_layout(table.schema, names, ())
     options = parse_average_options(over=names[len(names) - over :], interval=None)
-    curves = read_curves(table.select(columns.count_columns), columns)
+    curves = read_curves(table.select(layout.count_columns), layout)
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)
     assert shape is not None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 RESAMPLES_PER_BATCH = 500
-MIN_EXPONENT = -1000  # so that the power of 2 that multiplies the values is finite
+MIN_EXPONENT = -1000  # the factor of the values, at most 2**1000, is finite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)  # no slots: they exclude cached properties
@@ -59,20 +59,20 @@ class CurveValues:
 
     @cached_property
     def total_weight(self) -> NDArray[np.float64]:
-        """Total weight of these curves."""
+        """Total weight of the curves of each group that have a value."""
         return self.group_sums(self.weight[:, None] * self.defined)
 
     @cached_property
     def sum_squared_shares(self) -> NDArray[np.float64]:
-        """Sum of the squared shares of the total weight; 1 / n for n equal weights."""
+        """Sum of the squared proportions of the total weight; 1 / n for n equal weights."""
         squares = self.group_sums(self.weight[:, None] ** 2 * self.defined)
         return _divide(squares, self.total_weight**2)
 
     @cached_property
     def exponent(self) -> NDArray[np.int64]:
-        """The power of 2 by which the values of each group are divided before their sums.
+        """Exponent of the power of 2 by which the values of each group are divided before sums.
 
-        This division is exact. It keeps the squares of the values within the range of Float64.
+        The division is exact. It keeps the squares of the values within the range of Float64.
         """
         largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
         power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1].astype(np.int64)
@@ -81,7 +81,7 @@ class CurveValues:
 
     @cached_property
     def scaled(self) -> NDArray[np.float64]:
-        """The values, divided by the power of 2 of their group."""
+        """The values, divided by 2 to the power of the exponent of their group."""
         factor = np.ldexp(1.0, -self.exponent)
         result: NDArray[np.float64] = self.values * self.repeat_groups(factor)
         return result
@@ -146,9 +146,10 @@ class CurveValues:
         return np.where(high & low, np.nan, mean), np.where(high | low, np.nan, finite.sd)
 
     def magnitude(self, bounds: tuple[float, float]) -> NDArray[np.float64]:
-        """Return the magnitude of the scaled values, to which rounding errors are proportional.
+        """Return the magnitude of the scaled values, for the size of their rounding errors.
 
-        For a difference of two rates it is the scaled 1, as the difference may be nearly 0.
+        For a difference of two rates, it is that of a rate of 1, because rounding errors of the
+        rates do not decrease with their difference.
         """
         if -np.inf < bounds[0] < 0:
             return np.ldexp(1.0, -self.exponent)
@@ -167,7 +168,7 @@ def _divide(
 class MeanLimits(NamedTuple):
     """Standard error, lower and upper limit of each mean; NaN where they are undefined.
 
-    `constant` is True where they are undefined because all curves have the same value.
+    `constant` is True where the limits are undefined because all curves have the same value.
     """
 
     se: NDArray[np.float64]
@@ -187,7 +188,7 @@ def mean_limits(
 ) -> MeanLimits:
     """Return the confidence limits of the means of finite values.
 
-    `curves` is the number of curves of each group, including those that lack a class; `rows` is
+    `curves` is the number of curves of each group, including curves that are not usable. `rows` is
     the denominator of the metric in each curve.
     """
     if options.interval is None:
@@ -291,7 +292,7 @@ def _replicate_means(
     options: AverageOptions,
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
-    """Return the means over resampled curves, a row per resample."""
+    """Return an array with the means over resampled curves, one row per resample."""
     defined, curves = ~np.isnan(values), len(weight)
     origin = np.nanmin(values, axis=0, where=defined, initial=np.inf)
     above = np.where(defined, values - origin, 0)

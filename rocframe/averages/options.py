@@ -47,7 +47,7 @@ AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
 Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 
-# Methods for averages over classes: the method that computes them, and the weights of the classes.
+# For each method that averages over classes: the method that computes it, and the weights.
 CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "macro": ("vertical", "equal"),
     "weighted": ("vertical", "positives"),
@@ -61,10 +61,10 @@ DEFAULT_N_BOOT = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AverageOptions:
-    """The parsed options of `average`, which do not depend on the kind of curve.
+    """The parsed options of `average`; they do not depend on the kind of curve.
 
-    `fixed` is None for an axis of the curve or the threshold, `metrics` is None for the axes.
-    `weights_argument` is the argument that gives the weights.
+    `fixed` is None if an axis of the curve or the threshold is fixed. `metrics` is None if the axes
+    are averaged. `weights_argument` is the argument that contains the weights.
     """
 
     over: tuple[str, ...]
@@ -91,9 +91,9 @@ class AverageOptions:
         return self.method == "pooled" and not chosen
 
     def plan(self, kind: Kind, *, rescaled: bool = False) -> AveragePlan:
-        """Return what is averaged along which metric, for curves of this kind.
+        """Return the fixed metric and the averaged metrics for curves of this kind.
 
-        `rescaled` is True if the table of the curves has its own prevalence.
+        `rescaled` is True if the table of curves has a column `prevalence`.
         """
         settings, method = self.settings, self.method
         if self.fixed_threshold:
@@ -106,10 +106,10 @@ class AverageOptions:
         default = self.metrics is None and not self.nearest and settings.prevalence is None
         if default and method != "pooled":
             axes = {name: parse_metric("kind", name, settings) for name in (kind.x, kind.y)}
-            own = fixed is not None and not fixed.name
+            is_expression = fixed is not None and not fixed.name
             column = THRESHOLD if fixed is None else fixed.column
             by_axis = column == kind.x or (column == kind.y and bool(axes[kind.y].proportion_of))
-            if fixed is None or (by_axis and not own) or self.fixed is None:
+            if fixed is None or (by_axis and not is_expression) or self.fixed is None:
                 plan = self._curve_plan(kind, fixed, axes)
                 self._check_binomial(plan.metrics, rescaled=rescaled)
                 return plan
@@ -196,7 +196,7 @@ class AveragePlan:
     schema: dict[str, pl.DataType]
 
     def at_prevalence(self, prevalence: float | None) -> AveragePlan:
-        """Return the plan with metrics at the prevalence of a table, unless another is given."""
+        """Return the plan with metrics at the prevalence of a table, unless they have another."""
         fixed = None if self.fixed is None else self.fixed.at_prevalence(prevalence)
         metrics = tuple(metric.at_prevalence(prevalence) for metric in self.metrics)
         return replace(self, fixed=fixed, metrics=metrics)
@@ -351,7 +351,7 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
 
 
 def check_weights(argument: str, weights: object) -> None:
-    """Check the weights; `group_curves` checks that none is missing."""
+    """Check the values of weights; `group_curves` checks that no weight is missing."""
     if not isinstance(weights, Mapping):
         check_choice(argument, weights, ("equal", "rows", "positives"))
         return
@@ -371,7 +371,7 @@ def _check_pooled(method: str, **given: object) -> None:
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
-    """Check that some metric depends on each parameter that is given."""
+    """Check that each given parameter is a parameter of at least one metric."""
     check_metric_settings(
         [metric.name for metric in metrics], beta=settings.beta, costs=settings.costs
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return one curve per group, computed from the rows of all its curves."""
+    """Return one curve per group, computed from the rows of all curves of the group."""
     curve_groups = group_curves(curves, over, "equal")
     merged = _merge_curves(
         replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
@@ -70,7 +70,7 @@ def pooled_curves(
 
 
 def _curve_areas(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each curve; all NaN if any curve ends before its lowest score."""
+    """Return the area under each curve; NaN for all if a curve ends before its lowest score."""
     try:
         return auc_of(curves)
     except BrokenCurveError:
@@ -95,23 +95,23 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
             ),
         ]
     )
-    group_of_row, above = np.repeat(group, lengths)[order], first[rows][order]
+    group_of_row, is_first = np.repeat(group, lengths)[order], first[rows][order]
     threshold = columns[THRESHOLD][order]
     is_new = np.ones(len(order), bool)
     is_new[1:] = (
         (group_of_row[1:] != group_of_row[:-1])
-        | (above[1:] != above[:-1])
+        | (is_first[1:] != is_first[:-1])
         | (threshold[1:] != threshold[:-1])
     )
-    at = np.flatnonzero(is_new)
-    starts = np.searchsorted(group_of_row[at], np.arange(len(curve_groups.notes) + 1))
+    first_rows = np.flatnonzero(is_new)
+    starts = np.searchsorted(group_of_row[first_rows], np.arange(len(curve_groups.notes) + 1))
     _check_same_thresholds(curves, curve_groups, lengths, np.diff(starts))
     counts: dict[str, NDArray[Any]] = {}
     for rising, falling in (("tp", "fn"), ("fp", "tn")):
         steps = np.diff(columns[rising], prepend=columns[rising][:1] * 0)
         steps[first[rows]] = columns[rising][first[rows]]
-        running = np.add.reduceat(steps[order], at) if len(at) else steps[:0]
-        counts[rising] = _sums_within_groups(running, starts)
+        sums = np.add.reduceat(steps[order], first_rows) if len(first_rows) else steps[:0]
+        counts[rising] = _sums_within_groups(sums, starts)
         ends = np.append(_exclusive_sums(lengths)[1:], len(rows)) - 1 if len(rows) else rows
         total = np.add.reduceat(
             columns[rising][ends] + columns[falling][ends], curve_groups.starts[:-1]
@@ -119,16 +119,16 @@ def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:
         counts[falling] = np.repeat(total, np.diff(starts)) - counts[rising]
         if counts[falling].dtype.kind == "f":
             counts[falling] = np.maximum(counts[falling], 0)
-    named = {THRESHOLD: threshold[at], **{name: counts[name] for name in CONFUSION}}
+    named = {THRESHOLD: threshold[first_rows], **{name: counts[name] for name in CONFUSION}}
     return replace(curves, columns=CurveColumns.from_arrays(named), starts=starts)
 
 
-def _merge_order(threshold: NDArray[np.float64], above: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the row order by falling threshold; rows above all scores precede infinite scores."""
-    scored = np.flatnonzero(~above)
+def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the row order by falling threshold; first rows of curves precede infinite scores."""
+    scored = np.flatnonzero(~is_first)
     # A stable sort merges curves fast, because each of them is already sorted.
     order: NDArray[np.int64] = scored[np.argsort(-threshold[scored], kind="stable")]
-    return np.concatenate([np.flatnonzero(above), order])
+    return np.concatenate([np.flatnonzero(is_first), order])
 
 
 def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -139,15 +139,14 @@ def _exclusive_sums(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Return the cumulative sums within each group."""
-    running = np.cumsum(steps)
+    sums: NDArray[Any] = np.cumsum(steps)
     if steps.dtype.kind == "i":
-        before = np.append(0, running)[starts[:-1]]
-        total: NDArray[Any] = running - np.repeat(before, np.diff(starts))
-        return total
+        before = np.append(0, sums)[starts[:-1]]
+        return sums - np.repeat(before, np.diff(starts))
     # The rounding error of a sum of weights must not depend on the preceding groups.
     for start, end in pairwise(starts):
-        running[start:end] = np.cumsum(steps[start:end])
-    return running
+        sums[start:end] = np.cumsum(steps[start:end])
+    return sums
 
 
 def _check_same_thresholds(
@@ -168,11 +167,11 @@ def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
     """Replace each score by the proportion of lower scores in its curve; ties count one half."""
     check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
-    rising = tp + fp
-    before = np.append(rising[:1] * 0, rising[:-1])
+    positions = tp + fp
+    before = np.append(positions[:1] * 0, positions[:-1])
     sizes = np.diff(curves.starts)
     total = np.repeat(curves.total("tp", "fn") + curves.total("fp", "tn"), sizes)
-    doubled = 2 * total - rising - before
+    doubled = 2 * total - positions - before
     rank = np.divide(doubled, 2 * total, out=np.zeros(len(tp)), where=total > 0)
     rank[curves.firsts] = np.inf
     return {**curves.columns, THRESHOLD: rank}

@@ -99,11 +99,12 @@ def pooling_gap(
         proportion of pairs that are between folds. `between_auc` and `within_auc` are the AUCs of
         the pairs between folds and within folds.
 
-        `worst_positives` and `worst_negatives` (String) are the pair of folds with the largest
-        effect: the positives of the first and the negatives of the second. `worst_auc` is the AUC
-        of these pairs of rows, and `worst_gap` their contribution to `gap_between`. `n_curves`
-        (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and `n_missing` (Int64)
-        count all rows. An AUC without pairs is null. `note` (String) is as in `fold_auc`.
+        `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
+        largest effect: positives of the first fold with negatives of the second fold. `worst_auc`
+        is the AUC of these pairs, and `worst_gap` is their contribution to `gap_between`.
+        `n_curves` (Int64) is the number of folds with both classes. `n_pos`, `n_neg` and
+        `n_missing` (Int64) count all rows. An AUC without pairs is null. `note` (String) is as in
+        `fold_auc`.
 
     Raises
     ------
@@ -238,7 +239,7 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
 def _count_fold_pairs(
     rows: SortedRows, fold_position: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Count the pairs between the folds of a group, and the correctly ranked ones."""
+    """Count the pairs of all folds of a group, and those in which the positive scores higher."""
     start, end = rows.starts[group], rows.ends[group]
     group_rows = slice(start, rows.starts[group + 1])
     row_weight = (
