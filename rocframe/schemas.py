@@ -455,7 +455,7 @@ BAND = TableType(
 )
 
 
-def _area(*names: str, ties: str, dots: DotStyle) -> TableType:
+def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
     return TableType(
         name="area",
         functions=("area",),
@@ -467,22 +467,22 @@ def _area(*names: str, ties: str, dots: DotStyle) -> TableType:
     )
 
 
-AREA = _area(
+AREA = _area_table(
     "auc",
     ties=HALF_TIES,
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",), chance=0.5),
 )
-AVERAGE_AUC = _area(
+AVERAGE_AUC = _area_table(
     "auc_of_mean",
     ties=HALF_TIES,
     dots=DotStyle(title=MEAN_AREA_TITLE, axis="AUC", marks=("auc_of_mean",), chance=0.5),
 )
-AVERAGE_AREA = _area(
+AVERAGE_AREA = _area_table(
     "area_of_mean",
     ties=ROW_TIES,
     dots=DotStyle(title=MEAN_AREA_TITLE, axis="Area", marks=("area_of_mean",)),
 )
-PRECISION_RECALL_AREA = _area(
+PRECISION_RECALL_AREA = _area_table(
     "average_precision",
     "pr_auc",
     ties=ROW_TIES,

@@ -296,7 +296,7 @@ SHARED_NAMES = {
 }
 
 
-def test_no_public_name_is_defined_in_two_modules():
+def test_no_name_is_defined_in_two_modules():
     modules = {}
     for path in FILES:
         for node in parsed(path).body:
@@ -315,6 +315,6 @@ def test_no_public_name_is_defined_in_two_modules():
     repeated = {
         name: files
         for name, files in modules.items()
-        if len(files) > 1 and not name.startswith("_") and name not in SHARED_NAMES
+        if len(files) > 1 and name not in SHARED_NAMES
     }
     assert repeated == {}

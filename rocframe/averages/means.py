@@ -194,7 +194,7 @@ def mean_limits(
     if options.interval is None:
         return _no_limits(values)
     if options.interval == "binomial":
-        return _binomial_limits(values, rows, options.level)
+        return _pooled_binomial_limits(values, rows, options.level)
     if options.interval == "bootstrap":
         return _bootstrap_limits(values, options, streams, bounds)
     maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
@@ -217,7 +217,9 @@ def _no_limits(values: CurveValues) -> MeanLimits:
     return MeanLimits(se, lower, upper, np.zeros(values.count.shape, bool))
 
 
-def _binomial_limits(values: CurveValues, rows: NDArray[np.float64], level: float) -> MeanLimits:
+def _pooled_binomial_limits(
+    values: CurveValues, rows: NDArray[np.float64], level: float
+) -> MeanLimits:
     """Return Wilson's limits of the pooled rate; the limits include the mean of the rates."""
     defined, mean = values.defined, values.mean
     hits = values.group_sums(np.where(defined, rows[:, None] * values.values, 0.0))

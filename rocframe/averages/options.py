@@ -261,7 +261,7 @@ def parse_average_options(
         fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
     averaged = None
     if metrics is not None:
-        parsed = parse_metrics(metrics, lambda metric: _parse_metric(metric, settings))
+        parsed = parse_metrics(metrics, lambda metric: _parse_rate(metric, settings))
         averaged = tuple(parsed.values())
     given_grid, grid = grid, DEFAULT_GRID if at_values else grid
     check_choice("method", method, get_args(AverageMethod))
@@ -330,7 +330,7 @@ def parse_over(over: object) -> tuple[str, ...]:
     return parse_names(several)  # type: ignore[arg-type]
 
 
-def _parse_metric(metric: object, settings: Settings) -> tuple[str, Rate]:
+def _parse_rate(metric: object, settings: Settings) -> tuple[str, Rate]:
     rate = parse_metric("metrics", metric, settings)
     return rate.column, rate
 

@@ -65,7 +65,7 @@ def mean_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw averaged curves as bold lines, with bands or bars of their limits."""
     metrics: tuple[str, ...] = ()
-    intervals = _interval_text(table)
+    intervals = _interval_caption(table)
     mean = curve_average_of(table.columns)
     if mean is None:
         metric_average = cast("MetricAverage", metric_average_of(table.columns))
@@ -172,7 +172,7 @@ def plot_with_limits(
     return CurvePlot(plane=plane, records=records, groups=shown, averaged=averaged)
 
 
-def _interval_text(table: pl.DataFrame) -> str:
+def _interval_caption(table: pl.DataFrame) -> str:
     """Return the confidence levels of a table in words; empty if it has no limits."""
     levels = table.get_column("ci_level").drop_nulls().drop_nans().unique().sort().to_list()
     names = " and ".join(f"{100 * level:.4g} %" for level in levels)

@@ -178,7 +178,7 @@ class DotPlot:
 
 def dot_layers(plot: DotPlot) -> list[alt.Chart]:
     """Return the layers of intervals, reference lines and marks."""
-    bars, marks = _bars(plot), [_marks(plot, name) for name in reversed(plot.marks)]
+    bars, marks = _bars(plot), [_mark_layer(plot, name) for name in reversed(plot.marks)]
     # .interactive() applies to the first layer, which therefore needs both axes.
     return [*bars, *_references(plot), *marks] if bars else [*marks, *_references(plot)]
 
@@ -199,7 +199,7 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
     return bars
 
 
-def _marks(plot: DotPlot, name: str) -> alt.Chart:
+def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
     """Draw the marks of one field; those of the first field are filled."""
     first = name == plot.marks[0]
     size = plot.dot_size if first else HOLLOW_SIZE * plot.dot_size
@@ -304,8 +304,10 @@ def read_rows(
     sort = all(a <= b for a, b in pairwise(zip(*order, strict=True)))
     joint = {}
     if len(panels) > 1:
-        joint[PANEL] = _joined([columns[name] for name in panels], table.height, sort=True)
-    joint[LINE] = _joined([columns[name] for name in lines or left], table.height, sort=sort)
+        joint[PANEL] = _combined_column([columns[name] for name in panels], table.height, sort=True)
+    joint[LINE] = _combined_column(
+        [columns[name] for name in lines or left], table.height, sort=sort
+    )
     groups = Groups(
         columns={**columns, **joint},
         color=shown,
@@ -324,7 +326,7 @@ def _default_color(
     return chosen
 
 
-def _joined(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
+def _combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
     """Combine columns into one, with a value for each combination that occurs."""
     if not columns:
         values = (ALL_ROWS,) if height else ()

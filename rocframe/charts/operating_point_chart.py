@@ -57,7 +57,7 @@ def points_chart(
     groups = replace(groups, columns={**groups.columns, CONDITION: at})
 
     kind = kind_of(table.columns, options.kind)
-    x, y = (_rates(table, kind, name) for name in (kind.x, kind.y))
+    x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
     plane = zoom_plane(choose_plane(kind, x, y, scale=options.scale, top=top), options)
     points = zip(x.tolist(), y.tolist(), strict=True)
@@ -83,7 +83,7 @@ def points_chart(
         if record["x"] is not None
     ]
     return groups.with_titles(
-        plot.layered([_points(plot, at, rows), *chance_layers(plane)], transform),
+        plot.layered([_point_layer(plot, at, rows), *chance_layers(plane)], transform),
         title=f"{kind.title}: operating points",
         subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
         description=sentences(
@@ -95,7 +95,7 @@ def points_chart(
     )
 
 
-def _rates(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
+def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count of each row; NaN if it is undefined."""
     counts, prevalence = table.select(map(column, CONFUSION)), None
     if has_prevalence(table.columns):  # null where there is no point
@@ -105,7 +105,7 @@ def _rates(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     return values.to_series().cast(pl.Float64).fill_null(np.nan).to_numpy(writable=True)
 
 
-def _points(plot: CurvePlot, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
+def _point_layer(plot: CurvePlot, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
     """Draw the points that are on the axes."""
     x, y = plot.plane.channels()
     shape: Any = alt.ShapeValue(SYMBOLS[0])

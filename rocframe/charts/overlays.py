@@ -127,7 +127,7 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
         prevalence = inputs.curves.prevalence if given is None else given
         records += _equal_costs(inputs, options.costs, prevalence)
     for name, points in named_marks(options.mark).items():
-        records += [record | {MARK: name} for record in _marks(inputs, points)]
+        records += [record | {MARK: name} for record in _mark_records(inputs, points)]
     return records
 
 
@@ -315,7 +315,7 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
     return {chart_text(str(name)): points for name, points in mark.items()}
 
 
-def _marks(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
+def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, Any]]:
     """Return the marked points of each curve that lie inside the axes."""
     table = _marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
     curve = table.get_column(CURVE_INDEX).to_numpy()

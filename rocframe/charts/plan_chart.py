@@ -53,7 +53,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     values = {name: json_values(table.get_column(name)) for name in plan_columns()}
     records = json_rows(values)
     x, y, varied_columns, line_columns = _roles(values)
-    lines = [_joined(record, line_columns) for record in records]
+    lines = [_joined_text(record, line_columns) for record in records]
     groups = Groups(
         columns={PLAN_LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))}
     )
@@ -62,7 +62,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     for record, line in zip(records, lines, strict=True):
         record[PLAN_LINE] = line
 
-    channels: dict[str, Any] = {**_axes(records, x, y), "color": groups.color_channel()}
+    channels: dict[str, Any] = {**_axis_channels(records, x, y), "color": groups.color_channel()}
     plans = alt.Chart().transform_filter(f"isValid(datum.{x}) && isValid(datum.{y})")
     line = plans.mark_line(strokeWidth=2).encode(
         **channels, detail=alt.Detail(f"{PLAN_LINE}:N"), order=alt.Order(f"{x}:Q")
@@ -125,7 +125,7 @@ def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]
     return n_other == 1 or (n_own, name) > (n_other, other)
 
 
-def _joined(record: Mapping[str, Any], names: Sequence[str]) -> str:
+def _joined_text(record: Mapping[str, Any], names: Sequence[str]) -> str:
     return JOINT.join(_text(record[name]) for name in names)
 
 
@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, int | float) else str(value)
 
 
-def _axes(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any]:
+def _axis_channels(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any]:
     """Return the channels of both axes; a wide range of row counts has a logarithmic axis."""
     across = finite(record[x] for record in records)
     wide = bool(across) and min(across) > 0 and max(across) >= LOG_RANGE * min(across)

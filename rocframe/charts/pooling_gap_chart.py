@@ -46,7 +46,7 @@ def pooling_chart(
         shown=tuple(shown),
     )
     names = groups.names(len(records))
-    texts = [f"{name}: {_row_text(one)}" for name, one in zip(names, records, strict=True)]
+    texts = [f"{name}: {_gap_text(one)}" for name, one in zip(names, records, strict=True)]
     return plot.layered(
         [*(_gap_part(plot, name) for name in GAP_PARTS), *(_end(plot, n) for n in END_SYMBOLS)],
         title="Pooling gap",
@@ -95,7 +95,7 @@ def _end(plot: DotPlot, name: str) -> alt.Chart:
     return layer
 
 
-def _row_text(record: Mapping[str, float | str | None]) -> str:
+def _gap_text(record: Mapping[str, float | str | None]) -> str:
     """Return the numbers of one row, or the reason why they are undefined."""
     if record[REASON] is not None:
         return str(record[REASON])

@@ -268,10 +268,10 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> tuple[pl.Series
         models.sort(key=lambda cases: str(cases.model))
         return pl.Series("model", [cases.model for cases in models], pl.String), models
     names, rows = _rows_of_models(frame.get_column(pairing.between))
-    return names, [_select_rows(models[0], model_rows) for model_rows in rows]
+    return names, [_take_cases(models[0], model_rows) for model_rows in rows]
 
 
-def _select_rows(cases: Cases, rows: NDArray[np.int64]) -> Cases:
+def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
     optional = {
         name: None if values is None else values[rows]
         for name in ("state", "count", "weight")

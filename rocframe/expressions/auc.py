@@ -283,10 +283,10 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
         area = (area - rate_range.chance) * rate_range.slope + 0.5
     # The axes are null if a class is absent.
     has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()
-    return _axes(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))
+    return _segment_rates(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))
 
 
-def _axes(rows: Rows, rate_range: RateRange) -> pl.Expr:
+def _segment_rates(rows: Rows, rate_range: RateRange) -> pl.Expr:
     """Return the segments of the curve as rates; mirrored for a TPR range."""
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
     if rate_range.rate == "tpr":

@@ -39,7 +39,7 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
     largest = np.zeros(len(scan.totals.pos))
 
     def block_maximum(block: Block) -> NDArray[np.float64]:
-        x, y = _rates(scan, block, block.tp, block.fp)
+        x, y = _step_rates(scan, block, block.tp, block.fp)
         maximum: NDArray[np.float64] = np.maximum.reduceat(y - x, block.starts[:-1])
         return maximum
 
@@ -53,8 +53,8 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
     rate = np.ones(len(scan.totals.pos))
 
     def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        x0, y0 = _rates(scan, block, block.tp0, block.fp0)
-        x1, y1 = _rates(scan, block, block.tp, block.fp)
+        x0, y0 = _step_rates(scan, block, block.tp0, block.fp0)
+        x1, y1 = _step_rates(scan, block, block.tp, block.fp)
         crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
         x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
         mix = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
@@ -80,7 +80,7 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     return _per_positive_mass(scan, steps)
 
 
-def _rates(
+def _step_rates(
     scan: Scannable, block: Block, tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     totals = scan.totals

@@ -68,14 +68,14 @@ def controls(
         alt.TopLevelSelectionParameter(
             name=THRESHOLD_PARAMETER,
             select={**POINT, "fields": [ANGLE], "on": {"merge": events}},
-            bind=_slider("Threshold ", slider.low, slider.high, slider.step),
+            bind=_range_input("Threshold ", slider.low, slider.high, slider.step),
             value=[{ANGLE: initial.threshold}],
             views=list(near[:1]),
         ),
         alt.VariableParameter(
             name=SET_PREVALENCE,
             value=initial.prevalence or 0,
-            bind=_slider("Prevalence (0: as in the data) ", 0, 0.999, 0.001),
+            bind=_range_input("Prevalence (0: as in the data) ", 0, 0.999, 0.001),
         ),
         alt.VariableParameter(
             name=COSTS,
@@ -101,7 +101,7 @@ def controls(
     return parameters
 
 
-def _slider(name: str, low: float, high: float, step: float) -> alt.BindRange:
+def _range_input(name: str, low: float, high: float, step: float) -> alt.BindRange:
     return alt.BindRange(input="range", min=low, max=high, step=step, name=name)
 
 

@@ -112,7 +112,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     selected = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
         {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
-        | _points(curves, curve, rows)
+        | _point_record(curves, curve, rows)
         for curve, rows in zip(defined.tolist(), selected, strict=True)
     ]
     groups.name(records)
@@ -157,7 +157,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
     return float(values[np.argmax(mean_difference(values))])
 
 
-def _points(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
+def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
     """Return the totals of a curve and its points."""
     rows, places = points_along(curves, curve, selected)
     real = places % 1 == 0
