@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import grouped_bisect
+from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.options import parse_grid
 
 if TYPE_CHECKING:
@@ -149,10 +150,8 @@ class BandCurves:
         at = self.first_beyond(group, x, "right" if jump == "better" else "left")
         # The points to the left and right of x. The better end of a step is a point to the left.
         left, right = np.maximum(at - 1, first), np.minimum(at, last)
-        rise, run = self.tpr[right] - self.tpr[left], self.fpr[right] - self.fpr[left]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(run > 0, (x - self.fpr[left]) / run, 0.0)
-            height = self.tpr[left] + np.clip(share, 0, 1) * rise
+        fraction = segment_fraction(x - self.fpr[left], self.fpr[right] - self.fpr[left])
+        height = interpolated_values(self.tpr[left], self.tpr[right], fraction)
         if jump == "worse":
             exact = (at <= last) & (self.fpr[right] <= x + self.tolerance)
             height = np.where(exact, self.tpr[right], height)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocframe.bands.grid import BandCurves, BandLimits, rate_tolerance, shifted_limits
+from rocframe.curves.segment import interpolated_values, segment_fraction
 from rocframe.inference.bootstrap import replicate_limits
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.resample import ReplicateStatistic, resample_groups
@@ -303,9 +304,8 @@ def _upper_limit(
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")
     right = np.minimum(after, len(u) - 1)
     left = np.maximum(right - 1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(u[right] > u[left], (x - u[left]) / (u[right] - u[left]), 1.0)
-    crossing = v[left] + np.clip(share, 0, 1) * (v[right] - v[left])
+    fraction = segment_fraction(x - u[left], u[right] - u[left], empty=1.0)
+    crossing = interpolated_values(v[left], v[right], fraction)
     later = np.minimum.accumulate(v[::-1])[::-1]
     limit = np.where(after < len(u), np.minimum(crossing, later[right]), y_max)
     return np.clip(limit, 0.0, y_max)

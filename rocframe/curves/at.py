@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import CurveAxis
-from rocframe.curves.segment import segment_root
+from rocframe.curves.segment import interpolated_values
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
 from rocframe.options import parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas import CURVE_COLUMNS, MIX, POINT_NAMES, THRESHOLD, curve_columns
+from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ def at(
 
         def find_points(frame: pl.DataFrame) -> pl.DataFrame:
             return operating_points(
-                read_curves(frame, table), axis, values, interpolate=interpolate
+                read_curves(frame, table), axis, values, between_rows=interpolate
             )
 
         return through_node(
@@ -181,79 +181,89 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
     return name, values  # type: ignore[return-value]
 
 
+def point_axis(curves: Curves, name: PointAxis) -> CurveAxis:
+    """Prepare the search for points of the curves at thresholds or rates."""
+    metric = None if name == THRESHOLD else NAMES[name].at_prevalence(curves.prevalence)
+    return CurveAxis.from_curves(curves, metric, rounded=False)
+
+
 def rows_at(
-    curves: Curves, axis: PointAxis, values: Sequence[float]
+    axis: CurveAxis, values: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the row of each group (rows) at each value (columns), and whether it exists.
 
     Raise an error for a value beyond the last row of a curve that ends before its lowest score.
     """
-    metric = None if axis == THRESHOLD else NAMES[axis].at_prevalence(curves.prevalence)
-    along = CurveAxis.from_curves(curves, metric, rounded=False)
+    curves, name = axis.curves, THRESHOLD if axis.metric is None else axis.metric.name
     group = np.arange(len(curves.firsts))
     value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
-    ends = along.values(curves.lasts, group)[:, None]
-    beyond = value < ends if axis == THRESHOLD else value > ends
+    ends = axis.values(curves.lasts, group)[:, None]
+    beyond = value < ends if name == THRESHOLD else value > ends
     beyond &= curves.ends_early[:, None]
     if beyond.any():
         i, j = (int(index[0]) for index in np.nonzero(beyond))
         problem = (
-            f"{curves.name_group(i)} ends before its lowest score, at {axis} {ends[i, 0]:.6g}, "
-            f"so its row at {axis}={value[i, j]:.6g} is unknown"
+            f"{curves.name_group(i)} ends before its lowest score, at {name} {ends[i, 0]:.6g}, "
+            f"so its row at {name}={value[i, j]:.6g} is unknown"
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)
-    row = along.search(group, value, "first" if axis == "tpr" else "last")
+    row = axis.search(group, value, "first" if name == "tpr" else "last")
     exists = (row >= first) & (row <= last)
-    exists &= ~np.isnan(along.values(first, group[:, None]))
+    exists &= ~np.isnan(axis.values(first, group[:, None]))
     return np.clip(row, first, last), exists
 
 
 def operating_points(
-    curves: Curves, axis: PointAxis, values: Sequence[float], *, interpolate: bool = False
+    curves: Curves, name: PointAxis, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
     """Return the operating point of each group at each value; null where it does not exist."""
-    row, exists = rows_at(curves, axis, values)
-    group = np.repeat(np.arange(len(row)), len(values))
+    axis = point_axis(curves, name)
+    rows, exist = rows_at(axis, values)
+    row, exists = rows.ravel(), exist.ravel()
+    group = np.repeat(np.arange(len(curves.firsts)), len(values))
     keys = take_rows(curves.keys, group).with_columns(
-        pl.Series("at", [axis] * len(group), pl.String),
-        pl.Series("value", np.tile(np.asarray(values, np.float64), len(row)), pl.Float64),
+        pl.Series("at", [name] * len(group), pl.String),
+        pl.Series("value", np.tile(np.asarray(values, np.float64), len(curves.firsts)), pl.Float64),
     )
-    if interpolate:
-        return _interpolated_points(curves, keys, axis, row, exists)
-    rows = pl.Series(row.ravel().astype(np.uint32)).set(pl.Series(~exists.ravel()), None)
+    if between_rows:
+        return _interpolated_points(axis, keys, group, row, exists)
+    index = pl.Series(row.astype(np.uint32)).set(pl.Series(~exists), None)
     return keys.with_columns(
-        curves.table.get_column(curves.layout.private(name)).gather(rows).alias(name)
+        curves.table.get_column(curves.layout.private(name)).gather(index).alias(name)
         for name in curves.layout.row
     )
 
 
 def _interpolated_points(
-    curves: Curves,
+    axis: CurveAxis,
     keys: pl.DataFrame,
-    axis: PointAxis,
+    group: NDArray[np.int64],
     row: NDArray[np.int64],
     exists: NDArray[np.bool_],
 ) -> pl.DataFrame:
-    """Return the points between the two rows around each value."""
-    first, last = curves.firsts[:, None], curves.lasts[:, None]
-    above = np.maximum(row - 1, first) if axis == "tpr" else row
-    below = row if axis == "tpr" else np.minimum(row + 1, last)
-    upper, lower = (
-        {
-            name: np.asarray(curves.columns.at(name, rows.ravel()), np.float64)
-            for name in CURVE_COLUMNS
-        }
-        for rows in (above, below)
-    )
-    metric = NAMES[axis].at_prevalence(curves.prevalence)
-    mix = segment_root(metric, keys.get_column("value").to_numpy(), upper, lower)
-    columns = {name: upper[name] + mix * (lower[name] - upper[name]) for name in CONFUSION}
-    columns["threshold_above"], columns["threshold_below"] = upper[THRESHOLD], lower[THRESHOLD]
+    """Return the points between the two rows around each value.
+
+    `row` has the lower row for values of `tpr`, and the upper row otherwise.
+    """
+    assert axis.metric is not None
+    curves = axis.curves
+    above, below = row, np.minimum(row + 1, curves.lasts[group])
+    if axis.metric.name == "tpr":
+        above, below = np.maximum(row - 1, curves.firsts[group]), row
+    mix = axis.fraction_between(group, keys.get_column("value").to_numpy(), above, below)
+    columns = {
+        name: interpolated_values(
+            curves.columns.at(name, above), curves.columns.at(name, below), mix
+        )
+        for name in CONFUSION
+    }
+    for name, rows in (("threshold_above", above), ("threshold_below", below)):
+        columns[name] = np.asarray(curves.columns.at(THRESHOLD, rows), np.float64)
     columns["mix"] = mix
     interpolated = {
-        name: pl.Series(name, np.where(exists.ravel(), values, np.nan), nan_to_null=True)
+        name: pl.Series(name, np.where(exists, values, np.nan), nan_to_null=True)
         for name, values in columns.items()
     }
     points = keys.with_columns(
@@ -263,7 +273,7 @@ def _interpolated_points(
     rest = [name for name in curves.layout.row if name not in points.columns]
     result = points.with_columns(_recomputed(curves, name, points) for name in rest)
     if curves.layout.has_prevalence:
-        prevalence = pl.when(exists.ravel()).then(pl.lit(curves.prevalence))
+        prevalence = pl.when(exists).then(pl.lit(curves.prevalence))
         result = result.with_columns(
             prevalence.cast(curves.layout.row[PREVALENCE]).alias(PREVALENCE)
         )

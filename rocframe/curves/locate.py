@@ -8,12 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rocframe.curves.segment import confusion_counts, segment_root
+from rocframe.curves.segment import (
+    confusion_counts,
+    interpolated_values,
+    segment_fraction,
+    segment_root,
+)
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.sort import concatenated_ranges
@@ -416,49 +421,46 @@ class CurveAxis:
             columns.at(name, chosen if nearest else above).astype(np.float64)
             for name in ("tp", "fp")
         )
-        if between.any() and self.metric.proportion_of:
-            mix = self._proportion_root(curve, value, above, below)
-            mix = np.where(between, mix, 0.0)
-            tp += mix * (columns.at("tp", below) - tp)
-            fp += mix * (columns.at("fp", below) - fp)
-        elif between.any():
-            ratio = self.metric.count_ratio
-            names = {
-                "tp",
-                "fp",
-                *(columns if ratio is None else (*ratio.numerator, *ratio.denominator)),
-            }
-            upper = {"tp": tp[between], "fp": fp[between]}
-            for name in names - upper.keys():
-                upper[name] = np.asarray(columns.at(name, above[between]), np.float64)
-            lower = {
-                name: np.asarray(columns.at(name, below[between]), np.float64) for name in names
-            }
-            mix = segment_root(self.metric, value[between], upper, lower)
-            tp[between], fp[between] = (
-                upper[name] + mix * (lower[name] - upper[name]) for name in ("tp", "fp")
+        if between.any():
+            # The fractions of a proportion of rows are computed for all points: this is faster than
+            # selecting points.
+            selected: Any = ... if self.metric.proportion_of else between
+            fraction = np.zeros(row.shape)
+            fraction[selected] = self.fraction_between(
+                np.broadcast_to(curve[:, None], row.shape)[selected],
+                *(part[selected] for part in (value, above, below)),
             )
-        return self._places(curve, tp, fp, threshold, exists)
+            fraction[~between] = 0
+            tp, fp = (
+                interpolated_values(counts, columns.at(name, below), fraction)
+                for name, counts in (("tp", tp), ("fp", fp))
+            )
+        return self._points(curve, tp, fp, threshold, exists)
 
-    def _proportion_root(
+    def fraction_between(
         self,
         curve: NDArray[np.int64],
         value: NDArray[np.float64],
         above: NDArray[np.int64],
         below: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return `segment_root` between two rows, for a proportion of the same rows everywhere."""
+        """Return the fraction of the distance from row `above` to row `below` at each value."""
         assert self.metric is not None
-        assert self.metric.count_ratio is not None
-        names, columns = self.metric.count_ratio.numerator, self.curves.columns
-        start, end = (
-            reduce(add, (columns.at(name, row) for name in names)).astype(np.float64)
+        ratio, columns = self.metric.count_ratio, self.curves.columns
+        if ratio is not None and self.metric.proportion_of:
+            start, end = (
+                reduce(add, (columns.at(name, row) for name in ratio.numerator)).astype(np.float64)
+                for row in (above, below)
+            )
+            return segment_fraction(
+                self.total(ratio.denominator)[curve] * value - start, end - start
+            )
+        names = columns if ratio is None else {*ratio.numerator, *ratio.denominator}
+        upper, lower = (
+            {name: np.asarray(columns.at(name, row), np.float64) for name in names}
             for row in (above, below)
         )
-        root = self.total(self.metric.proportion_of)[curve][:, None] * value - start
-        with np.errstate(divide="ignore", invalid="ignore"):
-            root /= end - start
-        return np.clip(root, 0, 1, out=root)
+        return segment_root(self.metric, value, upper, lower)
 
     def points_at_thresholds(
         self,
@@ -492,9 +494,9 @@ class CurveAxis:
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)
         tp, fp = (columns.at(name, row).astype(np.float64) for name in ("tp", "fp"))
-        return self._places(curve, tp, fp, limit, exists)
+        return self._points(curve, tp, fp, limit, exists)
 
-    def _places(
+    def _points(
         self,
         curve: NDArray[np.int64],
         tp: NDArray[np.float64],

@@ -1,4 +1,4 @@
-"""Find the point between two neighbouring rows of a curve at which a metric has a value."""
+"""Interpolate between two neighbouring rows of a curve, and find where a metric has a value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,28 @@ if TYPE_CHECKING:
     from rocframe.rates import Rate
 
 
-ROOT_TOLERANCE = 1e-11  # of the change of the metric along the segment
+ROOT_TOLERANCE = 1e-11  # relative to the change of the metric between the two rows
+
+
+def segment_fraction(
+    distance: NDArray[np.float64], length: NDArray[np.float64], *, empty: float = 0.0
+) -> NDArray[np.float64]:
+    """Return distances from the start of segments as fractions of their lengths, in [0, 1].
+
+    The fraction is `empty` for segments of length 0.
+    """
+    fraction = np.full(np.shape(distance), empty)
+    np.divide(distance, length, out=fraction, where=length != 0)
+    return np.clip(fraction, 0, 1, out=fraction)
+
+
+def interpolated_values(
+    start: NDArray[Any], end: NDArray[Any], fraction: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the values at fractions of the distance between two rows."""
+    start = np.asarray(start, np.float64)
+    values: NDArray[np.float64] = start + fraction * (end - start)
+    return values
 
 
 def segment_root(
@@ -26,10 +47,10 @@ def segment_root(
     upper: Mapping[str, NDArray[Any]],
     lower: Mapping[str, NDArray[Any]],
 ) -> NDArray[np.float64]:
-    """Return the position between two neighbouring rows at which a metric has a value.
+    """Return the fraction of the distance between two rows at which a metric has a value.
 
-    `upper` and `lower` are the thresholds and counts of the rows. The result is 0 at the upper row
-    and 1 at the lower row.
+    `upper` and `lower` are the thresholds and counts of two neighbouring rows. The fraction is 0 at
+    the upper row and 1 at the lower row.
     """
     if not len(value):
         return value
@@ -47,9 +68,7 @@ def segment_root(
             * (sum(counts[name] for name in ratio.denominator) if ratio.denominator else constant)
             for counts, constant in ((upper, 1), (step, 0))
         )
-        root = np.zeros(len(value))
-        np.divide(off, -change, out=root, where=change != 0)
-        return np.clip(root, 0, 1, out=root)
+        return segment_fraction(off, -change)
     totals = upper["tp"] + upper["fn"], upper["fp"] + upper["tn"]
     row = upper[THRESHOLD], upper["tp"], upper["fp"], step["tp"], step["fp"], *totals
     arguments = (value, *row)

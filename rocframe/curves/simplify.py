@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.at import rows_at
+from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
 from rocframe.curves.table import curve_layout, read_curves
@@ -218,7 +218,7 @@ def _mark_keep(
 ) -> NDArray[np.bool_] | None:
     """Mark the rows of the operating points to keep; None if no points are given."""
     is_kept = np.zeros(curves.starts[-1], bool)
-    is_kept[rows_at(curves, "threshold", thresholds)[0]] = True
+    is_kept[rows_at(point_axis(curves, "threshold"), thresholds)[0]] = True
     if points is not None:
         keys = list(map(column, curves.layout.by))
         threshold = column(curves.layout.private(THRESHOLD)).cast(pl.Float64).alias(THRESHOLD)
