@@ -142,7 +142,8 @@ def _sums_within_groups(steps: NDArray[Any], starts: NDArray[np.int64]) -> NDArr
     sums: NDArray[Any] = np.cumsum(steps)
     if steps.dtype.kind == "i":
         before = np.append(0, sums)[starts[:-1]]
-        return sums - np.repeat(before, np.diff(starts))
+        sums -= np.repeat(before, np.diff(starts))
+        return sums
     # The rounding error of a sum of weights must not depend on the preceding groups.
     for start, end in pairwise(starts):
         sums[start:end] = np.cumsum(steps[start:end])
