@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 TICKS = 5
-MIN_ZOOM = 1 / 200  # of an axis: smaller parts are drawn from the same rows
-EMPTY_HEIGHT = 2.0  # height of a count or lift axis without points
+MIN_ZOOM = 1 / 200  # share of an axis; a smaller visible share does not add rows to the lines
+EMPTY_HEIGHT = 2.0  # upper end of an axis of counts or lift without points
 
-# Possible starts of axes that cannot show 0.
+# Possible lower ends of axes that cannot show 0.
 DEVIATE_STARTS = (0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 # Ticks. On an axis of normal deviates, 1 minus each tick is also a tick.
@@ -52,7 +52,8 @@ COUNT_TITLES = {
 class PlotAxis:
     """One axis: the rate it shows, its title, its range and its scale.
 
-    `zoomed` is True if the caller chose the range, which then may be a part of the axis.
+    `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
+    range.
     """
 
     name: str
@@ -70,7 +71,7 @@ class PlotAxis:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether a rate of 0 lies at infinity."""
+        """Whether a rate of 0 has no position on the axis."""
         return self.scale != "linear"
 
     @property
@@ -79,15 +80,15 @@ class PlotAxis:
         return self.excludes_zero or self.zoomed
 
     def zoom(self, argument: str, domain: object) -> PlotAxis:
-        """Return the axis with the range that is given in `x_domain` or `y_domain`."""
+        """Return the axis with the range `domain`, which is the value of an argument of `chart`."""
         example = f"Use, for example, {argument}=(0.1, 0.2)."
         values = None if isinstance(domain, pl.LazyFrame) else to_floats(domain)
         if values is None or len(values) != 2 or not values[0] < values[1]:
             problem = "expected two increasing numbers"
             raise OptionValueError.compose(argument, domain, problem, example)
         low, high = values
-        least, most = (-inf, inf) if self.nice else (0.0, 1.0)
-        outside = not (least <= low and high <= most and isfinite(high - low))
+        lowest, highest = (-inf, inf) if self.nice else (0.0, 1.0)
+        outside = not (lowest <= low and high <= highest and isfinite(high - low))
         outside |= self.excludes_zero and low <= 0
         outside |= self.deviate and high >= 1
         if outside:
@@ -103,33 +104,33 @@ class PlotAxis:
         low, high = scale_values(np.array([self.low, self.high]), self.scale)
         return axis_positions(values, low, high, self.scale)
 
-    def shown(self, rate: float) -> float:
-        """Return the position of a rate in units of the axis: the rate or its normal deviate."""
+    def coordinate(self, rate: float) -> float:
+        """Return a rate in the units of the axis: its normal deviate, or the rate itself."""
         return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.deviate else rate
 
     def channel(self) -> dict[str, Any]:
         """Return the title, scale and ticks for Altair."""
-        domain = [self.shown(self.low), self.shown(self.high)]
+        domain = [self.coordinate(self.low), self.coordinate(self.high)]
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
             values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
-            shown: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
-            axis = alt.Axis(format="~g", **shown, **AXIS_STYLE)
+            ticks: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
+            axis = alt.Axis(format="~g", **ticks, **AXIS_STYLE)
         else:
             scale = alt.Scale(domain=domain, nice=self.nice)
             ends = [self.low, self.high]
             axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
         if self.deviate:
             rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
-            ticks = [self.shown(rate) for rate in rates if self.low <= rate <= self.high]
-            ticks = ticks if len(ticks) > 1 else domain
-            axis = alt.Axis(values=ticks, labelExpr=PERCENT, **AXIS_STYLE)
+            values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
+            values = values if len(values) > 1 else domain
+            axis = alt.Axis(values=values, labelExpr=PERCENT, **AXIS_STYLE)
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """Two axes, and the kind of curve between them."""
+    """The two axes of a kind of curve."""
 
     kind: Kind
     x: PlotAxis
@@ -137,33 +138,33 @@ class Plane:
 
     @property
     def name(self) -> str:
-        """The name of a chart of this kind as part of a sentence."""
+        """The name of the chart, such as `ROC chart`, for use in a sentence."""
         title = self.kind.title
         return title if title.endswith("chart") else f"{title} chart"
 
     @property
     def axis_names(self) -> str:
-        """The titles of both axes as part of a sentence."""
+        """The titles of both axes, for use in a sentence."""
         return f"{self.y.title.lower()} against {self.x.title.lower()}"
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether a rate of 0 lies outside the chart."""
+        """Whether a rate of 0 has no position on one of the axes."""
         return self.x.excludes_zero or self.y.excludes_zero
 
     @property
     def limited(self) -> bool:
-        """Whether points may lie outside the chart."""
+        """Whether points may lie outside the range of an axis."""
         return self.x.limited or self.y.limited
 
     @property
     def zoomed(self) -> bool:
-        """Whether the caller chose the range of an axis."""
+        """Whether `x_domain` or `y_domain` sets the range of an axis."""
         return self.x.zoomed or self.y.zoomed
 
     @property
     def zoom_text(self) -> str:
-        """The ranges that the caller chose, as a sentence; empty if there are none."""
+        """A sentence with the ranges of `x_domain` and `y_domain`; empty without these options."""
         ranges = [
             f"{axis.title.lower()} from {axis.low:.4g} to {axis.high:.4g}"
             for axis in (self.x, self.y)
@@ -171,8 +172,8 @@ class Plane:
         ]
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
-    def share_of(self, plane: Plane) -> float:
-        """Return the smaller share of the axes of another plane that this plane shows."""
+    def visible_share(self, plane: Plane) -> float:
+        """Return the share of an axis of `plane` that this plane shows: the minimum of x and y."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -181,11 +182,11 @@ class Plane:
 
     @property
     def bends(self) -> bool:
-        """Whether lines between two neighbouring points are not straight on these axes."""
+        """Whether curves are not straight between two neighboring points."""
         return self.kind.segments != "straight" or self.excludes_zero
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether a point is in the chart."""
+        """Whether a point is finite and inside the ranges of both axes."""
         inside = (
             not axis.limited or axis.low <= rate <= axis.high
             for axis, rate in ((self.x, x), (self.y, y))
@@ -198,7 +199,7 @@ class Plane:
         return self.x.position(x), self.y.position(y)
 
     def fields(self) -> tuple[str, str]:
-        """Return the fields with the positions: rates, or their normal deviates."""
+        """Return the fields of both axes: the rates x and y, or their normal deviates u and v."""
         return ("u", "v") if self.x.deviate else ("x", "y")
 
     def channels(self) -> tuple[alt.X, alt.Y]:
@@ -207,7 +208,7 @@ class Plane:
         return alt.X(x, **self.x.channel()), alt.Y(y, **self.y.channel())
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return the expressions of normal deviates of fields; empty on other scales."""
+        """Return Vega expressions of the normal deviates of fields; empty on other scales."""
         if not self.x.deviate:
             return {}
         fields = {"u": "x", "v": "y"} | {name: name for name in more}
@@ -220,9 +221,9 @@ def linear_axis(ticks: int = TICKS) -> alt.Axis:
 
 
 def count_ticks(domain: Sequence[float]) -> int:
-    """Return a number of ticks for which no tick of a count lies between two whole numbers.
+    """Return a number of ticks such that all ticks of a count are whole numbers.
 
-    A range below 1, which weights can cause, has the ticks of a rate.
+    Weighted counts can have a range below 1. The ticks of such a range are fractions.
     """
     length = int(domain[1] - domain[0])
     return min(length, TICKS) if length else TICKS
@@ -238,7 +239,7 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
 
 
 def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
-    """Choose the axes of the curves of a path."""
+    """Choose the axes for the points of a path."""
     x, y = axis_rates(kind, path)
     return choose_plane(kind, x, y, scale=scale, top=y)
 
@@ -251,10 +252,10 @@ def choose_plane(
     scale: Scale | None,
     top: NDArray[np.float64],
 ) -> Plane:
-    """Choose the axes for points of a kind; counts and lift extend to the highest `top`."""
+    """Choose the axes for points `x, y`; an axis of counts or lift ends at the highest `top`."""
     scale_name = scale_of(kind, scale)
     scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
-    # The smallest error rates determine the ends of the axes. The error rate of tpr is 1 - tpr.
+    # Axes without 0 end at the smallest error rate. The error rate of tpr is 1 - tpr.
     errors = [x, 1 - y if scale_name == "normal_deviate" and kind.y == "tpr" else y]
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
@@ -282,13 +283,14 @@ def axis_title(kind: Kind, name: str) -> str:
 
 
 def axis_rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two rates of a kind at each point of a path; NaN if undefined.
+    """Return the x and the y value of each point of a path; NaN if undefined.
 
-    Precision and lift are undefined where no row is predicted positive. There, a curve has the
-    value of its next point: the expected value for a random subset of the highest scores.
+    Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
+    next point of its curve: the expected value for a random subset of the rows with the highest
+    score.
     """
     x, y = (axis_values(path, kind, name) for name in (kind.x, kind.y))
-    # The index of the next point that has a value, or of the point itself if it has one.
+    # For each point, the index of the first point at or after it that has a value.
     known = np.where(np.isnan(y), len(y), np.arange(len(y)))
     known = np.minimum.accumulate(known[::-1])[::-1]
     unknown = np.flatnonzero(np.isnan(y) & (known < len(y)))
@@ -307,6 +309,6 @@ def axis_values(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
 
 
 def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
-    """Return the largest start that is below all rates above 0."""
+    """Return the lower end of an axis: the largest of `starts` below all positive values."""
     least = float(np.min(values[values > 0], initial=1.0))
     return max([start for start in starts if start < least], default=starts[-1])

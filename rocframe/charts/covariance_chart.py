@@ -52,7 +52,7 @@ def covariance_chart(
     layers = [_cells(models, groups, columns), _undefined_cells()]
     if cell >= MIN_SIDE_WITH_TEXT:
         layers.append(_numbers())
-    n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.own else ""
+    n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.table_columns else ""
     return groups.with_titles(
         alt.LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
         title="Correlation of areas",
@@ -102,7 +102,7 @@ def _numbers() -> alt.Chart:
 
 def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColumn) -> str:
     """Return the correlation of each pair of models."""
-    names = groups.names(len(records)) if groups.own else [""] * len(records)
+    names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
     codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
     pairs = [
         f"{f'{name}{JOINT}' if name else ''}{record['a']} and {record['b']}: "

@@ -63,14 +63,14 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.schemas import Table
 
-NOTE = "empty"  # the part of the records that state why a panel is empty
+NOTE = "empty"  # the `part` of records with the reason for an empty panel
 OUTSIDE = "all curves lie outside the axes"
 
 
 def curve_chart(
     table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the curves of a table: lines, chance, invisible points with tooltips, overlays."""
+    """Draw the curves of a table with lines of chance, tooltips and overlays."""
     by = curve_layout(table.schema, options.by, ()).by
     kind = kind_of(table.columns, options.kind)
     curves = curves_of(table, by)
@@ -87,7 +87,7 @@ def curve_chart(
     plane = curve_plane(kind, path, options.scale)
     zoomed = zoom_plane(plane, options)
     if zoomed is not plane:
-        path = path_of(curves, kind, areas, step=LEVEL_STEP * zoomed.share_of(plane))
+        path = path_of(curves, kind, areas, step=LEVEL_STEP * zoomed.visible_share(plane))
         plane = zoomed
     records = records_of(simplified_lines(plane, path), curves, kind)
     _add_chance_levels(records, plane)
@@ -112,7 +112,7 @@ def curve_chart(
         *overlay_layers(plot, options),
         *([_note_layer(groups.side)] if notes else []),
     ]
-    # The area is below the title if no legend or panel header has it.
+    # The subtitle shows the area if no legend, panel header or tooltip shows it.
     area = "" if groups.captioned_column else total_area(areas, kind, groups)
     prevalence = _prevalence_text(curves, kind)
     return groups.with_titles(
@@ -140,7 +140,7 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
 
 
 def _prevalence_text(curves: Curves, kind: Kind) -> str:
-    """Return the prevalence of the rates on the axes; empty if each curve has its own."""
+    """Return the prevalence of the rates on the axes as text; empty if each curve has its own."""
     if curves.prevalence is None or not any(
         kind.axis(name).depends_on_prevalence for name in kind.rates
     ):
@@ -149,7 +149,7 @@ def _prevalence_text(curves: Curves, kind: Kind) -> str:
 
 
 def _add_chance_levels(records: list[dict[str, Any]], plane: Plane) -> None:
-    """Add the level of the line of chance to each record; nearly equal levels are merged."""
+    """Add the height of the line of chance to each record; nearly equal heights are merged."""
     total = {"precision_recall": "prevalence", "lift_chart": "pos"}.get(plane.kind.name)
     if total is None:
         return
@@ -166,7 +166,7 @@ def _notes(
 ) -> list[dict[str, Any]]:
     """Return a note for each panel without a drawn curve.
 
-    A chart without panels needs no note: its subtitle or its legend names undefined curves.
+    A chart without panels needs no note for undefined areas, which its subtitle or legend states.
     """
     by_panel: dict[Any, list[dict[str, Any]]] = {}
     for record in records:
@@ -184,7 +184,7 @@ def _notes(
 
 
 def _note_layer(side: int) -> alt.Chart:
-    """Write the reason for an empty panel in its lower middle, away from the diagonals."""
+    """Write the reason for an empty panel below its center, where no diagonal crosses it."""
     x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
     text = overlay(NOTE).mark_text(color=MUTED, fontSize=12)
     layer: alt.Chart = text.encode(x=x, y=y, text=alt.Text("note:N"))

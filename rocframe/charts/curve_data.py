@@ -1,4 +1,4 @@
-"""Data of a curve chart: the simplified points of each curve."""
+"""Data of curve charts: a small number of points for each curve."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind, Scale
 
 
-LEVEL_STEP = 1 / 4000  # share of an axis; rows between two such levels are skipped
-MIN_RATE = 1e-6  # the smallest rate on axes without 0
+LEVEL_STEP = 1 / 4000  # share of an axis; rows between two neighboring levels are skipped
+MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
 
-# The scales for which rows are chosen. Precision and lift need the same rows on all scales.
+# The scales for which rows are selected; linear and log for other kinds. The rows that precision
+# and lift need on linear axes are sufficient for all scales.
 SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
     "det": ("normal_deviate",),
     "precision_recall": ("linear",),
@@ -45,10 +46,11 @@ SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Path:
-    """Points of all lines, line by line: rows of the table, and points between two rows.
+    """Points of all lines: rows of the table, and points between two rows.
 
-    `row` is the row of the table, or -1 between rows. `pos` and `neg` are totals of each curve.
-    `prevalence` is that of the rates; None for the prevalence of each curve.
+    The points are sorted by curve. `row` is -1 for points between two rows. `pos` and `neg` are the
+    totals of each curve. `prevalence` is the prevalence of the rates in the table; None if each
+    curve has its own.
     """
 
     curve: NDArray[np.int64]
@@ -61,7 +63,7 @@ class Path:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """The start of each curve, and the end of the last one."""
+        """The index of the first point of each curve, and the number of points."""
         starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
         return starts
 
@@ -71,26 +73,27 @@ class Path:
         return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
 
     def with_points(self, points: Mapping[str, Any]) -> Path:
-        """Return other points of the same curves."""
+        """Replace the points, but not the totals of the curves."""
         return replace(self, **points)
 
-    def select(self, chosen: NDArray[np.bool_]) -> Path:
-        """Return some of the points."""
+    def select(self, selected: NDArray[np.bool_]) -> Path:
+        """Return the points at which `selected` is true."""
         return replace(
             self,
-            curve=self.curve[chosen],
-            row=self.row[chosen],
-            tp=self.tp[chosen],
-            fp=self.fp[chosen],
+            curve=self.curve[selected],
+            row=self.row[selected],
+            tp=self.tp[selected],
+            fp=self.fp[selected],
         )
 
 
 def path_of(
     curves: Curves, kind: Kind, areas: Sequence[float], *, step: float = LEVEL_STEP
 ) -> Path:
-    """Return the rows that all scales of a kind need; curves without an area have none.
+    """Return the rows that the lines need on all scales of a kind.
 
-    Rows between two levels of a count that are a `step` apart are skipped.
+    Curves with an undefined area have no rows. Levels at a distance of `step` divide the axes. Rows
+    between two neighboring levels are skipped.
     """
     last_points = _points_at(curves, [np.array([end - 1]) for end in curves.starts[1:]])
     x, y = axis_rates(kind, last_points)
@@ -104,7 +107,7 @@ def path_of(
         prevalence=curves.prevalence,
     ).on_axes(kind)
     low = np.full(len(drawn), MIN_RATE)
-    shown = [
+    axes_of_scales = [
         DisplayAxes(
             kind=kind,
             scale=scale,
@@ -120,18 +123,20 @@ def path_of(
         start, end = curves.starts[curve : curve + 2]
         if not drawn[curve]:
             return np.zeros(0, np.int64)
-        here = counts.tp[start:end], counts.fp[start:end]
-        found = rows_at_levels(
+        tp, fp = counts.tp[start:end], counts.fp[start:end]
+        selected = rows_at_levels(
             int(end - start),
-            lambda: [one for axes in shown for one in axes.levels(curve, *here, step)],
+            lambda: [
+                levels for axes in axes_of_scales for levels in axes.levels(curve, tp, fp, step)
+            ],
         )
-        return np.asarray(start + found, np.int64)
+        return np.asarray(start + selected, np.int64)
 
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
 def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
-    """Return some rows of each curve."""
+    """Return the given rows of each curve as a path."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     return Path(
         curve=np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
@@ -154,12 +159,12 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     have no prevalence.
     """
     path = lines.path
-    real = (path.row != BETWEEN).tolist()
+    is_row = (path.row != BETWEEN).tolist()
     points: dict[str, list[Any]] = {
         name: [
             value if known else None
             for value, known in zip(
-                json_numbers(curves.columns[name][path.row].tolist(), None), real, strict=True
+                json_numbers(curves.columns[name][path.row].tolist(), None), is_row, strict=True
             )
         ]
         for name in ("threshold", "tp", "fp")
@@ -181,15 +186,15 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     ]
 
 
-BETWEEN = -1  # no row of the table
-# Axes whose values rise or fall along every curve.
+BETWEEN = -1  # the row number of points between two rows
+# Rates and counts that rise or fall along every curve.
 MONOTONE_AXES = ("fpr", "tpr", "fnr", "recall", "alert_rate", "tp")
 
 
 def clip_to_axes(plane: Plane, path: Path) -> Path:
     """Clip each curve to the axes of a plane.
 
-    A line is cut where it crosses an end of an axis. Counts are linear between two rows.
+    The counts of the new end points are interpolated linearly between two rows.
     """
     limited = []
     for side in (plane.x, plane.y):
@@ -215,34 +220,38 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
         rows = np.where(indices % 1 == 0, path.row[start + indices.astype(np.int64)], BETWEEN)
         tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (path.tp, path.fp))
         parts.append((np.full(len(indices), curve), rows, tp, fp))
-    nothing = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
-    curves, row, tp, fp = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+    empty = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
+    curves, row, tp, fp = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
     return replace(path, curve=curves, row=row, tp=tp, fp=fp)
 
 
 def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return the fractional index at which a rising rate first reaches, or leaves, a level."""
+    """Return the first (left) or last (right) fractional index at which a rising rate is a level.
+
+    The first or the last index of the rate is returned if the level is outside its range.
+    """
     after = int(np.searchsorted(rate, level, side))
     if after == 0:
         return 0.0
     if after == len(rate):
         return float(after if side == "left" else after - 1)
-    before, behind = rate[after - 1], rate[after]
-    return float(after - 1 + (level - before) / (behind - before))
+    start, end = rate[after - 1], rate[after]
+    return float(after - 1 + (level - start) / (end - start))
 
 
-# As shares of an axis. Together with LEVEL_STEP, 1/4000, they add up to less than 1/500.
+# Shares of an axis. The sum of LEVEL_STEP and these three is less than the documented 1/500.
 BEND_TOLERANCE = 1 / 5000
 COLUMN_WIDTH = 1 / 3000
 CORNER_TOLERANCE = 1 / 1000
-TOLERANCE_FACTOR = 9 / 8  # if a line has too many corners
-MAX_POINTS = 4800  # of all lines together, if each has MIN_EXTRA_POINTS
-MIN_EXTRA_POINTS, MAX_LINE_POINTS = 20, 480  # of one line: in addition to its corners, and in total
+TOLERANCE_FACTOR = 9 / 8  # applied to CORNER_TOLERANCE until a line has few enough corners
+MAX_POINTS = 4800  # of all lines, unless MIN_EXTRA_POINTS for each line result in more points
+MIN_EXTRA_POINTS = 20  # of a line, in addition to its corners
+MAX_LINE_POINTS = 480
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lines:
-    """The points of a simplified path, and their rates."""
+    """The points of simplified lines, and their x and y values."""
 
     path: Path
     x: NDArray[np.float64]
@@ -250,7 +259,7 @@ class Lines:
 
 
 def simplified_lines(plane: Plane, path: Path) -> Lines:
-    """Choose points whose connecting lines stay within 1/500 of an axis of a path."""
+    """Select points such that straight lines between them are within 1/500 of an axis of a path."""
     if plane.limited:
         path = clip_to_axes(plane, path)
     if plane.bends:
@@ -262,14 +271,14 @@ def simplified_lines(plane: Plane, path: Path) -> Lines:
     needed, tolerance = limit_corners(
         across, up, path.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
-    # Where a rate is undefined, the line starts at the rate of the next point, not at a row.
+    # A point with an undefined rate has the rate of the next point, so it is no row of the table.
     rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
     count = _count(needed, path)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
     selected = needed | rows & evenly_spaced_points(
         across, up, path.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
-    # A line through an additional point may be farther from other points.
+    # An additional point moves the line, so that other points can exceed the tolerance.
     selected = corner_points(across, up, path.starts, tolerance, required=selected)
     selected = np.where(
         (_count(selected, path) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[path.curve], needed, selected
@@ -284,9 +293,9 @@ def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
 
 
 def add_bend_points(plane: Plane, path: Path) -> Path:
-    """Add points between rows until straight lines follow the curve.
+    """Add points between rows until straight lines between all points are close to the curves.
 
-    Counts are linear between two rows; rates and positions on the axes may not be.
+    Counts are linear between two rows, but rates and their positions on the axes can be nonlinear.
     """
 
     def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -304,22 +313,23 @@ def add_bend_points(plane: Plane, path: Path) -> Path:
 
 
 def _is_bent(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which lines to the next point are not straight."""
+    """Return whether the curve from each point in `left` to its next point is bent."""
     x, y = plane.position(path)
-    bend = (np.abs(x[left + 1] - x[left]) > BEND_TOLERANCE) & (
+    bent = (np.abs(x[left + 1] - x[left]) > BEND_TOLERANCE) & (
         np.abs(y[left + 1] - y[left]) > BEND_TOLERANCE
     )
-    long = left[bend]
-    off = np.zeros(len(long))
-    ends = (x[long], y[long]), (x[long + 1], y[long + 1])
+    start = left[bent]
+    distance = np.zeros(len(start))
+    ends = (x[start], y[start]), (x[start + 1], y[start + 1])
     for share in (0.25, 0.5, 0.75):
-        off = np.maximum(off, segment_distance(plane.position(_between(path, long, share)), *ends))
-    bend[bend] = off > BEND_TOLERANCE
-    return bend
+        points = plane.position(_between(path, start, share))
+        distance = np.maximum(distance, segment_distance(points, *ends))
+    bent[bent] = distance > BEND_TOLERANCE
+    return bent
 
 
 def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
-    """Return the points between two points, at a share of their distance."""
+    """Return the points that are a share of the distance from `left` to the next point."""
     tp, fp = (
         counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
     )

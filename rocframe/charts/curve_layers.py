@@ -1,4 +1,4 @@
-"""Layers of charts on a plane: lines, invisible points with tooltips, and lines of chance."""
+"""Layers of curve charts: lines, invisible points with tooltips, and lines of chance."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rocframe.charts.groups import Groups
 
 MANY_CURVES = 20  # a panel with more curves has thin lines
-NEAR_LEVELS = 1 / 200  # of an axis: lines at this distance share one level
-LOG_STEPS = 48  # of a line that is curved on logarithmic axes
-MEANS = "means"  # the kind of averages at fixed values of another metric
+NEAR_LEVELS = 1 / 200  # share of an axis; closer lines of chance are merged
+LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
+MEANS = "means"  # the name of the kind for means of metrics at fixed values of a metric
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
@@ -33,7 +33,7 @@ ROW_FIELDS = {
 
 
 class LayerChart(alt.LayerChart):
-    """Altair's chart of layers, where an added chart does not repeat the line of chance."""
+    """An `alt.LayerChart` whose `+` omits lines of chance that it already contains."""
 
     def __iadd__(self, other: alt.typing.ChartType) -> Self:
         # Altair's `+` and `add_layers` call this method.
@@ -52,10 +52,10 @@ def _has_own_data(layer: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePlot:
-    """Data of a chart on a plane: a record for each curve or point, and their groups.
+    """Data of a curve chart: a record for each curve or point, and their groups.
 
     `overlays` are records of hulls, ties, cost lines, marked points and notes. `averaged` are the
-    axes, "x" or "y" or both, along which curves have limits.
+    axes of the confidence limits: "x", "y" or both.
     """
 
     plane: Plane
@@ -65,11 +65,11 @@ class CurvePlot:
     averaged: tuple[str, ...] = ()
 
     def layered(self, layers: Sequence[alt.Chart], transform: alt.Chart) -> alt.LayerChart:
-        """Put layers on top of each other, with the transform of their common data."""
+        """Return a chart of the layers; `transform` applies to the data of all layers."""
         if self.plane.zoomed:
             for layer in layers:
                 layer.mark.clip = True
-        # Altair copies a chart for each added transform, so a chart without layers collects them.
+        # Transforms are added to a chart without layers, because Altair copies the chart each time.
         return LayerChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),
@@ -79,7 +79,7 @@ class CurvePlot:
         )
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
-        """Return a line for each axis, or only for those that show no count."""
+        """Return a tooltip line for each axis; without `counts`, only for axes that show rates."""
         axes = (("x", self.plane.x), ("y", self.plane.y))
         return [
             tooltip(name, axis.name, RATE_FORMAT)
@@ -89,7 +89,7 @@ class CurvePlot:
 
 
 def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> alt.Chart:
-    """Return the transform that gives each point of the records a row and a position."""
+    """Return a chart with the transforms that split each record into one row per point."""
     steps = alt.Chart().transform_flatten(list(fields))
     steps = steps.transform_window(step="row_number()", groupby=["curve"])
     positions = plane.deviates(*deviates)
@@ -97,7 +97,7 @@ def one_point_per_row(plane: Plane, fields: Sequence[str], *deviates: str) -> al
 
 
 def overlay(part: str | None) -> alt.Chart:
-    """Start a layer of one kind of overlay, or of the curves."""
+    """Return a layer with the records of one kind of overlay; of the curves for None."""
     condition = "!isValid(datum.part)" if part is None else f"datum.part === '{part}'"
     layer: alt.Chart = alt.Chart().transform_filter(condition)
     return layer
@@ -108,7 +108,7 @@ def _curve_filter(plot: CurvePlot) -> alt.Chart:
 
 
 def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
-    """Draw lines through their points in the given order; by default Vega-Lite sorts them by x."""
+    """Draw lines through points in the order of the records; Vega-Lite sorts by x by default."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
         _curve_filter(plot)
@@ -125,7 +125,7 @@ def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
 
 
 def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
-    """Return the stroke of curves: thin if curves share a color or a panel has many."""
+    """Return the stroke: thin if curves have the same color or a panel has many curves."""
     groups, records = plot.groups, plot.records
     shared = groups.max_curves(records, groups.color, groups.panel) > 1
     if shared or groups.max_curves(records, groups.panel) > MANY_CURVES:
@@ -134,7 +134,7 @@ def curve_stroke(plot: CurvePlot) -> dict[str, Any]:
 
 
 def hover_layer(plot: CurvePlot, tooltips: list[alt.Tooltip]) -> alt.Chart:
-    """Put invisible points on the lines; the tooltip of each is a row of the table."""
+    """Draw invisible points on the lines; their tooltips show rows of the table."""
     x, y = plot.plane.channels()
     layer: alt.Chart = (
         _curve_filter(plot)
@@ -155,7 +155,7 @@ def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
 
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
-    """Describe the lines of chance; empty if the chart has none."""
+    """Describe the lines of chance; return an empty text if the chart has none."""
     if plane.kind.name == MEANS:
         return ""
     if plane.kind.name in {"precision_recall", "lift_chart"}:
@@ -164,9 +164,10 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 
 
 def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
-    """Draw the performance of random scores.
+    """Draw lines of chance: the expected curves of random scores.
 
-    For precision-recall and lift charts it depends on the counts, so only charts of curves have it.
+    In precision-recall and lift charts, chance depends on the counts. Only curve tables contain
+    these counts.
     """
     if not chance_text(plane, of_curves=of_curves):
         return []
@@ -188,10 +189,10 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
 
 
 def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:
-    """Replace levels that are closer than 1/200 of the axis by the middle of their range."""
+    """Replace levels that are closer than NEAR_LEVELS by the middle of their range."""
     known = sorted({level for level in levels if level is not None})
     middle: dict[float, float] = {}
-    while known:  # at least the first level is near itself
+    while known:
         near = [level for level in known if level - known[0] <= NEAR_LEVELS * high]
         middle |= dict.fromkeys(near, (near[0] + near[-1]) / 2)
         known = known[len(near) :]
@@ -199,8 +200,8 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
 
 
 def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
-    (x, y), (x2, y2) = ((plane.x.shown(x), plane.y.shown(y)) for x, y in (start, end))
-    # Its own data: with the data of the curves, it would be drawn once for each of their points.
+    (x, y), (x2, y2) = ((plane.x.coordinate(x), plane.y.coordinate(y)) for x, y in (start, end))
+    # With the data of the curves, the line would be drawn once for each point.
     line: alt.Chart = (
         one_row()
         .mark_rule(**CHANCE_STROKE)
@@ -267,7 +268,7 @@ def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
 
 
 def _one_row_per_level(*aggregates: alt.AggregatedFieldDef) -> alt.Chart:
-    """Return a row for each level of the curves that are drawn, separately in each panel."""
+    """Return a layer with one row for each level of chance; Vega-Lite aggregates each panel."""
     return (
         alt.Chart()
         .transform_filter("isValid(datum.level)")

@@ -1,4 +1,4 @@
-"""Groups of a table in a chart: colors, panels, legends and their captions."""
+"""Groups of a table in a chart: their colors, panels, legends and captions."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
-JOINT = " · "  # between the parts of a name
+JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
 CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
-MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # longer legends of ordered values show some of them
+MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # of more than 30 ordered values, a legend shows 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
-    `codes` are positions in `values`. `ordered` is true for numbers and times, `joint` for a column
-    that combines others.
+    `codes` are the indices of the values in `values`. `ordered` is true for numbers and times, and
+    `joint` for a combination of several group columns.
     """
 
     title: str
@@ -56,7 +56,7 @@ class GroupColumn:
 
     @classmethod
     def from_keys(cls, keys: pl.Series) -> GroupColumn:
-        """Read a column; its values are in the sort order of polars."""
+        """Return a column with its values in the sort order of polars."""
         distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
@@ -67,7 +67,7 @@ class GroupColumn:
 
     @classmethod
     def in_given_order(cls, texts: Sequence[str], title: str) -> GroupColumn:
-        """Read texts; their values are in the order of their first rows."""
+        """Return a column of texts with its values in the order of their first rows."""
         texts = [chart_text(text) for text in texts]
         codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         return cls(title=title, values=tuple(codes), codes=tuple(codes[text] for text in texts))
@@ -85,7 +85,7 @@ class GroupColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The groups of the records that a chart draws: a column for each field of the records.
+    """The group columns of a chart, by the field of the records that contains their values.
 
     `color` and `panel` are the fields that have colors and panels. `one_color` is a field that has
     more values than there are distinct colors. `captions` are the texts that legends or panel
@@ -106,9 +106,10 @@ class Groups:
 
     @property
     def _captioned_field(self) -> str | None:
-        """The field whose values have captions: the models, if they have colors or panels.
+        """The field whose values have captions, which state the mean of their areas.
 
-        A mean over models is not meaningful. A mean over the folds of a model is.
+        Models have captions if they have colors or panels: a mean over the folds of a model is
+        meaningful, but a mean over models is not.
         """
         if self.color is None or (self.panel and self.columns[self.panel].title == MODEL):
             return self.panel or self.one_color
@@ -116,7 +117,7 @@ class Groups:
 
     @property
     def captioned_column(self) -> GroupColumn | None:
-        """The column whose values have captions."""
+        """The column whose values have captions, or None."""
         name = self._captioned_field
         return None if name is None else self.columns[name]
 
@@ -130,20 +131,20 @@ class Groups:
         return CHART_SIDE if self.panel is None else PANEL_SIDE
 
     @property
-    def own(self) -> dict[str, GroupColumn]:
-        """The group columns of the table, without combined columns."""
+    def table_columns(self) -> dict[str, GroupColumn]:
+        """The columns that are group columns of the table, without combinations of these."""
         return {name: column for name, column in self.columns.items() if not column.joint}
 
     def names(self, n_records: int) -> list[str]:
         """Return the full name of each record."""
-        texts = [column.texts for column in self.own.values()]
+        texts = [column.texts for column in self.table_columns.values()]
         names = [JOINT.join(parts) for parts in zip(*texts, strict=True)]
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the group values to records, whose field `curve` is the row of the groups.
+        """Add the group values to records; the field `curve` is the index of the group.
 
-        Tooltips show the captions of values that have one color.
+        Records contain the captions of a column in one color, so that tooltips show them.
         """
         for name, column in self.columns.items():
             texts = column.texts
@@ -152,11 +153,11 @@ class Groups:
             for record in records:
                 record[name] = texts[record["curve"]]
 
-    def max_curves(self, records: Sequence[Mapping[str, Any]], *channels: str | None) -> int:
-        """Return the largest number of records that share the values of some channels."""
-        names = [name for name in channels if name is not None]
-        seen = Counter(tuple(record[name] for name in names) for record in records)
-        return max(seen.values(), default=0)
+    def max_curves(self, records: Sequence[Mapping[str, Any]], *fields: str | None) -> int:
+        """Return the largest number of records with equal values of the given fields."""
+        names = [name for name in fields if name is not None]
+        counts = Counter(tuple(record[name] for name in names) for record in records)
+        return max(counts.values(), default=0)
 
     def captions_text(self) -> str:
         """Return the values and captions of the column with captions; empty if there is none."""
@@ -167,11 +168,11 @@ class Groups:
         return f"By {column.title}: {join_first(texts)}"
 
     def tooltips(self) -> list[alt.Tooltip]:
-        """Return a line for each group column."""
-        return [tooltip(name, column.title) for name, column in self.own.items()]
+        """Return a tooltip line for each group column."""
+        return [tooltip(name, column.title) for name, column in self.table_columns.items()]
 
     def color_channel(self, *, has_legend: bool = True, **legend: Any) -> Any:
-        """Return the color of a layer and its legend, with options of the legend."""
+        """Return the color channel of a layer; `legend` are options of its legend."""
         if self.color is None:
             return alt.ColorValue(COLORS[0])
         column = self.columns[self.color]
@@ -186,7 +187,7 @@ class Groups:
         return alt.Color(f"{self.color}:N", scale=scale, legend=shown)
 
     def line_color(self) -> Any:
-        """Return the color of lines; the legend of many ordered values shows some of them."""
+        """Return the color channel of lines; of many ordered values, the legend shows 11."""
         legend: dict[str, Any] = {
             "symbolType": "stroke",
             "symbolSize": 200,
@@ -205,7 +206,7 @@ class Groups:
     ) -> alt.LayerChart | alt.FacetChart:
         """Add the title and the description to a chart, and split it into panels.
 
-        The data belong to the chart, not to its layers, as `.facet()` requires.
+        `.facet()` requires that the data belong to the chart, not to its layers.
         """
         if self.one_color is not None:
             column = self.columns[self.one_color]
@@ -215,13 +216,12 @@ class Groups:
             )
             subtitle = JOINT.join(filter(None, (subtitle, text)))
             description = f"{description} {text}."
-        below: Any = subtitle or alt.Undefined
         head = {
-            "title": alt.Title(title, subtitle=below, anchor="start"),
+            "title": alt.Title(title, subtitle=subtitle or alt.Undefined, anchor="start"),
             "description": description,
         }
         if self.panel is None:
-            # In place: .properties copies all layers.
+            # .properties() would copy all layers.
             for name, value in head.items():
                 setattr(chart, name, value)
             return chart
@@ -235,17 +235,17 @@ class Groups:
 
 
 def caption_expression(captions: Mapping[str, str]) -> Any:
-    """Return the expression that finds the caption of a legend label or panel header.
+    """Return a Vega expression for the caption of a legend label or panel header.
 
-    The values themselves do not change: layers added by users share the colors of these values.
+    The data contain values, not captions, so that layers added by users have the same colors.
     """
     # The parentheses are needed because Vega-Lite replaces datum.label by a condition.
     return f"{dumps(captions)}[(datum.label)] || (datum.label)" if captions else alt.Undefined
 
 
-def field_name(position: int) -> str:
-    """Return the field of the group column at a position."""
-    return f"f{position}"
+def field_name(index: int) -> str:
+    """Return the field name of the group column with an index."""
+    return f"f{index}"
 
 
 def read_groups(
@@ -253,7 +253,7 @@ def read_groups(
 ) -> Groups:
     """Read the group columns of all rows of `keys`, and choose which have colors and panels.
 
-    A table without rows has neither. `columns` are all columns of the drawn table.
+    A table without rows has no colors and no panels. `columns` are all columns of the drawn table.
     """
     color, panel = choose_channels(
         by, columns, color=options.color, facet=options.facet, detail=options.detail
@@ -309,27 +309,27 @@ def areas_of(curves: Curves, kind: Kind) -> list[float]:
 def area_captions(
     column: GroupColumn | None, areas: Sequence[float] | None, kind: Kind
 ) -> dict[str, str]:
-    """Return each value of a group column with the area under its curves."""
+    """Return the caption of each value of a group column: the value and the area of its curves."""
     if column is None or areas is None:
         return {}
     by_value: dict[str, list[float]] = {value: [] for value in column.values}
     for value, area in zip(column.texts, areas, strict=True):
         by_value[value].append(area)
-    return {value: f"{value} ({area_text(some, kind)})" for value, some in by_value.items()}
+    return {value: f"{value} ({area_text(part, kind)})" for value, part in by_value.items()}
 
 
 def total_area(areas: Sequence[float] | None, kind: Kind, groups: Groups) -> str:
-    """Return the area under one curve or the mean of several; empty for several models."""
+    """Return the area of one curve or the mean of several curves; empty for several models."""
     columns = groups.columns.values()
     several_models = any(len(column.values) > 1 for column in columns if column.title == MODEL)
     return "" if several_models else area_text(areas, kind)
 
 
 def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
-    """Return the area under one curve or the mean of several; empty if no area is known."""
+    """Return the area of one curve or the mean of several curves; empty without areas."""
     if not areas:
         return ""
-    # Charts on other axes do not show this area, so its name includes "ROC".
+    # On other axes, the area under the drawn curve is not the ROC AUC.
     name = "AP" if _is_precision_recall(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
     known = [area for area in areas if not isnan(area)]
     if not known:

@@ -113,7 +113,7 @@ def _time_chart(
         scale=alt.Scale(domain=domain, zero=False, nice=True),
     )
     color = groups.line_color()
-    detail = [alt.Detail(f"{name}:N") for name in groups.own]
+    detail = [alt.Detail(f"{name}:N") for name in groups.table_columns]
     lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
     points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
     bars: Any = alt.Chart().mark_rule(opacity=0.4)

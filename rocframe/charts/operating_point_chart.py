@@ -62,9 +62,9 @@ def points_chart(
     plane = zoom_plane(choose_plane(kind, x, y, scale=options.scale, top=top), options)
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
-    # Metrics may have any name: their fields have numbers.
-    right = [name for name in table.columns if name not in (*by, *POINT_NAMES)]
-    titles = {f"c{i}": name for i, name in enumerate(right)}
+    # The fields have numbers, because a metric can have the name of another field.
+    metrics = [name for name in table.columns if name not in (*by, *POINT_NAMES)]
+    titles = {f"c{i}": name for i, name in enumerate(metrics)}
     values = {field: json_values(table.get_column(name)) for field, name in titles.items()}
     for name, rate in (("x", x), ("y", y)):
         values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
@@ -98,7 +98,7 @@ def points_chart(
 def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a rate or a count of each row; NaN if it is undefined."""
     counts, prevalence = table.select(map(column, CONFUSION)), None
-    if has_prevalence(table.columns):  # null where there is no point
+    if has_prevalence(table.columns):  # null in rows without a point
         prevalence = read_prevalence(table.drop_nulls("tp").get_column(PREVALENCE))
     settings = Settings(prevalence=prevalence)
     values = counts.select(pl.col(name) if name in CONFUSION else kind.axis(name).expr(settings))

@@ -19,8 +19,8 @@ FONT = "system-ui, sans-serif"
 class Palette:
     """The colors of a theme, as CSS colors.
 
-    The first eight of `colors` are distinct for every kind of color vision. Each color has a
-    contrast of at least 3 to 1 with the background.
+    The first eight of `colors` can be distinguished with every type of color vision. Each color has
+    a contrast of at least 3 to 1 with the background.
     """
 
     background: str
@@ -72,10 +72,9 @@ DARK = Palette(
 )
 
 COLORS = LIGHT.colors
-MAX_DISTINCT_COLORS = 8  # for every kind of color vision
+MAX_DISTINCT_COLORS = 8  # with every type of color vision
 
-# The part of the viridis map with a contrast of at least 3 to 1 on white. Equal steps look equal,
-# also in gray.
+# The part of the viridis color map with a contrast of at least 3 to 1 on white.
 ORDERED_COLORS = (
     "#440154",
     "#482374",
@@ -112,18 +111,18 @@ def _sequential(n_colors: int) -> list[str]:
     for i in range(n_colors):
         stop, share = divmod(i * (len(stops) - 1) / (n_colors - 1), 1)
         low, high = stops[int(stop)], stops[min(int(stop) + 1, len(stops) - 1)]
-        mixed = (a + share * (b - a) for a, b in zip(low, high, strict=True))
-        colors.append("#" + "".join(f"{round(part):02x}" for part in mixed))
+        rgb = (a + share * (b - a) for a, b in zip(low, high, strict=True))
+        colors.append("#" + "".join(f"{round(part):02x}" for part in rgb))
     return colors
 
 
 def with_key(
     layer: alt.Chart, text: str, symbol: Literal["band", "bar", "tie"], width: float = 1
 ) -> alt.Chart:
-    """Add an entry to the legend below the chart: the meaning of the marks of a layer.
+    """Add the meaning of the marks of a layer, `text`, to the legend below the chart.
 
-    Layered charts show the entries of all layers, but the title of the first chart only. `width` is
-    the stroke width of bars.
+    `width` is the stroke width of bars. A legend is used because layered charts show the legend
+    entries of all charts, but only the title of the first chart.
     """
     options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": MUTED}
     channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth

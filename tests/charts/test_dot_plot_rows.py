@@ -52,4 +52,4 @@ def test_parts_have_lines_or_panels(facet):
 
 def test_no_rows_have_no_names():
     groups, _ = read_rows(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
-    assert (groups.own, groups.columns[LINE].values, groups.names(0)) == ({}, (), [])
+    assert (groups.table_columns, groups.columns[LINE].values, groups.names(0)) == ({}, (), [])
