@@ -1,1 +1,1 @@
-"""Benchmarks: run times in seconds and as multiples of `np.sort` of the scores in the same run."""
+"""Benchmarks of run time and memory, and a study of the coverage of intervals."""

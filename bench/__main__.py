@@ -2,10 +2,9 @@
 
 The parts are `--uncertainty`, `--drawing` and `--pages`; without one of them all benchmarks run.
 
-Each line has the run time of the fastest of N runs, in seconds and as a multiple of one
-single-threaded `np.sort` of the float64 scores in the same run. The multiple depends less on the
-machine than the seconds do. Peak memory is measured in a new process,
-without the memory of the table.
+Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
+one single-threaded `np.sort` of the float64 scores. Peak memory is measured in a new process, in
+addition to the memory of the table.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
 
 
 def best(work: Callable[[], object], repeat: int) -> float:
-    """Return the seconds of the fastest run."""
+    """Return the seconds of the fastest of `repeat` calls. After 30 seconds, stop earlier."""
     seconds = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -53,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--uncertainty", action="store_true", help="run intervals and tests only")
     parser.add_argument("--drawing", action="store_true", help="run charts only")
-    parser.add_argument("--pages", action="store_true", help="run pages only")
+    parser.add_argument("--pages", action="store_true", help="run reports only")
     options = parser.parse_args(arguments)
     if options.drawing:
         drawing(options.repeat)
@@ -116,7 +115,7 @@ def uncertainty(repeat: int) -> None:
 
 
 def drawing(repeat: int) -> None:
-    """Print the run times of charts of long curves, next to that of a sort, and the chart sizes."""
+    """Print the run times of charts of long curves in seconds, and the sizes of the charts."""
     scores = predictions(CURVES * POINTS)["score"].to_numpy()
     sort = best(lambda: np.sort(scores), repeat)
     print(f"{CURVES} curves of {POINTS:,} points; np.sort of the scores: {sort:.3f} s")
@@ -133,7 +132,10 @@ def drawing(repeat: int) -> None:
 
 
 def memory(what: str, rows: int, groups: int) -> None:
-    """Print the peak memory of a function, as a multiple of its input and of its output."""
+    """Print the peak memory of a function, as a multiple of its input and of its output.
+
+    The function runs in a new process, so that the memory of other benchmarks is not included.
+    """
     code = (
         "import resource, sys\n"
         "import rocframe as rf\n"
@@ -167,11 +169,12 @@ def memory(what: str, rows: int, groups: int) -> None:
 def imports(repeat: int) -> None:
     """Print how much longer `import rocframe` takes than `import polars`."""
 
-    def run(module: str) -> None:
-        subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+    def seconds(module: str) -> float:
+        command = [sys.executable, "-c", f"import {module}"]
+        return best(lambda: subprocess.run(command, check=True), 3 * repeat)
 
-    plain, ours = (best(lambda m=m: run(m), 3 * repeat) for m in ("polars", "rocframe"))  # type: ignore[misc]
-    print(f"import rocframe: {1000 * (ours - plain):.0f} ms longer than import polars")
+    difference = seconds("rocframe") - seconds("polars")
+    print(f"import rocframe: {1000 * difference:.0f} ms longer than import polars")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """A benchmark: its name, its table, the goal as a multiple of np.sort, and the function."""
+    """A benchmark: its name, its table, its goal and the function to run.
+
+    The goal is a multiple of the time of np.sort.
+    """
 
     name: str
     table: str

@@ -1,4 +1,4 @@
-"""Benchmarks of curves and areas. A case is a function without arguments for an existing table."""
+"""Benchmarks of curves, areas and averages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Number of groups: goals of `auc` with `ci=None` and of `curve` with all points, as multiples of
-# np.sort.
+# For each number of groups, the goals of `auc` with `ci=None` and of `curve` with all points, as
+# multiples of the time of np.sort.
 GOALS: dict[int, tuple[float | None, float | None]] = {
     1: (3, 5),
     1_000: (4, 6.5),
@@ -26,12 +26,11 @@ GOALS: dict[int, tuple[float | None, float | None]] = {
     1_000_000: (None, None),
 }
 
-# Goal of `average`: 100 million rows in one second, if sorting ten million scores takes 0.2 s.
-MEAN_GOAL = 0.5
+MEAN_GOAL = 0.5  # goal of `average`, as a multiple of the time of np.sort
 
 
 def columns(rows: int) -> Iterator[tuple[int, str, int | None]]:
-    """Yield number of groups, dtype and number of decimals of each table."""
+    """Yield the number of groups, and dtype and decimals of the scores, of each table."""
     for groups in GOALS:
         if groups <= rows // 10:
             yield groups, "f8", None

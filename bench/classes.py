@@ -66,7 +66,7 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
 
 
 def table(rows: int, classes: int) -> pl.DataFrame:
-    """Return random multiclass scores that separate the classes weakly, and a group column."""
+    """Return random scores of classes that overlap, and a constant group column."""
     rng = np.random.default_rng(rows + classes)
     truth = rng.integers(0, classes, rows)
     columns = {}
@@ -81,7 +81,7 @@ def table(rows: int, classes: int) -> pl.DataFrame:
 
 
 def _streamed(wide: pl.DataFrame, names: list[str]) -> Callable[[], object]:
-    """Compute the mean score of the positives of each class, in one pass over the long table."""
+    """Return a function that streams the long table: the mean score of the positives by class."""
     long = rf.one_vs_rest(wide.lazy(), "truth", names, keep=[])
     mean = pl.col("score").filter("label").mean()
     return lambda: long.group_by("class").agg(mean).collect(engine="streaming")

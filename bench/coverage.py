@@ -1,9 +1,8 @@
 """Run the coverage study: `python -m bench.coverage [--samples N] [--resampled N] [--seed S]`.
 
-The study simulates how often intervals of an AUC or of a mean over folds contain the true value,
-and how often bands contain the true curve. All samples of a setting are groups of one table, so
-one call evaluates the setting. The output is the tables of docs/coverage.md; the numbers are the
-same in each run.
+The study simulates how often confidence intervals contain the true value, and how often bands
+contain the true curve. It prints the tables of docs/coverage.md. The numbers are the same in each
+run with the same options.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ MEAN_INTERVALS = ("corrected", "t", "normal", "bootstrap", "binomial")
 TRUE_RATES = (0.5, 0.8, 0.95, 0.99)
 MEAN_FPR = (0.1, 0.2, 0.5)
 FEATURES = 20
-TRAINING_BATCH = 20  # data sets that are generated together
+TRAINING_BATCH = 20  # data sets in memory at the same time
 METRIC_SIZES = (20, 50)
 METRIC_AREAS = (0.7, 0.9, 0.97)
 METRICS = ("ks", "eer", "average_precision", "f1")
@@ -53,16 +52,17 @@ RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """Score distributions of both classes, with samples and true rates.
+    """The score distributions of both classes.
 
-    Negatives are standard normal. Positives are normal with means drawn from `means`.
+    Scores of negatives are standard normal. Scores of positives are normal with variance 1 and a
+    mean that is drawn from `means`.
     """
 
     name: str
     means: tuple[float, ...]
 
     def samples(self, groups: int, n: int, seed: int, negatives: int = 1) -> pl.DataFrame:
-        """Return samples of n positives and n * `negatives` negatives."""
+        """Return a table of `groups` samples of n positives and n * `negatives` negatives."""
         rng = np.random.default_rng([seed, n, round(1e6 * sum(self.means))])
         means, n_neg = rng.choice(self.means, (groups, n)), n * negatives
         scores = np.hstack([means + rng.normal(size=(groups, n)), rng.normal(size=(groups, n_neg))])
@@ -88,9 +88,9 @@ class Truth:
         return self.rates(-ndtri(fpr))[1]
 
     def metrics(self) -> tuple[float, dict[str, float]]:
-        """Return a threshold and the true metrics of as many positives as negatives.
+        """Return the threshold with equal error rates, and the true metrics.
 
-        The threshold, for F1, is the one with equal error rates. Both classes must be normal.
+        F1 is that of the threshold. The prevalence is 1/2. Positives must have a single mean.
         """
         (mean,) = self.means
         fpr, tpr = self.rates(np.linspace(mean + 12, -12, 1_000_001))
@@ -104,7 +104,7 @@ class Truth:
 
 
 def normal(area: float) -> Truth:
-    """Return two normal distributions with different means that have this AUC."""
+    """Return the normal distributions with variance 1 that have this AUC."""
     from scipy.special import ndtri
 
     return Truth(name=f"normal, AUC {area:g}", means=(float(np.sqrt(2) * ndtri(area)),))
@@ -112,14 +112,17 @@ def normal(area: float) -> Truth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ties:
-    """Scores with ties: as many values as there are intervals between the cuts, or a maximum."""
+    """A way to tie scores.
+
+    All scores between two neighbouring cuts are tied, or all scores above the maximum.
+    """
 
     name: str
     cuts: tuple[float, ...] = ()
     maximum: float = np.inf
 
     def scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores with these ties."""
+        """Return tied scores."""
         if self.cuts:
             return np.searchsorted(self.cuts, scores, side="right").astype(np.float64)
         return np.minimum(scores, self.maximum)
@@ -145,7 +148,7 @@ TWO_KINDS = Truth(name="two kinds of positives", means=(0.0, 3.0))
 
 
 def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield one table per sample size: coverage in percent and mean width, by method and AUC."""
+    """Yield one table per sample size: coverage in percent and mean width by method and AUC."""
     for n in SIZES:
         yield f"{n} positives and {n} negatives:\n"
         yield "| `ci` | " + " | ".join(f"AUC {area:g}" for area in AREAS) + " |"
@@ -166,7 +169,10 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
 
 
 def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield one table per sample size: coverage and mean width, and rejections of equal models."""
+    """Yield one table per sample size: coverage and mean width by method and type of tie.
+
+    The last row of a table is the percentage of samples in which equal models differ significantly.
+    """
     truth, label, resampling = normal(0.8), pl.col("label"), ("bootstrap", "bootstrap_bca")
     (mean,) = truth.means
     for n in PARTIAL_SIZES:
@@ -175,10 +181,10 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
         yield "| --- |" + " --- |" * len(TIES)
         # Two models of equal quality whose scores have a correlation of 1/2 in each class.
         a, b = (truth.samples(samples, n, seed + i) for i in range(2))
-        own, other = (
+        noise_a, noise_b = (
             table["score"].to_numpy() - mean * table["label"].to_numpy() for table in (a, b)
         )
-        b_scores = mean * a["label"].to_numpy() + (own + np.sqrt(3) * other) / 2
+        b_scores = mean * a["label"].to_numpy() + (noise_a + np.sqrt(3) * noise_b) / 2
         tables = [
             a.with_columns(score=ties.scores(a["score"].to_numpy()), other=ties.scores(b_scores))
             for ties in TIES
@@ -206,7 +212,7 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A TPR at a given threshold or FPR (`method`), and its true value."""
+    """A TPR at a given threshold (`method="threshold"`) or FPR ("vertical"), and its true value."""
 
     name: str
     method: str
@@ -215,20 +221,20 @@ class Point:
 
 
 def mean_bias(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the mean error of vertical means at jumps of the curves and between them."""
+    """Yield the bias of vertical means at jumps of the curves and between jumps."""
     del resampled, n_boot
-    places = [(fpr, half) for fpr in MEAN_FPR for half in (0.0, 0.5)]
+    offsets = [(fpr, steps) for fpr in MEAN_FPR for steps in (0.0, 0.5)]
     yield (
         "| AUC | negatives per fold | "
-        + " | ".join(f"FPR {fpr:g}" + (" + half a step" if half else "") for fpr, half in places)
+        + " | ".join(f"FPR {fpr:g}" + (" + half a step" if steps else "") for fpr, steps in offsets)
         + " |"
     )
-    yield "| --- | --- |" + " --- |" * len(places)
+    yield "| --- | --- |" + " --- |" * len(offsets)
     for area in (0.8, 0.9):
         for n in FOLD_SIZES:
             groups = max(samples * FOLD_SIZES[0] // n, 1)
             curves = _fold_curves(normal(area).samples(groups * FOLDS, n, seed))
-            grid = [fpr + half / n for fpr, half in places]
+            grid = [fpr + steps / n for fpr, steps in offsets]
             means = rf.average(curves, over="fold", grid=grid, interval=None)
             means = means.group_by("fpr").agg(pl.mean("tpr")).sort("fpr")
             bias = means["tpr"] - normal(area).curve(means["fpr"].to_numpy())
@@ -238,7 +244,7 @@ def mean_bias(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
 
 
 def means_of_one_model(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the coverage of the rates of one model, from independent test sets."""
+    """Yield the coverage of intervals of mean rates, for one model and independent test sets."""
     from scipy.special import ndtri
 
     truth = normal(0.8)
@@ -258,7 +264,7 @@ def means_of_one_model(samples: int, resampled: int, n_boot: int, seed: int) -> 
 
 
 def means_of_trained_models(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the coverage of the expected rates of models, from cross-validation."""
+    """Yield the coverage of intervals of mean rates, for cross-validated models."""
     from scipy.special import ndtr, ndtri
 
     for n in FOLD_SIZES[:2]:
@@ -278,10 +284,10 @@ def means_of_trained_models(samples: int, resampled: int, n_boot: int, seed: int
 def cross_validation(
     samples: int, n: int, seed: int
 ) -> tuple[pl.DataFrame, float, NDArray[np.float64]]:
-    """Return cross-validated scores of linear discriminant analysis with n rows of each class.
+    """Cross-validate linear discriminant analysis, with n rows of each class in a fold.
 
-    Also return the expected TPR of the fitted models at threshold 0, and the distance between the
-    true means of the scores of both classes in standard deviations, one for each fitted model.
+    Return the scores, the mean true TPR of the fitted models at threshold 0, and for each fitted
+    model the difference between the true mean scores of both classes in standard deviations.
     """
     from scipy.special import ndtr
 
@@ -299,11 +305,11 @@ def cross_validation(
         within = within - rows * np.einsum("sfci,sfcj->sfij", means, means)
         difference = means[:, :, 0] - means[:, :, 1]
         direction = np.linalg.solve(within / (2 * rows - 2), difference[..., None])[..., 0]
-        middle = np.einsum("sfi,sfi->sf", means.mean(axis=2), direction)
-        scores.append(np.einsum("sfcni,sfi->sfcn", x, direction) - middle[..., None, None])
+        midpoint = np.einsum("sfi,sfi->sf", means.mean(axis=2), direction)
+        scores.append(np.einsum("sfcni,sfi->sfcn", x, direction) - midpoint[..., None, None])
         length = np.linalg.norm(direction, axis=-1)
         distances.append(direction @ shift / length)
-        rates.append(ndtr((direction @ shift - middle) / length))
+        rates.append(ndtr((direction @ shift - midpoint) / length))
     score = np.concatenate(scores)[:samples]
     table = pl.DataFrame(
         {
@@ -316,7 +322,7 @@ def cross_validation(
 
 
 def _fold_curves(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the curves of samples, of which `FOLDS` successive ones become folds of one sample."""
+    """Return the curve of each fold, where `FOLDS` successive samples become one sample."""
     folds = table.with_columns(pl.col("sample") // FOLDS, fold=pl.col("sample") % FOLDS)
     return rf.curve(folds, "label", "score", by=["sample", "fold"])
 
@@ -324,7 +330,7 @@ def _fold_curves(table: pl.DataFrame) -> pl.DataFrame:
 def _mean_coverage(
     curves: pl.DataFrame, points: list[Point], resampled: int, n_boot: int, seed: int
 ) -> Iterator[str]:
-    """Yield a table: coverage in percent and mean width, by interval and point."""
+    """Yield a table of coverage in percent and mean width by interval and point."""
     yield "| `interval` | " + " | ".join(point.name for point in points) + " |"
     yield "| --- |" + " --- |" * len(points)
     for interval in MEAN_INTERVALS:
@@ -350,7 +356,7 @@ def _mean_coverage(
 
 
 def metric_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield one table per sample size: coverage and mean width, by metric, method and AUC."""
+    """Yield one table per sample size: coverage and mean width by metric, method and AUC."""
     for n in METRIC_SIZES:
         yield f"{n} positives and {n} negatives:\n"
         yield "| metric | `ci` | " + " | ".join(f"AUC {area:g}" for area in METRIC_AREAS) + " |"
@@ -366,10 +372,10 @@ def metric_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator
                 method = {} if ci is None else {"ci": ci}
                 result = rf.intervals(rows, "label", "score", **options, **method)
                 for metric, value in values.items():
-                    own = result.filter(metric=metric)
-                    covered = own["lower"].is_not_null() & (own["lower"] <= value)
-                    covered &= own["upper"] >= value
-                    width = (own["upper"] - own["lower"]).mean()
+                    limits = result.filter(metric=metric)
+                    covered = limits["lower"].is_not_null() & (limits["lower"] <= value)
+                    covered &= limits["upper"] >= value
+                    width = (limits["upper"] - limits["lower"]).mean()
                     cell = f"{100 * covered.mean():.1f} ({width:.3f})"
                     cells.setdefault((metric, ci), []).append(cell)
         for metric in METRICS:
@@ -380,7 +386,7 @@ def metric_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator
 
 
 def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield one table per true curve: coverage of the whole curve and of single points."""
+    """Yield one table per true curve: coverage of the complete curve and of single points."""
     for truth in (normal(0.7), normal(0.9), normal(0.97), TWO_KINDS):
         yield f"{truth.name[0].upper()}{truth.name[1:]}:\n"
         yield "| `method` | " + " | ".join(f"{rows} rows" for rows in ROWS) + " |"
@@ -398,7 +404,7 @@ def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]
 
 
 def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
-    """Yield the pointwise coverage at single false positive rates."""
+    """Yield the coverage of pointwise bands at single false positive rates."""
     yield "`bootstrap`:\n"
     yield "| | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
     yield "| --- | --- |" + " --- |" * len(RATES)
@@ -419,6 +425,7 @@ def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
 
 
 def _per_rate(result: pl.DataFrame, truth: Truth) -> list[str]:
+    """Return the coverage at each false positive rate in percent, as text."""
     shares = (
         result.with_columns(inside=_inside(result, truth)).group_by("fpr").agg(pl.mean("inside"))
     )
@@ -426,13 +433,14 @@ def _per_rate(result: pl.DataFrame, truth: Truth) -> list[str]:
 
 
 def _inside(result: pl.DataFrame, truth: Truth) -> pl.Series:
-    # Limits of 0 and 1 can be off by floating-point rounding.
+    """Return whether the true curve is within the limits, for each row of a band."""
+    # The tolerance is for rounding errors of limits that equal the true rate, such as 0 and 1.
     lower, upper = result["lower"] - 1e-12, result["upper"] + 1e-12
     return pl.Series(truth.curve(result["fpr"].to_numpy())).is_between(lower, upper)
 
 
 def _coverage(result: pl.DataFrame, table: pl.DataFrame, truth: Truth) -> str:
-    """Return coverage of the whole curve and of single points, mean width, and nulls, as text."""
+    """Return a table cell: coverage of complete curves and of points, mean width, and nulls."""
     if result["band"][0] == "threshold":
         thresholds = rf.curve(table, "label", "score", by="sample")
         rates = ["sample", "fpr", "tpr"]
@@ -461,11 +469,12 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--resampled", type=int, default=1000, help="samples for bootstrap methods")
     parser.add_argument(
-        "--replicates", type=int, default=1000, help="resamples of each of these samples"
+        "--replicates", type=int, default=1000, help="bootstrap resamples of each sample"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="run the parts whose title contains this text")
     options = parser.parse_args(arguments)
+    # A part, and the divisor of its numbers of samples: 2 for slow parts.
     parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
@@ -476,19 +485,18 @@ def main(arguments: list[str] | None = None) -> None:
             means_of_trained_models,
             2,
         ),
-        # Half as many samples, because curves take longer than areas.
-        "Bands: coverage of the whole curve / of one point, in percent (mean width)": (bands, 2),
+        "Bands: coverage of the curve / of one point, in percent (mean width)": (bands, 2),
         "Pointwise bands: coverage of one point, in percent": (points, 2),
     }
-    for title, (part, share) in parts.items():
+    for title, (part, divisor) in parts.items():
         if options.only not in title:
             continue
         start = time.perf_counter()
         print(f"{title}\n")
         for line in part(
-            options.samples // share,
-            options.resampled // share,
-            options.replicates // share,
+            options.samples // divisor,
+            options.resampled // divisor,
+            options.replicates // divisor,
             options.seed,
         ):
             print(line, flush=True)

@@ -25,16 +25,16 @@ def predictions(
 
 
 def fold_curves(rows: int) -> pl.DataFrame:
-    """Return a curve table of 100 folds per model, in which all curves are equal.
+    """Return a curve table of about `rows` rows, with 100 folds per model.
 
-    A curve has about 100,000 points; the number of models depends on `rows`.
+    All curves are equal. For at least ten million rows, a curve has about 100,000 points.
     """
     folds = 100
     models = max(1, rows // 10**7)
     size = rows // (models * folds)
     rng = np.random.default_rng(rows)
     label = rng.permutation(np.arange(size - 1) < size // 3)
-    tp, fp = (np.append(0, np.cumsum(is_class)) for is_class in (label, ~label))
+    tp, fp = (np.append(0, np.cumsum(in_class)) for in_class in (label, ~label))
     threshold = np.append(np.inf, np.sort(rng.random(size - 1))[::-1])
     curve = {"threshold": threshold, "tp": tp, "fp": fp, "fn": tp[-1] - tp, "tn": fp[-1] - fp}
     number = np.repeat(np.arange(models * folds), size)

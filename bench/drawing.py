@@ -1,4 +1,4 @@
-"""Benchmarks of `chart` and `simplify`, with 20 curves of a million points each."""
+"""Benchmarks of `chart` and `simplify`, by default with 20 curves of a million points each."""
 
 from __future__ import annotations
 

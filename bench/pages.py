@@ -1,4 +1,4 @@
-"""Benchmarks of reports: writing those of the bundled logs, and opening one with 60 charts."""
+"""Benchmarks of reports: write reports of the bundled logs, and open a report with 60 charts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _report_writer(predictions: pl.DataFrame, **options: object) -> Callable[[Pa
 
 
 def write_sixty_charts(path: Path, charts: int = 60) -> None:
-    """Write a page with charts of six kinds, ten of each kind by default."""
+    """Write a report with the given number of charts, of six kinds."""
     vote = rf.datasets.vote().with_columns(pl.col("fold").alias("part"))
     kinds = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
     rf.report(
@@ -58,7 +58,10 @@ def write_sixty_charts(path: Path, charts: int = 60) -> None:
 
 
 def open_page(path: Path) -> tuple[int, float, float]:
-    """Return the number of charts, and the seconds until the visible and until all are drawn."""
+    """Open a page; return its number of charts and two times in seconds.
+
+    The times are those until the visible charts are drawn, and until all charts are drawn.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -78,7 +81,7 @@ def open_page(path: Path) -> tuple[int, float, float]:
 
 
 def missing_program() -> str:
-    """Return a sentence about a program that is needed to open pages and missing; else empty."""
+    """Return the reason why pages cannot be opened, or an empty text."""
     if find_spec("playwright") is None:
         return "playwright is not installed"
     return "" if CHROMIUM.exists() else "chromium is not installed"

@@ -1,4 +1,4 @@
-"""Functions of other packages, for the same tables."""
+"""Functions of other packages that compute the same areas and curves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A loop over more partitions takes minutes and gives no new information.
-MAX_PARTITIONS = 10_000
+MAX_PARTITIONS = 10_000  # because a loop over more partitions takes minutes
 
 
 def _loop(frame: pl.DataFrame, groups: int, function: Callable[..., object]) -> list[object]:

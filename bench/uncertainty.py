@@ -25,7 +25,7 @@ class Timed(NamedTuple):
 
 
 def benchmarks(scale: float = 1.0) -> Iterator[Timed]:
-    """Yield the benchmarks. A scale below 1 uses fewer rows and fewer resamples."""
+    """Yield the benchmarks, with the numbers of rows and resamples multiplied by `scale`."""
     yield from _intervals(scale)
     yield from _comparisons(scale)
     yield from _permutations(scale)
