@@ -35,7 +35,7 @@ from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
 from rocframe.schemas import FOLD_AUC, ROW_COUNTS, curve_average_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -175,29 +175,63 @@ def fold_auc(
     """
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
     parse_level(level)
-    names = parse_over(over)
     if weight is not None and ci == "ledell":
         problem = "the influence curve is defined for rows without weights"
         raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
     roles = Roles(
         label=label,
         score=score,
-        by=(*parse_names(by), *names),
+        by=by,
         positive=positive,
         weight=weight,
         count=count,
         missing=missing,
     )
-
-    table = plan_table(
-        check_key_columns(predictions, names),
+    return fold_table(
+        predictions,
         roles,
-        lambda cases: fold_areas(cases, len(names), ci, level),
-        columns=FOLD_AUC.columns(),
+        over,
+        lambda folds: _fold_auc_columns(folds, ci, level),
+        FOLD_AUC.columns(),
+    )
+
+
+def fold_table(
+    predictions: FrameT,
+    roles: Roles,
+    over: str | Sequence[str],
+    compute: Callable[[Folds], dict[str, Any]],
+    schema: dict[str, pl.DataType],
+) -> FrameT:
+    """Return a table with a row per group: the counts, and the columns that `compute` returns."""
+    names = parse_over(over)
+
+    def table(cases: Cases) -> pl.DataFrame:
+        folds = Folds.from_cases(scale_weights(cases), len(names))
+        if not len(folds.fold):  # without rows: one row of zero counts without group columns
+            columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
+            keys = folds.keys.clear() if folds.keys.width else pl.DataFrame(height=1)
+            return build_table(keys, columns, schema)
+        totals = folds.scan.totals
+        columns = {
+            "n_pos": folds.total(totals.pos_rows),
+            "n_neg": folds.total(totals.neg_rows),
+            "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
+            "n_curves": folds.areas.count[:, 0],
+            "mean_auc": folds.areas.mean[:, 0],
+            "note": folds.notes(),
+        }
+        return build_table(folds.keys, columns | compute(folds), schema)
+
+    plan = plan_table(
+        check_key_columns(predictions, names),
+        replace(roles, by=(*parse_names(roles.by), *names)),
+        table,
+        columns=schema,
         anchor="n_pos",
         over=len(names),
     )
-    return as_input_frame(predictions, table)
+    return as_input_frame(predictions, plan)
 
 
 FoldIntervalMethod = Literal["logit_delong", "delong", "ledell"]
@@ -208,9 +242,12 @@ class Folds:
     """The areas of the folds of all groups, and the scan from which they are computed.
 
     Group i has the folds `fold[starts[i]]` to `fold[starts[i + 1] - 1]` of the scan. `usable` is
-    True for folds with both classes; `names` are the keys of the folds as text.
+    True for folds with both classes; `names` are the keys of the folds as text. `over` are the
+    columns of `cases.keys` that identify the folds.
     """
 
+    cases: Cases
+    over: tuple[str, ...]
     keys: pl.DataFrame
     scan: Scan
     fold: NDArray[np.int64]
@@ -223,10 +260,12 @@ class Folds:
     def from_cases(cls, cases: Cases, over: int) -> Folds:
         """Compute the area of each fold; folds are identified by the last `over` keys."""
         scan = Scan.from_cases(cases)
-        fold_keys = cases.keys.columns[cases.keys.width - over :]
+        fold_keys = tuple(cases.keys.columns[cases.keys.width - over :])
         keys, (fold, starts) = group_keys(scan.rows.keys, fold_keys)
         area = count_pairs(scan).areas[0][fold]
         return cls(
+            cases=cases,
+            over=fold_keys,
             keys=keys,
             scan=scan,
             fold=fold,
@@ -235,6 +274,11 @@ class Folds:
             usable=~np.isnan(area),
             names=format_keys(scan.rows.keys, fold_keys)[fold],
         )
+
+    @property
+    def pooled_cases(self) -> Cases:
+        """The cases without the fold keys, so that all folds of a group are one curve."""
+        return replace(self.cases, keys=self.cases.keys.drop(self.over))
 
     @property
     def areas(self) -> CurveValues:
@@ -274,44 +318,18 @@ class Folds:
         return [join_notes(*both) for both in zip(first, exclusions, strict=True)]
 
 
-def merge_folds(cases: Cases, over: int) -> Cases:
-    """Return the cases without the fold keys, so that all folds of a group are one curve."""
-    return replace(cases, keys=cases.keys[:, : cases.keys.width - over])
-
-
-def empty_result(keys: pl.DataFrame, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Return the result without predictions: no row, or one row if there are no group columns."""
-    columns = {"n_curves": 0, "note": "no_rows", **dict.fromkeys(ROW_COUNTS, 0)}
-    return build_table(keys.clear() if keys.width else pl.DataFrame(height=1), columns, schema)
-
-
-def fold_areas(
-    cases: Cases, over: int, ci: FoldIntervalMethod | None, level: float
-) -> pl.DataFrame:
-    """Return the table of `fold_auc`, one row per group."""
-    schema = FOLD_AUC.columns()
-    cases = scale_weights(cases)
-    folds = Folds.from_cases(cases, over)
-    if not len(folds.fold):
-        return empty_result(folds.keys, schema)
-    totals = folds.scan.totals
-    mean = folds.areas.mean
+def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float) -> dict[str, Any]:
+    """Return the columns of `fold_auc` that other tables of folds do not have."""
     columns: dict[str, Any] = {
-        "n_pos": folds.total(totals.pos_rows),
-        "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
-        "n_curves": folds.areas.count[:, 0],
-        "mean_auc": mean[:, 0],
         "sd": folds.areas.sd[:, 0],
-        "auc_of_mean": _auc_of_mean(cases, over),
-        "pooled_auc": count_pairs(Scan.from_cases(merge_folds(cases, over))).areas[0],
-        "note": folds.notes(),
+        "auc_of_mean": _auc_of_mean(folds),
+        "pooled_auc": count_pairs(Scan.from_cases(folds.pooled_cases)).areas[0],
     }
     if ci is not None:
         variance = _ledell_mean_variance(folds) if ci == "ledell" else _delong_mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         limits = logit if ci == "logit_delong" else wald
-        lower, upper = limits(mean[:, 0], se, normal_quantile(level), 1.0)
+        lower, upper = limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
         columns |= {
             "se": se,
             "lower": lower,
@@ -320,7 +338,7 @@ def fold_areas(
             "ci_method": [None if np.isnan(end) else ci for end in lower],
             "note": folds.notes(variance),
         }
-    return build_table(folds.keys, columns, schema)
+    return columns
 
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
@@ -364,12 +382,11 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     return np.where(total > 0, result, np.nan)
 
 
-def _auc_of_mean(cases: Cases, over: int) -> NDArray[np.float64]:
+def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
-    names = cases.keys.columns
-    table = full_curves(cases)
-    layout = curve_layout(table.schema, names, ())
-    options = parse_average_options(over=names[len(names) - over :], interval=None)
+    table = full_curves(folds.cases)
+    layout = curve_layout(table.schema, folds.cases.keys.columns, ())
+    options = parse_average_options(over=folds.over, interval=None)
     curves = read_curves(table.select(layout.count_columns), layout)
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)

@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.averages.curve_groups import check_key_columns
-from rocframe.averages.fold_auc import Folds, empty_result, merge_folds
-from rocframe.averages.options import parse_over
-from rocframe.frames import as_input_frame, build_table
-from rocframe.inputs.node import plan_table
+from rocframe.averages.fold_auc import Folds, fold_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import RowGroups, scale_weights, sort_rows
+from rocframe.kernel.groups import RowGroups, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import NOT_GIVEN, parse_names, public
+from rocframe.options import NOT_GIVEN, public
 from rocframe.schemas import POOLING_GAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
-    from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.groups import SortedRows
 
@@ -152,26 +146,16 @@ def pooling_gap(
     │ 0.75       ┆ 1.0      ┆ -0.25       ┆ 2               ┆ 1               │
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
-    names = parse_over(over)
     roles = Roles(
         label=label,
         score=score,
-        by=(*parse_names(by), *names),
+        by=by,
         positive=positive,
         weight=weight,
         count=count,
         missing=missing,
     )
-
-    table = plan_table(
-        check_key_columns(predictions, names),
-        roles,
-        lambda cases: pooling_gaps(cases, len(names)),
-        columns=POOLING_GAP.columns(),
-        anchor="n_pos",
-        over=len(names),
-    )
-    return as_input_frame(predictions, table)
+    return fold_table(predictions, roles, over, _pooling_gap_columns, POOLING_GAP.columns())
 
 
 class FoldPairs(NamedTuple):
@@ -185,14 +169,10 @@ class FoldPairs(NamedTuple):
     pairs: NDArray[np.float64]
 
 
-def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
-    """Return the table of `pooling_gap`, one row per group."""
-    schema = POOLING_GAP.columns()
-    cases = scale_weights(cases)
-    folds = Folds.from_cases(cases, over)
-    if not len(folds.fold):
-        return empty_result(folds.keys, schema)
-    rows = sort_rows(merge_folds(cases, over), with_positions=True)
+def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
+    """Return the columns of `pooling_gap` that other tables of folds do not have."""
+    cases = folds.cases
+    rows = sort_rows(folds.pooled_cases, with_positions=True)
     all_folds = RowGroups.from_keys(cases.keys, len(cases.negative))
     fold_of = np.empty(len(all_folds.order), np.int64)
     fold_of[all_folds.order] = np.repeat(
@@ -218,22 +198,13 @@ def pooling_gaps(cases: Cases, over: int) -> pl.DataFrame:
         _decompose_gap(table, folds.names[folds.starts[group] : folds.starts[group + 1]])
         for group, table in enumerate(tables)
     ]
-    totals = folds.scan.totals
     columns: dict[str, Any] = {
-        "n_pos": folds.total(totals.pos_rows),
-        "n_neg": folds.total(totals.neg_rows),
-        "n_missing": folds.total(folds.scan.rows.unscored.n_missing),
-        "n_curves": folds.areas.count[:, 0],
         "pooled_auc": pooled,
-        "mean_auc": mean,
         "gap": pooled - mean,
         **{name: [one[name] for one in split] for name in split[0]},
-        "note": folds.notes(),
     }
     within = np.array(columns["within_auc"], np.float64)
-    columns["gap_between"] = pooled - within
-    columns["gap_within"] = within - mean
-    return build_table(folds.keys, columns, schema)
+    return {**columns, "gap_between": pooled - within, "gap_within": within - mean}
 
 
 def _count_fold_pairs(
