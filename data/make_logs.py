@@ -7,8 +7,8 @@ The script needs scikit-learn and statsmodels, but no network. Run it from any f
 It writes ``vote.parquet`` and ``digits.parquet`` to this folder and prints the AUC of every model,
 as computed by scikit-learn from the written file. Seeds are fixed. Every score is an out-of-fold
 prediction: the model was not trained on the row. The same versions on the same machine give
-byte-identical files. Another version or linear-algebra library can change the last digits of a
-score; then the reference numbers in ``tests/`` have to be computed again too.
+byte-identical files. Other versions or another linear-algebra library can change the last digits of
+scores. In this case, also compute the reference numbers in ``tests/`` again.
 
 Sources
 -------
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent
 
-# Party identification and the left-right self-rating are left out, because they almost determine
-# the vote. Without them the AUCs are near 0.8 and the models differ.
+# Party identification and the left-right self-rating are not features, because they almost
+# determine the vote.
 VOTE_FEATURES = ["ClinLR", "DoleLR", "TVnews", "age", "educ", "income", "logpopul"]
 
 VOTE_MODELS = {
@@ -61,7 +61,8 @@ VOTE_MODELS = {
     "linear_svm": make_pipeline(StandardScaler(), LinearSVC(dual=False, random_state=0)),
 }
 
-# Strong regularization and few leaves are intended: better models would make too few errors.
+# Strong regularization and few leaves make the models worse: better models make too few errors for
+# an example.
 DIGITS_MODELS = {
     "logistic_regression": make_pipeline(MinMaxScaler(), LogisticRegression(C=0.01, max_iter=1000)),
     "naive_bayes": GaussianNB(),
@@ -78,8 +79,8 @@ def out_of_fold(
         parts: dict[int, NDArray[Any]] = {}
         for number, (train, test) in enumerate(folds.split(features, label), start=1):
             model.fit(features[train], label[train])
-            bounded = hasattr(model, "predict_proba")
-            score = model.predict_proba if bounded else model.decision_function
+            has_probabilities = hasattr(model, "predict_proba")
+            score = model.predict_proba if has_probabilities else model.decision_function
             parts[number] = score(features[test])
             fold[test] = number
         scores = np.empty((len(label), *parts[1].shape[1:]))
@@ -129,7 +130,7 @@ def digits() -> pl.DataFrame:
     )
 
 
-def describe_vote(log: pl.DataFrame) -> None:
+def print_vote_areas(log: pl.DataFrame) -> None:
     """Print the pooled AUC and the number of distinct scores of each model."""
     print("vote: model, AUC, distinct scores")
     for (model,), rows in log.group_by("model", maintain_order=True):
@@ -137,7 +138,7 @@ def describe_vote(log: pl.DataFrame) -> None:
         print(f'    "{model}": {area!r},  # {rows["score"].n_unique()}')
 
 
-def describe_digits(log: pl.DataFrame) -> None:
+def print_digits_areas(log: pl.DataFrame) -> None:
     """Print the one-versus-rest AUC of each model and class, and their mean."""
     print("digits: model, AUC of each digit against the others, mean")
     for (model,), rows in log.group_by("model", maintain_order=True):
@@ -153,8 +154,8 @@ def main() -> None:
     """Write both logs and print the AUCs that scikit-learn computes from them."""
     for name, log in {"vote": vote(), "digits": digits()}.items():
         log.write_parquet(FOLDER / f"{name}.parquet", compression="zstd", statistics=True)
-    describe_vote(pl.read_parquet(FOLDER / "vote.parquet"))
-    describe_digits(pl.read_parquet(FOLDER / "digits.parquet"))
+    print_vote_areas(pl.read_parquet(FOLDER / "vote.parquet"))
+    print_digits_areas(pl.read_parquet(FOLDER / "digits.parquet"))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 nitpicky = True
-# References to types of polars, Altair and the standard library are not resolved, because that
-# needs a network. Only names of rocframe are checked, except the type variable `FrameT`.
+# Only names of rocframe are checked, except the type variable `FrameT`. To resolve types of other
+# packages, Sphinx needs a network.
 nitpick_ignore_regex = [("py:.*", r"(?!rocframe\.).*|.*\bFrameT")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -60,7 +60,7 @@ html_theme_options = {
 
 
 def link_images(app: Sphinx, document: nodes.document) -> None:
-    """Set the width of each image: Sphinx links images that have a width to their files."""
+    """Set the width of each image, because Sphinx links only images with a width to their files."""
     for image in document.findall(nodes.image):
         width, _ = imagesize.get(app.srcdir / image["uri"])
         image.setdefault("width", f"{width}px")

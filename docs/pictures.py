@@ -1,4 +1,4 @@
-"""Run the code of the gallery: each picture shows the variable `chart` of the code above it."""
+"""Run the code of the gallery, in which each picture shows the variable `chart` above it."""
 
 from __future__ import annotations
 
