@@ -52,11 +52,11 @@ def rate(name: str, counts: Counts) -> Fraction | None:
 BETTER = {"fpr": min, "fnr": min, "alert_rate": min}
 
 
-def passes(rows: list[Counts], fixed: str, value: Fraction, averaged: str) -> list[Fraction]:
-    """Return all values of one rate where another has this value; there are several at a jump."""
-    # Return the precision of a random subset of the highest scores, which is that of all of them.
-    begun = rate(averaged, rows[0] if rate(averaged, rows[0]) is not None else rows[1])
-    found = [begun] if rate(fixed, rows[0]) == value else []
+def values_at(rows: list[Counts], fixed: str, value: Fraction, averaged: str) -> list[Fraction]:
+    """Return all values of `averaged` where `fixed` has this value; there are several at a jump."""
+    # Precision is undefined without alerts: the precision of the next row is used instead.
+    start = rate(averaged, rows[0] if rate(averaged, rows[0]) is not None else rows[1])
+    found = [start] if rate(fixed, rows[0]) == value else []
     for first, second in pairwise(rows):
         a, b = rate(fixed, first), rate(fixed, second)
         if b == value:
@@ -70,7 +70,7 @@ def passes(rows: list[Counts], fixed: str, value: Fraction, averaged: str) -> li
 
 
 def best(rows: list[Counts], fixed: str, value: Fraction, averaged: str) -> Fraction:
-    return BETTER.get(averaged, max)(passes(rows, fixed, value, averaged))
+    return BETTER.get(averaged, max)(values_at(rows, fixed, value, averaged))
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:

@@ -35,23 +35,23 @@ METRICS: dict[str, Callable[[Counts], Linear]] = {
     "tp": lambda c: (c[0], Fraction(1)),
 }
 
-# Of several places with a value of these, the one with the highest threshold counts.
+# Of several points with the same value of these, the one with the highest threshold is used.
 FROM_ABOVE = ("tpr", "fnr", "npv", "tp")
 
 
 def metric(name: str, counts: Counts) -> Fraction | None:
-    part, whole = METRICS[name](counts)
-    return part / whole if whole else None
+    numerator, denominator = METRICS[name](counts)
+    return numerator / denominator if denominator else None
 
 
-def begun(name: str, rows: list[Counts], counts: Counts) -> Fraction | None:
-    """Return the precision of any random subset of the highest scores."""
+def value_at(name: str, rows: list[Counts], counts: Counts) -> Fraction | None:
+    """Return the metric at a point; the precision without alerts is that of the next row."""
     nothing = name == "precision" and counts[0] + counts[1] == 0
     return metric(name, rows[1] if nothing else counts)
 
 
-def places(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
-    """Return all points of a curve with this value, from the highest threshold down."""
+def points(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
+    """Return all points of a curve with this value, by falling threshold."""
     found = [rows[0]] if metric(fixed, rows[0]) == value else []
     for first, second in pairwise(rows):
         a, b = metric(fixed, first), metric(fixed, second)
@@ -66,19 +66,19 @@ def places(rows: list[Counts], fixed: str, value: Fraction) -> list[Counts]:
 
 
 def between(rows: list[Counts], fixed: str, value: Fraction) -> Counts | None:
-    every = places(rows, fixed, value)
+    every = points(rows, fixed, value)
     if not every:
         return None
     return every[0] if fixed in FROM_ABOVE else every[-1]
 
 
 def nearest(rows: list[Counts], fixed: str, value: Fraction, better: str | None) -> Counts | None:
-    """Return the nearest of the two neighbouring rows; the better one if both are equally near."""
-    place = between(rows, fixed, value)
-    if place is None or place in rows:
-        return place
+    """Return the nearest of the two neighbouring rows; the better one if the distance is equal."""
+    point = between(rows, fixed, value)
+    if point is None or point in rows:
+        return point
     order = [one[0] + one[1] for one in rows]
-    after = next(i for i, called in enumerate(order) if called > place[0] + place[1])
+    after = next(i for i, called in enumerate(order) if called > point[0] + point[1])
     two = rows[after - 1], rows[after]
     away = [abs(metric(fixed, one) - value) for one in two]
     if away[0] != away[1]:
@@ -88,7 +88,7 @@ def nearest(rows: list[Counts], fixed: str, value: Fraction, better: str | None)
     else:
         good = (lambda m: m >= value) if better == "higher" else (lambda m: m <= value)
         row = next(one for one in two if good(metric(fixed, one)))
-    # Of a jump the outer row, seen from where the curve was searched.
+    # Of several rows with the same value, use the last one in the direction of the search.
     level, at = metric(fixed, row), rows.index(row)
     step = -1 if fixed in FROM_ABOVE else 1
     while 0 <= at + step < len(rows) and metric(fixed, rows[at + step]) == level:

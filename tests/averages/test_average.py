@@ -1,4 +1,4 @@
-"""`average`: one curve from many, and its spread."""
+"""`average`: means of curves, standard deviations and limits."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def fold_tables(draw):
 
 def test_the_mean_at_fixed_fpr_by_hand(frame):
     mean = rf.average(curves(frame(TABLE)), grid=3)
-    # Two curves: sd of 3/4 and 1 is 1/(4√2); se is that by √(1/2 + 1/2) with three folds, one of
-    # them left out: √(1/2 + 1/2); t(1) at 97.5 % is 12.706.
+    # Two of three folds are used. The sd of 3/4 and 1 is 1/(4√2), and the se is sd·√(1/2 + 1/2).
+    # With the quantile t(1) = 12.706, the limits are clipped to 0 and 1.
     sd = 1 / sqrt(32)
     expected = frame(
         {
@@ -86,7 +86,7 @@ def test_the_mean_at_fixed_fpr_by_hand(frame):
     assert_frame_equal(mean, expected, abs_tol=1e-14)
 
 
-def test_both_sides_of_each_jump_by_hand(frame):
+def test_union_grids_have_both_sides_of_each_jump(frame):
     mean = curves(frame(TABLE)).roc.average(over="fold", grid="union").select("side", "fpr", "tpr")
     expected = frame(
         {
@@ -100,7 +100,7 @@ def test_both_sides_of_each_jump_by_hand(frame):
 
 def test_the_mean_at_fixed_tpr_by_hand(frame):
     mean = rf.average(curves(frame(TABLE)), method="horizontal", grid=[0.5, 0.75, 1])
-    # At a TPR of 3/4 the first curve is at 1/2, the second jumps there.
+    # At a TPR of 3/4, the first curve has an FPR of 1/2.
     expected = frame({"fpr": [0.0, 0.5, 0.75], "tpr": [0.5, 0.75, 1.0]})
     assert_frame_equal(mean.select("fpr", "tpr"), expected)
 
@@ -135,8 +135,8 @@ def test_pooled_folds_are_the_curve_of_all_rows(frame):
     assert_frame_equal(rf.area(pooled), frame({"auc": [0.7]}))
 
 
-def test_ranks_within_folds_make_their_scores_alike():
-    # The second fold has the scores of the first, moved far up.
+def test_ranks_within_folds_remove_a_shift_of_the_scores():
+    # The second fold has the scores of the first fold plus a constant.
     one = pl.DataFrame({"fold": 1, "label": [1, 0, 1, 0], "score": [4.0, 3.0, 2.0, 2.0]})
     two = one.with_columns(fold=pl.lit(2, pl.Int32), score=pl.col("score") + 100)
     both = curves(pl.concat([one, two]))
@@ -151,7 +151,7 @@ def test_ranks_within_folds_make_their_scores_alike():
 @pytest.mark.parametrize("kind", AXES)
 @fewer
 @given(table=fold_tables())
-def test_means_are_those_of_the_definition(kind, method, table):
+def test_means_equal_those_from_exact_fractions(kind, method, table):
     if method == "horizontal" and kind not in HORIZONTAL:
         return
     members = axis_oracle.folds(table)
@@ -173,7 +173,7 @@ def test_means_are_those_of_the_definition(kind, method, table):
 
 @fewer
 @given(table=fold_tables())
-def test_threshold_means_are_those_of_the_definition(table):
+def test_threshold_means_equal_those_from_exact_fractions(table):
     members = [
         part
         for part in table.partition_by("fold", maintain_order=True)
@@ -221,7 +221,7 @@ def test_the_mean_of_one_curve_is_that_curve(table):
         rated = curves(one, kind=kind).drop_nulls()
         mean = rf.average(rated if kind == "roc" else own, kind=kind, grid="union", interval="t")
         assert mean[f"{y}_sd"].null_count() == mean[f"{y}_lower"].null_count() == mean.height
-        # Of each jump both ends are there.
+        # The union contains both ends of each jump.
         ends = rated.group_by(x).agg(pl.first(y), pl.last(y).alias("last"))
         corners = {*ends.select(x, y).rows(), *ends.select(x, "last").rows()}
         if kind in {"precision_recall", "lift"}:  # the first row has no precision
@@ -234,7 +234,7 @@ def test_the_mean_of_one_curve_is_that_curve(table):
 
 @fewer
 @given(table=fold_tables())
-def test_row_order_and_laziness_change_nothing(table):
+def test_row_order_and_lazy_frames_do_not_change_the_result(table):
     every = curves(table)
     for options in (
         {},
@@ -251,7 +251,7 @@ def test_row_order_and_laziness_change_nothing(table):
 
 @fewer
 @given(table=fold_tables())
-def test_pooling_is_what_forgetting_the_fold_gives(table):
+def test_pooled_curves_equal_curves_without_the_fold_key(table):
     for kind in AXES:
         pooled = rf.average(curves(table, kind=kind), method="pooled")
         whole = rf.curve(table, "label", "score", kind=kind)
@@ -292,7 +292,7 @@ def test_limits_by_hand(interval, se, quantile):
     assert mean["tpr_upper"].item() == pytest.approx(0.45 + quantile * se, abs=1e-12)
 
 
-def test_training_rows_can_be_said():
+def test_the_corrected_interval_uses_test_per_train():
     mean = rf.average(curves(SPREAD), grid=[0.5], test_per_train=1 / 4)
     assert mean["tpr_se"].item() == pytest.approx(sqrt(11 / 120 * (1 / 10 + 1 / 4)), abs=1e-15)
     several = rf.curve(
@@ -308,9 +308,9 @@ def test_training_rows_can_be_said():
     )
 
 
-def test_the_bootstrap_draws_folds():
+def test_the_bootstrap_resamples_folds():
     mean = rf.average(curves(SPREAD), grid=[0.5], interval="bootstrap", seed=1, n_boot=20_000)
-    # The variance of a mean of ten draws with replacement has n in the place of n - 1.
+    # The variance of a mean of ten draws with replacement has the divisor n instead of n - 1.
     assert mean["tpr_se"].item() == pytest.approx(sqrt(11 / 120 * 9 / 10 / 10), rel=0.02)
     assert mean["tpr_lower"].item() == pytest.approx(0.27, abs=0.011)
     assert mean["tpr_upper"].item() == pytest.approx(0.63, abs=0.011)
@@ -318,7 +318,7 @@ def test_the_bootstrap_draws_folds():
     assert_frame_equal(mean, again, check_exact=True)
 
 
-def test_what_a_group_draws_does_not_depend_on_other_groups():
+def test_the_draws_of_a_group_do_not_depend_on_other_groups():
     both = pl.concat(
         [SPREAD.with_columns(model=pl.lit("a")), SPREAD.with_columns(model=pl.lit("b"))]
     )
@@ -329,12 +329,13 @@ def test_what_a_group_draws_does_not_depend_on_other_groups():
     assert not every.filter(model="a").drop("model").equals(one.drop("model"))
 
 
-def test_weights_of_curves():
+def test_curves_can_have_weights():
     table = pl.DataFrame(TABLE)
     grid = {"grid": [0.5], "interval": "t"}
     rows = rf.average(curves(table), weights="rows", **grid)
     assert rows["tpr"].item() == pytest.approx((3 * 0.75 + 4 * 1) / 7, abs=1e-15)
-    # Shares 3/7 and 4/7: the variance is Σp·(y - m)² / (1 - Σp²), that of the mean Σp² of it.
+    # The weights are p = 3/7 and 4/7. The variance is Σp·(y - m)² / (1 - Σp²); the variance of the
+    # mean is this variance times Σp².
     p, q = 3 / 7, 4 / 7
     assert rows["tpr_sd"].item() == pytest.approx(sqrt(p * q / 16 / (1 - p**2 - q**2)), abs=1e-15)
     assert rows["tpr_se"].item() == pytest.approx(rows["tpr_sd"].item() * sqrt(p**2 + q**2))
@@ -344,7 +345,7 @@ def test_weights_of_curves():
     assert_frame_equal(equal, rf.average(curves(table), **grid), abs_tol=1e-15)
 
 
-def test_groups_are_the_other_keys_wherever_they_stand(frame):
+def test_groups_are_all_other_keys_in_any_position(frame):
     table = pl.DataFrame(TABLE)
     both = pl.concat([table.with_columns(model=pl.lit("b")), table.with_columns(model=pl.lit("a"))])
     for by in (["model", "fold"], ["fold", "model"]):
@@ -354,7 +355,7 @@ def test_groups_are_the_other_keys_wherever_they_stand(frame):
         assert_frame_equal(every, pl.concat(keyed))
 
 
-def test_a_filter_on_a_remaining_key_is_as_one_before():
+def test_filters_on_groups_before_and_after_the_average_are_equal():
     table = pl.DataFrame(TABLE)
     both = pl.concat([table.with_columns(model=pl.lit(name)) for name in ("a", "b")])
     lazy = by_model(both.lazy()).roc.average(grid=5)
@@ -367,7 +368,7 @@ def test_a_filter_on_a_remaining_key_is_as_one_before():
         assert_frame_equal(lazy.filter(condition).collect(), expected)
 
 
-def test_a_group_of_curves_that_lack_a_class_has_no_mean():
+def test_a_group_without_curves_of_both_classes_has_no_mean():
     table = pl.DataFrame({"fold": [None, 2, 3], "label": [1, 0, 1], "score": [0.1, 0.2, 0.3]})
     mean = rf.average(curves(table), grid=2)
     expected = pl.DataFrame(
@@ -414,18 +415,18 @@ def test_a_table_without_curves_has_no_averages():
         assert_frame_equal(empty, full.clear())
 
 
-def test_unscored_rows_bend_the_ends():
+def test_unscored_rows_change_both_ends_of_the_curve():
     table = pl.DataFrame({"fold": 1, "label": [1, 1, 0, 0], "score": [0.9, None, 0.5, None]})
     worst = curves(table, missing="worst")
     mean = rf.average(worst, grid=[0, 0.5, 0.75, 1])
-    # An unscored negative is called at every threshold, an unscored positive at none.
+    # An unscored negative is predicted positive at every threshold, an unscored positive at none.
     assert mean["tpr"].to_list() == [0.0, 0.5, 0.5, 0.5]
     across = rf.average(worst, method="horizontal", grid=[0, 0.5, 1])
     assert across["fpr"].to_list() == [0.5, 0.5, None]
     assert across["n_curves"].to_list() == [1, 1, 0]
 
 
-def test_curves_at_given_thresholds_have_means_as_far_as_they_go():
+def test_curves_at_given_thresholds_have_no_mean_beyond_their_last_row():
     short = curves(pl.DataFrame(TABLE), thresholds=[0.5])
     mean = rf.average(short, grid=3)
     assert mean["n_curves"].to_list() == [2, 1, 0]
@@ -444,7 +445,7 @@ def test_weighted_curves_end_at_one():
     assert across["n_curves"].to_list() == [2] * 5
 
 
-def test_a_large_group_is_averaged_in_pieces(monkeypatch):
+def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
     from rocframe.averages import curve_groups as grids
 
     rng = np.random.default_rng(1)
@@ -462,7 +463,7 @@ def test_a_large_group_is_averaged_in_pieces(monkeypatch):
         monkeypatch.undo()
 
 
-def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
+def test_means_equal_those_of_scikit_learn_between_jumps():
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(3)
     table = pl.DataFrame(
@@ -581,20 +582,20 @@ def test_scikit_learns_recipe_agrees_where_curves_do_not_jump():
         ),
     ],
 )
-def test_what_cannot_be_averaged_says_so(frame, options, text):
+def test_wrong_options_raise_errors_with_the_expected_text(frame, options, text):
     with pytest.raises(rf.RocframeError) as caught:
         rf.average(curves(frame(TABLE)), **options).lazy().collect()
     assert str(caught.value).startswith(text)
 
 
-def test_a_key_with_the_name_of_a_column_of_the_result_is_refused():
+def test_a_key_with_the_name_of_a_column_of_the_result_raises():
     table = pl.DataFrame({**TABLE, "tpr_sd": "a"})
     with pytest.raises(rf.ReservedColumnError) as caught:
         rf.curve(table, "label", "score", by=["tpr_sd", "fold"]).roc.average()
     assert str(caught.value).startswith("by='tpr_sd': the result has a column of this")
 
 
-def test_curves_at_different_thresholds_are_not_pooled():
+def test_pooling_curves_at_different_thresholds_raises():
     table = pl.DataFrame(TABLE)
     one, two = (
         curves(table.filter(fold=fold), thresholds=[at]) for fold, at in ((1, 0.9), (2, 0.7))
@@ -613,7 +614,7 @@ def test_curves_at_different_thresholds_are_not_pooled():
     )
 
 
-def test_a_stored_mean_says_what_it_is(tmp_path):
+def test_the_metadata_of_an_averaged_curve_has_its_kind(tmp_path):
     mean = by_model(pl.DataFrame({**TABLE, "model": "a"})).roc.average(grid="union")
     rf.write(mean, tmp_path / "mean.parquet")
     said = rf.about(tmp_path / "mean.parquet")
@@ -623,8 +624,8 @@ def test_a_stored_mean_says_what_it_is(tmp_path):
     assert rf.about(tmp_path / "area.parquet")["table"] == "area"
 
 
-def test_a_mean_of_some_curves_here_and_others_there_has_no_area():
-    # Without all of its negatives called at every threshold, the second fold begins at (1/2, 0).
+def test_a_mean_of_different_curves_at_different_points_has_no_area():
+    # The second fold has an unscored negative, so its curve begins at the FPR 1/2.
     table = pl.DataFrame(
         {
             "fold": [1, 1, 2, 2, 2],
@@ -647,7 +648,7 @@ def test_a_mean_of_some_curves_here_and_others_there_has_no_area():
 
 
 @pytest.mark.parametrize("options", [{"by": "fold"}, {"kind": "roc"}])
-def test_the_area_of_a_mean_reads_no_options(options):
+def test_the_area_of_a_mean_supports_no_options(options):
     mean = rf.average(curves(pl.DataFrame(TABLE)))
     ((name, value),) = options.items()
     for verb in (rf.area, lambda table, **more: rf.area(table.lazy(), **more).collect()):
@@ -659,22 +660,22 @@ def test_the_area_of_a_mean_reads_no_options(options):
         )
 
 
-def test_a_curve_at_given_thresholds_has_values_at_these_only():
+def test_a_curve_at_given_thresholds_has_no_values_at_others():
     table = pl.DataFrame(TABLE).filter(pl.col("fold") < 3)
     one, two = (
         curves(table.filter(fold=fold), thresholds=at) for fold, at in ((1, [0.5, 0.1]), (2, [0.1]))
     )
-    # Nothing of the first fold lies between 0.4 and 0.1: its row at 0.1 shows that it has others.
+    # No score of the first fold is between 0.4 and 0.1, so two neighbouring rows have equal counts.
     three = curves(table.filter(fold=1).with_columns(fold=3), thresholds=[0.4, 0.2, 0.1])
     mixed = pl.concat([one.with_columns(fold=1), three.with_columns(fold=3)])
     at = rf.average(mixed, method="threshold", grid=[0.5, 0.4, 0.2, 0.1, 0.05])
-    # The first is complete at 0.1 and shows nothing: its scores count as 0.5 and as 0.1.
+    # Missing rows of the first curve are not detected: its scores are treated as 0.5 and 0.1.
     assert at["n_curves"].to_list() == [1, 2, 2, 2, 1]
     assert at["tpr"].to_list() == [0.5, 0.75, 0.75, 1.0, 1.0]
     with pytest.raises(rf.BrokenCurveError) as caught:
         rf.average(mixed, method="pooled")
     assert str(caught.value).startswith("curves: curves with different thresholds= cannot")
-    # What shows nowhere is pooled as if scores were rounded down to the thresholds.
+    # If missing rows are not detected, scores are pooled as if rounded down to the thresholds.
     pooled = rf.average(pl.concat([one, two]), method="pooled")
     rounded = table.with_columns(
         score=pl.when((pl.col("fold") == 1) & (pl.col("score") >= 0.5)).then(0.5).otherwise(0.1)
@@ -693,7 +694,7 @@ def test_a_curve_at_given_thresholds_has_values_at_these_only():
     ],
     ids=["vertical", "horizontal", "thresholds", "some thresholds"],
 )
-def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
+def test_groups_with_different_values_equal_each_group_alone(monkeypatch, options):
     from rocframe.averages import curve_groups as grids
 
     rng = np.random.default_rng(8)
@@ -722,7 +723,7 @@ def test_groups_with_values_of_their_own_are_as_if_alone(monkeypatch, options):
         {"fixed": "threshold", "metrics": "tpr"},
     ],
 )
-def test_simplified_curves_are_not_read_at_thresholds(options):
+def test_simplified_curves_raise_if_the_threshold_is_fixed(options):
     table = pl.DataFrame(TABLE)
     for some in (rf.simplify(curves(table), max_error=0.1), curves(table, max_error=0.1)):
         with pytest.raises(rf.BrokenCurveError) as caught:

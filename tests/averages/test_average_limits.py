@@ -26,13 +26,13 @@ def log(seed: int = 1, size: int = 200) -> pl.DataFrame:
     )
 
 
-def test_no_group_is_called_like_the_sides_of_a_jump():
+def test_a_group_column_named_side_raises():
     curves = rf.curve(log(), "label", "score", by=["side", "fold"])
     with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the result has"):
         rf.average(curves, over="fold")
 
 
-def test_binomial_limits_weigh_each_fold_by_its_rows():
+def test_binomial_limits_weight_each_fold_by_its_rows():
     rows = [(0, 4), (1, 1000)]
     predictions = pl.DataFrame(
         {
@@ -66,7 +66,7 @@ POOLED = {
 
 
 @pytest.mark.parametrize("rate", POOLED)
-def test_binomial_limits_are_wilsons_on_the_pooled_counts_of_the_folds(rate):
+def test_binomial_limits_are_wilson_limits_of_the_pooled_counts(rate):
     options, part, whole = POOLED[rate]
     curves = rf.curve(log(), "label", "score", by="fold")
     mean = rf.average(curves, over="fold", interval="binomial", level=0.9, **options)
@@ -78,13 +78,13 @@ def test_binomial_limits_are_wilsons_on_the_pooled_counts_of_the_folds(rate):
     lower, upper = mean[f"{rate}_lower"].item(), mean[f"{rate}_upper"].item()
     assert lower < hits / rows < upper
     assert lower < mean[rate].item() < upper
-    # Wilson's limits are the rates at a distance of z standard errors, which they have themselves.
+    # The distance of Wilson's limits from the rate is z standard errors, computed at the limits.
     for limit in (lower, upper):
         distance = abs(hits / rows - limit)
         assert distance == pytest.approx(z * math.sqrt(limit * (1 - limit) / rows), rel=1e-9)
 
 
-def test_binomial_limits_of_rates_of_0_and_1_have_a_width():
+def test_binomial_limits_of_rates_of_0_and_1_differ():
     flat = pl.DataFrame({"fold": i % 2, "label": i < 20, "score": i < 20} for i in range(40))
     curves = rf.curve(flat, "label", "score", by="fold")
     mean = rf.average(curves, grid=[0, 1], method="threshold", interval="binomial")
@@ -167,7 +167,7 @@ def test_bootstrap_limits_are_the_replicates_at_the_positions_p_times_n_plus_1()
             assert np.isclose(third, mean["fpr_se"].item()).any()
 
 
-def test_weights_are_no_numbers_of_rows_for_binomial_limits():
+def test_binomial_limits_of_weighted_curves_raise():
     curves = rf.curve(log(), "label", "score", by="fold", weight="w")
     with pytest.raises(
         rf.OptionValueError, match=r"^interval='binomial': the curves have weights instead of"
@@ -175,7 +175,7 @@ def test_weights_are_no_numbers_of_rows_for_binomial_limits():
         rf.average(curves, over="fold", interval="binomial")
 
 
-def test_a_mean_without_limits_says_why():
+def test_a_mean_without_limits_has_a_note():
     single = pl.DataFrame(
         {
             "fold": [0, 0, 0, 1, 1, 1, 1],
@@ -191,7 +191,7 @@ def test_a_mean_without_limits_says_why():
     assert flat["note"] in {"one_positive", "one_negative", "zero_variance"}
 
 
-def test_a_chart_speaks_of_limits_where_there_are_some():
+def test_a_chart_mentions_limits_only_if_there_are_limits():
     curves = rf.curve(log(), "label", "score", by="fold")
     for interval, said in ((None, False), ("t", True)):
         chart = rf.average(curves, over="fold", interval=interval).roc.chart()

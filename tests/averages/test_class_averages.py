@@ -41,14 +41,14 @@ def curves(table) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("method", ["macro", "weighted"])
-def test_the_area_of_the_mean_is_scikit_learns_average(curves, scored, method):
+def test_the_area_of_the_mean_equals_the_average_of_scikit_learn(curves, scored, method):
     metrics = pytest.importorskip("sklearn.metrics")
     mean = curves.roc.average(over="class", method=method, grid="union")
     expected = metrics.roc_auc_score(*scored, multi_class="ovr", average=method)
     assert mean.roc.area().item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_macro_curve_is_scikit_learns(curves, scored):
+def test_the_macro_curve_equals_that_of_scikit_learn(curves, scored):
     metrics = pytest.importorskip("sklearn.metrics")
     truth, shares = scored
     grid = (np.arange(100) + 0.5) / 100.01  # where no class has a jump
@@ -61,7 +61,7 @@ def test_the_macro_curve_is_scikit_learns(curves, scored):
     assert mean["tpr"].to_numpy() == pytest.approx(np.mean(rises, axis=0), abs=1e-12)
 
 
-def test_the_micro_curve_is_scikit_learns(curves, scored):
+def test_the_micro_curve_equals_that_of_scikit_learn(curves, scored):
     metrics = pytest.importorskip("sklearn.metrics")
     truth, shares = scored
     labels = truth[:, None] == np.arange(3)
@@ -74,7 +74,7 @@ def test_the_micro_curve_is_scikit_learns(curves, scored):
     assert_frame_equal(micro, curves.roc.average(over="class", method="pooled"))
 
 
-def test_a_prior_takes_the_place_of_class_frequencies(curves, table):
+def test_a_prior_replaces_class_frequencies(curves, table):
     areas = dict(rf.area(curves).iter_rows())
     prior = {"a": 1, "b": 1, "c": 8}
     mean = curves.roc.average(over="class", method="weighted", prior=prior, grid="union")
@@ -87,7 +87,7 @@ def test_a_prior_takes_the_place_of_class_frequencies(curves, table):
     )
 
 
-def test_classes_are_no_sample_and_so_there_are_no_limits(curves):
+def test_averages_over_classes_have_no_limits(curves):
     macro = curves.roc.average(over="class", method="macro", grid=5)
     for name in ("tpr_se", "tpr_lower", "tpr_upper", "ci_level"):
         assert macro[name].null_count() == 5
@@ -96,7 +96,7 @@ def test_classes_are_no_sample_and_so_there_are_no_limits(curves):
     assert_frame_equal(macro, vertical)
 
 
-def test_a_class_that_is_absent_is_left_out_and_named(table):
+def test_a_class_without_rows_is_excluded_and_in_the_note(table):
     absent = table.with_columns(label=pl.col("label") & (pl.col("class") != "c"))
     curves = rf.curve(absent, "label", "score", by="class")
     macro = curves.roc.average(over="class", method="macro", grid=3)
@@ -136,7 +136,7 @@ def test_a_class_that_is_absent_is_left_out_and_named(table):
         ),
     ],
 )
-def test_what_does_not_go_with_classes_says_so(curves, options, text):
+def test_options_that_averages_over_classes_do_not_support_raise(curves, options, text):
     with pytest.raises(rf.OptionValueError) as caught:
         curves.roc.average(over="class", **options)
     assert str(caught.value).startswith(text)
@@ -154,7 +154,7 @@ def at_fixed(labels: np.ndarray, scores: np.ndarray, fixed: str, value: float) -
     fpr = np.array([(negative >= cut).mean() for cut in cuts])
     tpr = np.array([(positive >= cut).mean() for cut in cuts])
     along, up = (fpr, tpr) if fixed == "fpr" else (tpr, fpr)
-    # Of a jump the better row: the highest TPR at an FPR, the lowest FPR at a TPR.
+    # At a jump, the better row is used: the highest TPR at an FPR, the lowest FPR at a TPR.
     exact = np.flatnonzero(np.isclose(along, value, rtol=0, atol=1e-12))
     found = np.interp(value, along, up) if not len(exact) else up[exact[-(fixed == "fpr")]]
     return (value, found) if fixed == "fpr" else (found, value)
@@ -185,7 +185,7 @@ def test_averages_over_classes_at_a_fixed_threshold_fpr_or_tpr(curves, scored, m
         assert found[name].null_count() == found.height
 
 
-def test_a_prior_weighs_classes_at_any_fixed_metric(curves):
+def test_a_prior_is_the_weight_of_classes_at_any_fixed_metric(curves):
     alone = [
         curves.filter(pl.col("class") == name).roc.average(
             over="class", fixed="accuracy", metrics=["precision", "tpr"], grid=[0.5, 0.6]

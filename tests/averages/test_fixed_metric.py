@@ -23,58 +23,58 @@ GRID = [Fraction(i, 12) for i in range(13)]
 fewer = examples(1 / 4)
 
 
-def members_of(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
+def usable_folds(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
     members = axis_oracle.folds(table)
     assume(members)
     return members
 
 
-def compared(
-    found: pl.DataFrame, places: list[list[axis_oracle.Counts | None]], members, names
+def compare(
+    found: pl.DataFrame, points: list[list[axis_oracle.Counts | None]], members, names
 ) -> None:
     """Compare a table with the points of each value on each curve."""
-    there = [[place for place in row if place is not None] for row in places]
+    there = [[point for point in row if point is not None] for row in points]
     assert found["n_curves"].to_list() == [len(row) for row in there]
     for name in names:
         every = [
             [
-                metric_oracle.begun(name, rows, place)
-                for rows, place in zip(members, row, strict=True)
-                if place is not None
+                metric_oracle.value_at(name, rows, point)
+                for rows, point in zip(members, row, strict=True)
+                if point is not None
             ]
-            for row in places
+            for row in points
         ]
         known = [[value for value in row if value is not None] for row in every]
         means = [float(axis_oracle.mean(row)) if row else None for row in known]
         assert found[name].to_list() == pytest.approx(means, abs=1e-9), name
-        spread = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
-        assert found[f"{name}_sd"].to_list() == pytest.approx(spread, abs=1e-7), name
+        sds = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
+        assert found[f"{name}_sd"].to_list() == pytest.approx(sds, abs=1e-7), name
         fewer = [
             f"{name} ({len(few)})" if len(few) < len(row) else ""
             for few, row in zip(known, every, strict=True)
         ]
         notes = found["note"].fill_null("").to_list()
-        assert all(told in note for told, note in zip(fewer, notes, strict=True))
+        assert all(part in note for part, note in zip(fewer, notes, strict=True))
 
 
 @pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())
-def test_means_are_those_of_the_definition(fixed, table):
-    members = members_of(table)
+def test_means_equal_those_from_exact_fractions(fixed, table):
+    members = usable_folds(table)
     grid = [Fraction(i) for i in range(6)] if fixed == "tp" else GRID
     names = [name for name in AVERAGED if name != fixed]
     found = rf.average(curves(table), fixed=fixed, metrics=names, grid=[float(g) for g in grid])
-    places = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
     assert found[fixed].to_list() == [float(value) for value in grid]
-    compared(found, places, members, names)
+    compare(found, points, members, names)
 
 
 @pytest.mark.parametrize("fixed", metric_oracle.METRICS)
 @fewer
 @given(table=fold_tables())
-def test_the_nearest_rows_are_those_of_the_definition(fixed, table):
-    members = members_of(table)
+def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
+    members = usable_folds(table)
     grid = [Fraction(2 * i + 1, 34) for i in range(17)]
     if fixed == "tp":
         grid = [Fraction(i, 2) for i in range(12)]
@@ -83,39 +83,39 @@ def test_the_nearest_rows_are_those_of_the_definition(fixed, table):
         curves(table), fixed=fixed, metrics=names, nearest=True, grid=[float(g) for g in grid]
     )
     better = BETTER.get(fixed, "higher")
-    places = [
+    points = [
         [metric_oracle.nearest(rows, fixed, value, better) for rows in members] for value in grid
     ]
-    compared(found, places, members, names)
+    compare(found, points, members, names)
 
 
 @pytest.mark.parametrize("fixed", ["accuracy", "precision", "youden", "f1"])
 @fewer
 @given(table=fold_tables())
-def test_the_union_has_every_value_of_every_curve(fixed, table):
-    members = members_of(table)
+def test_the_union_contains_all_values_of_all_curves(fixed, table):
+    members = usable_folds(table)
     every = {metric_oracle.metric(fixed, row) for rows in members for row in rows} - {None}
     grid = sorted(every)
     found = rf.average(curves(table), fixed=fixed, grid="union")
     assert found[fixed].to_list() == pytest.approx([float(value) for value in grid], abs=1e-11)
-    places = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
-    compared(found, places, members, ["fpr", "tpr"])
+    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    compare(found, points, members, ["fpr", "tpr"])
 
 
 def test_the_means_at_fixed_accuracy_by_hand(frame):
-    # Fold 1 has the accuracies 1/3 2/3 2/3, fold 2 has 1/2 3/4 1/2 3/4 1/2; fold 3 is left out.
+    # Fold 1 has the accuracies 1/3 2/3 2/3, fold 2 has 1/2 3/4 1/2 3/4 1/2; fold 3 is excluded.
     two_thirds, most = 2 / 3, 0.7
-    made = rf.average(
+    averaged = rf.average(
         curves(frame(TABLE)),
         fixed="accuracy",
         metrics=["tpr", pl.col("fp").alias("false")],
         grid=[most, two_thirds, 0.4, 0.8],
         interval="t",
     )
-    found = made.lazy().collect()
+    found = averaged.lazy().collect()
     rows = found.select("accuracy", "tpr", "false", "n_curves", "threshold_mean", "note").rows()
-    # At 0.4 fold 1 has tp = 1/5 on its way up, and fold 2 never has so little. At 2/3 fold 1 has
-    # its last row; fold 2 is 2/3 of the way from 3/4 back to 1/2, at which it is beyond its row.
+    # The accuracy 0.4 occurs only in fold 1, between its first two rows, at tp = 1/5. At 2/3, the
+    # last row of fold 1 is used, and the point one third between the last two rows of fold 2.
     third = 1 + 1 / 3
     assert rows == [
         (0.4, pytest.approx(0.1), 0.0, 1, 0.9, LEFT_OUT),
@@ -131,13 +131,13 @@ def test_the_means_at_fixed_accuracy_by_hand(frame):
     ]
     assert found.columns == [
         "accuracy",
-        *held_columns("tpr"),
-        *held_columns("false"),
+        *mean_columns("tpr"),
+        *mean_columns("false"),
         *TAIL,
     ]
 
 
-def held_columns(name: str) -> list[str]:
+def mean_columns(name: str) -> list[str]:
     return [name, *(f"{name}_{part}" for part in SPREAD)]
 
 
@@ -152,7 +152,7 @@ def held_columns(name: str) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("grid", [7, "union"])
-def test_an_axis_that_is_named_is_held_fixed_as_its_method_says(method, options, grid):
+def test_a_fixed_axis_equals_the_method_of_that_axis(method, options, grid):
     many = curves(drawn(3))
     kind = options.get("kind")
     expected = many.roc.average(method=method, grid=grid, kind=kind)
@@ -161,17 +161,17 @@ def test_an_axis_that_is_named_is_held_fixed_as_its_method_says(method, options,
 
 @pytest.mark.parametrize("interval", ["corrected", "t", "normal", "binomial", "bootstrap", None])
 @pytest.mark.parametrize(("kind", "x", "y"), [("roc", "fpr", "tpr"), ("gain", "alert_rate", "tpr")])
-def test_metrics_have_the_limits_that_axes_have(interval, kind, x, y):
+def test_metrics_have_the_same_limits_as_axes(interval, kind, x, y):
     many = curves(drawn(4))
     options = {"grid": 9, "interval": interval, "weights": "rows"}
     options |= {"seed": 1, "n_boot": 50} if interval == "bootstrap" else {}
     axes = many.roc.average(kind=kind, **options)
     assert_frame_equal(many.roc.average(fixed=x, metrics=y, **options), axes)
     among = many.roc.average(fixed=x, metrics=["accuracy", y], **options)
-    assert_frame_equal(among.select(x, *held_columns(y), *TAIL), axes)
+    assert_frame_equal(among.select(x, *mean_columns(y), *TAIL), axes)
 
 
-def test_aliases_and_own_metrics_are_the_metrics_they_stand_for():
+def test_aliases_and_expressions_equal_the_named_metrics():
     many = curves(drawn(5))
     named = many.roc.average(fixed="precision", metrics=["recall", "specificity"], grid=9)
     own = many.roc.average(
@@ -191,26 +191,26 @@ def test_aliases_and_own_metrics_are_the_metrics_they_stand_for():
     assert_frame_equal(ppv.rename(renamed), named)
 
 
-def test_metrics_without_bounds_are_taken_where_the_curves_have_them():
+def test_grids_of_metrics_without_bounds_are_observed_values():
     many = curves(drawn(6))
     every = many.roc.average(fixed="lift", grid="union")
     few = many.roc.average(fixed="lift", grid=5)
-    places = np.rint(np.linspace(0, every.height - 1, 5)).astype(int).tolist()
-    assert_frame_equal(few, every[places])
+    points = np.rint(np.linspace(0, every.height - 1, 5)).astype(int).tolist()
+    assert_frame_equal(few, every[points])
     between = many.roc.average(fixed="youden", grid=5)
     assert between["youden"].to_list() == [-1.0, -0.5, 0.0, 0.5, 1.0]
 
 
-def test_infinite_metrics_have_an_infinite_mean_and_no_spread():
+def test_infinite_metrics_have_an_infinite_mean_and_no_limits():
     many = curves(drawn(7))
     for options in ({"interval": "t"}, {"interval": "bootstrap", "n_boot": 20, "seed": 1}):
         ends = many.roc.average(metrics="lr_pos", grid=[0, 0.5], **options)
         assert ends["lr_pos"].to_list()[0] == inf
-        assert ends.select(held_columns("lr_pos")[1:]).row(0) == (None,) * 4
-        assert None not in ends.select(held_columns("lr_pos")).row(1)
+        assert ends.select(mean_columns("lr_pos")[1:]).row(0) == (None,) * 4
+        assert None not in ends.select(mean_columns("lr_pos")).row(1)
 
 
-def test_a_metric_that_fewer_curves_have_is_named():
+def test_the_note_has_metrics_that_are_undefined_for_some_curves():
     table = pl.DataFrame(
         {
             "fold": [1, 1, 2, 2, 2],
@@ -218,13 +218,13 @@ def test_a_metric_that_fewer_curves_have_is_named():
             "score": [0.9, 0.1, 0.9, 0.1, 0.5],
         }
     )
-    # At the threshold 0.3 both call a positive, and fold 2 a negative too; at 0.1 all is called.
+    # At the threshold 0.1, no row is predicted negative, so both metrics are undefined.
     found = rf.average(curves(table), fixed="threshold", metrics=["npv", "lr_neg"], grid=[0.3, 0.1])
     assert found.select("npv", "lr_neg", "n_curves", "note").rows() == [
         (1.0, 0.0, 2, "zero_variance"),
         (None, None, 2, "fewer:npv (0), lr_neg (0)"),
     ]
-    # Above the highest score of fold 2 nothing of it is called.
+    # No row of fold 2 is predicted positive at 0.8, so its precision is undefined.
     some = rf.average(
         curves(table.with_columns(score=pl.col("score") - (pl.col("fold") == 2) * 0.5)),
         fixed="threshold",
@@ -234,13 +234,13 @@ def test_a_metric_that_fewer_curves_have_is_named():
     assert some.select("own", "n_curves", "note").rows() == [(1.0, 2, "fewer:own (1)")]
 
 
-def test_the_nearest_thresholds_are_those_of_each_curve():
+def test_the_nearest_threshold_is_selected_for_each_curve():
     table = pl.DataFrame(TABLE)
     found = rf.average(
         curves(table), fixed="threshold", metrics="tp", nearest=True, grid=[5, 0.7, 0.3, -inf, inf]
     )
-    # Fold 1 has the scores 0.9 and 0.4, fold 2 has 0.8 0.6 0.5 0.1: 0.7 is between two, and 0.3
-    # is nearer to 0.4 and 0.5 than to any other, or as near to 0.1.
+    # Fold 1 has the scores 0.9 and 0.4, fold 2 has 0.8, 0.6, 0.5 and 0.1. The scores 0.8 and 0.6
+    # are equally near to 0.7, and 0.5 and 0.1 to 0.3: the higher score is used.
     assert found.select("threshold", "tp", "threshold_mean").rows() == [
         (inf, 0.0, inf),
         (5.0, 1.0, pytest.approx(0.85)),
@@ -250,7 +250,7 @@ def test_the_nearest_thresholds_are_those_of_each_curve():
     ]
 
 
-def test_net_benefit_is_averaged_at_its_thresholds():
+def test_net_benefit_is_averaged_at_fixed_thresholds():
     rng = np.random.default_rng(9)
     table = drawn(9).with_columns(score=pl.Series(rng.random(300)))
     found = rf.average(curves(table), fixed="threshold", metrics="net_benefit", grid=[0.5, 0.2])
@@ -263,7 +263,7 @@ def test_net_benefit_is_averaged_at_its_thresholds():
         assert mean == pytest.approx(np.mean(each), abs=1e-12)
 
 
-def test_costs_beta_and_prevalence_are_those_of_curve():
+def test_costs_beta_and_prevalence_give_the_metrics_of_curve():
     many = curves(drawn(10))
     settings_ = {"beta": 2, "costs": {"fp": 1, "fn": 5}, "prevalence": 0.05}
     names = ["f_beta", "expected_cost", "precision"]
@@ -276,7 +276,7 @@ def test_costs_beta_and_prevalence_are_those_of_curve():
     ]
     means = pl.concat(each).select(names).mean()
     assert_frame_equal(found[20].select(names), means)
-    # What is held fixed is the precision at that prevalence too.
+    # The fixed precision is also computed at this prevalence.
     precise = many.roc.average(fixed="precision", metrics="tpr", grid=[0.2], prevalence=0.05)
     scaled = (pl.col("tp") * 0.05 / (pl.col("tp") + pl.col("fn"))).alias("p")
     share = scaled / (scaled + 0.95 * pl.col("fp") / (pl.col("fp") + pl.col("tn")))
@@ -285,7 +285,7 @@ def test_costs_beta_and_prevalence_are_those_of_curve():
     assert precise["n_curves"].to_list() == [4]
 
 
-def test_weights_of_rows_change_nothing_where_all_are_the_same():
+def test_equal_weights_of_rows_do_not_change_the_result():
     table = drawn(11)
     plain = curves(table)
     heavy = rf.curve(table.with_columns(w=0.3), "label", "score", by="fold", weight="w")
@@ -294,23 +294,23 @@ def test_weights_of_rows_change_nothing_where_all_are_the_same():
         assert_frame_equal(heavy.roc.average(**options), plain.roc.average(**options))
 
 
-def test_a_large_group_is_averaged_in_pieces(monkeypatch):
+def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
     many = rf.curve(
         drawn(12).with_columns(model=pl.col("fold") % 2), "label", "score", by=["model", "fold"]
     )
-    asked = [
+    calls = [
         {"fixed": "accuracy", "metrics": ["precision", "npv"], "grid": 11},
         {"fixed": "accuracy", "metrics": ["precision", "npv"], "grid": "union"},
         {"fixed": "accuracy", "grid": 5, "nearest": True},
         {"fixed": "threshold", "metrics": "f1", "grid": 7},
     ]
-    whole = [many.roc.average(**options) for options in asked]
+    expected_results = [many.roc.average(**options) for options in calls]
     monkeypatch.setattr("rocframe.averages.curve_groups.MAX_CELLS", 4)
-    for options, expected in zip(asked, whole, strict=True):
+    for options, expected in zip(calls, expected_results, strict=True):
         assert_frame_equal(many.roc.average(**options), expected)
 
 
-def test_a_group_of_curves_that_lack_a_class_keeps_its_row_and_its_note():
+def test_a_group_without_curves_of_both_classes_has_one_row_with_a_note():
     table = pl.DataFrame(
         {
             "model": ["a", "a", "b", "b"],
@@ -328,21 +328,21 @@ def test_a_group_of_curves_that_lack_a_class_keeps_its_row_and_its_note():
         ]
 
 
-def test_what_it_makes_is_stored_and_drawn_and_has_no_area(tmp_path):
+def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
     many = rf.curve(
         drawn(13).with_columns(model=pl.lit("a")), "label", "score", by=["model", "fold"]
     )
-    made = many.roc.average(fixed="accuracy", metrics=["precision", "tpr"], grid=5)
-    rf.write(made, tmp_path / "mean.parquet")
-    said = rf.about(tmp_path / "mean.parquet")
-    assert (said["table"], said["kind"], said["by"]) == ("average", None, ["model"])
+    averaged = many.roc.average(fixed="accuracy", metrics=["precision", "tpr"], grid=5)
+    rf.write(averaged, tmp_path / "mean.parquet")
+    about = rf.about(tmp_path / "mean.parquet")
+    assert (about["table"], about["kind"], about["by"]) == ("average", None, ["model"])
     with pytest.raises(rf.BrokenCurveError) as caught:
-        made.roc.area()
+        averaged.roc.area()
     assert str(caught.value) == (
         "curves: no area is defined for averages at fixed values of accuracy.\n"
         "Average the curves along an axis instead, without metrics=."
     )
-    # The mean of a y at its x is an averaged curve, however it was asked for.
+    # The mean of y at fixed values of x is an averaged curve, also with fixed= and metrics=.
     axes = many.roc.average(fixed="fpr", metrics="tpr")
     assert_frame_equal(axes.roc.area(), many.roc.average().roc.area())
 
@@ -462,7 +462,7 @@ WRONG = [
 @pytest.mark.parametrize(
     ("options", "text"), WRONG, ids=[text.partition(":")[0] for _, text in WRONG]
 )
-def test_what_cannot_be_held_fixed_or_averaged_says_so(frame, options, text):
+def test_wrong_options_raise_errors_with_the_expected_text(frame, options, text):
     with pytest.raises(rf.RocframeError) as caught:
         rf.average(curves(frame(TABLE)), **options).lazy().collect()
     assert str(caught.value).startswith(text)
@@ -481,9 +481,9 @@ def drawn(seed: int) -> pl.DataFrame:
     )
 
 
-def test_left_of_where_a_curve_begins_it_finds_no_positives():
+def test_the_tpr_is_0_at_lower_fprs_than_those_of_a_curve():
     table = pl.DataFrame({"fold": 1, "label": [1, 1, 1, 0, 0], "score": [0.9, 0.6, 0.3, 0.5, None]})
-    # The unscored negative is called at every threshold, so that the curve jumps at FPR 1/2.
+    # The unscored negative is predicted positive at every threshold: the curve begins at FPR 1/2.
     worst = curves(table, missing="worst")
     grid = [0, 0.25, 0.5, 0.75, 1]
     mean = rf.average(worst, grid=grid)
@@ -497,18 +497,19 @@ def test_left_of_where_a_curve_begins_it_finds_no_positives():
 
 
 @pytest.mark.parametrize("options", [{"fixed": "threshold"}, {"method": "threshold"}])
-def test_metrics_of_curves_at_given_thresholds_are_known_at_these_only(options):
+def test_metrics_of_curves_at_given_thresholds_are_undefined_at_others(options):
     some = curves(pl.DataFrame(TABLE), thresholds=[0.6, 0.4])
     grid = [0.7, 0.6, 0.5, 0.4, 0.3]
     found = rf.average(some, metrics=["tp", "fpr"], grid=grid, interval=None, **options)
     axes = rf.average(some, method="threshold", grid=grid, interval=None)
-    # Fold 1 ends at its lowest score and shows nothing; fold 2 has another score below.
+    # The curve of fold 1 ends at its lowest score, so its missing rows are not detected. The curve
+    # of fold 2 ends before its lowest score.
     assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
     assert found["fpr"].to_list() == axes["fpr"].to_list() == [0, 0.25, 0, 0.75, 1]
 
 
 @pytest.mark.parametrize("grid", ["union", 7, [0.5, 0.0, -inf]])
-def test_metrics_of_many_groups_at_thresholds_are_those_of_the_axes(grid):
+def test_metrics_of_many_groups_at_thresholds_equal_the_axes(grid):
     sizes = [30, 300, 3, 120, 40]
     parts = [drawn(i).head(n).with_columns(model=pl.lit(i)) for i, n in enumerate(sizes)]
     many = rf.curve(pl.concat(parts), "label", "score", by=["model", "fold"])

@@ -60,10 +60,10 @@ def usable(table: pl.DataFrame) -> list[tuple[list[float], list[float]]]:
     ]
 
 
-def test_the_mean_of_areas_by_hand(frame):
+def test_the_mean_of_areas_equals_the_calculation_by_hand(frame):
     areas = rf.fold_auc(frame(TABLE), "label", "score", ci="delong")
-    # Placements (1, 3/4) and (3/4, 1) in the first fold, (1, 0) and (1/2, 1/2) in the second:
-    # DeLong's variances are 1/64 + 1/64 and 1/4, that of the mean a quarter of their sum.
+    # The placements are (1, 3/4) and (3/4, 1) in the first fold, (1, 0) and (1/2, 1/2) in the
+    # second. DeLong's variances are 1/64 + 1/64 and 1/4; the variance of the mean is their sum / 4.
     se = sqrt((1 / 32 + 1 / 4) / 4)
     expected = frame(
         {
@@ -86,16 +86,17 @@ def test_the_mean_of_areas_by_hand(frame):
     assert_frame_equal(areas, expected, abs_tol=1e-14)
 
 
-def test_the_influence_curve_by_hand():
+def test_the_influence_curve_equals_the_calculation_by_hand():
     areas = rf.fold_auc(pl.DataFrame(TABLE), "label", "score", ci="ledell")
-    # Both classes are half of the rows: 2² times the squares 1/16 and 1/2 of four rows each.
+    # Each class has half of the rows, so the squares 1/16 and 1/2 have the factor 2². Each fold has
+    # four rows.
     variance = (4 * (1 / 16) / 4 + 4 * (1 / 2) / 4) / 2 / 8
     assert areas["se"].item() == pytest.approx(sqrt(variance), abs=1e-15)
     assert areas["ci_method"].item() == "ledell"
 
 
 @given(table=fold_tables())
-def test_areas_and_variances_are_those_of_the_definition(table):
+def test_areas_and_variances_equal_those_from_exact_fractions(table):
     members = usable(table)
     assume(members)
     found = {
@@ -124,7 +125,7 @@ def test_areas_and_variances_are_those_of_the_definition(table):
         assert found[ci]["se"] == expected
 
 
-def test_the_three_areas_are_those_of_the_other_verbs():
+def test_the_three_areas_equal_those_of_other_functions():
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
         {
@@ -149,7 +150,7 @@ def test_the_three_areas_are_those_of_the_other_verbs():
     assert_frame_equal(areas.select("model", "mean_auc", "sd", "se"), expected)
 
 
-def test_logit_limits_stay_inside():
+def test_logit_limits_are_wald_limits_of_the_logit():
     areas = rf.fold_auc(pl.DataFrame(TABLE), "label", "score").row(0, named=True)
     middle = np.log(0.6875 / 0.3125)
     half = 1.959963984540054 * areas["se"] / (0.6875 * 0.3125)
@@ -158,7 +159,7 @@ def test_logit_limits_stay_inside():
 
 
 @given(table=fold_tables())
-def test_pairs_within_and_between_folds_make_up_the_gap(table):
+def test_the_gap_is_the_sum_of_effects_within_and_between_folds(table):
     every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
     names = table["fold"].unique(maintain_order=True).to_list()
     members = usable(table)
@@ -194,8 +195,8 @@ def test_pairs_within_and_between_folds_make_up_the_gap(table):
         assert row["worst_auc"] == pytest.approx(float(pairs[key][0] / pairs[key][1]), abs=1e-14)
 
 
-def test_a_model_that_knows_its_base_rate_only_is_worse_than_chance_when_pooled():
-    # Each fold's score is the share of positives among the rows of the others.
+def test_predicted_base_rates_have_a_pooled_auc_below_one_half():
+    # The score of each fold is the proportion of positives in the other folds.
     rng = np.random.default_rng(5)
     labels = rng.random(500) < 0.3
     fold = rng.integers(0, 10, 500)
@@ -208,7 +209,7 @@ def test_a_model_that_knows_its_base_rate_only_is_worse_than_chance_when_pooled(
 
 
 @given(table=fold_tables())
-def test_row_order_laziness_and_counts_change_nothing(table):
+def test_row_order_lazy_frames_and_counts_do_not_change_the_result(table):
     counted = table.group_by("fold", "label", "score").agg(n=pl.len())
     for verb in (rf.fold_auc, rf.pooling_gap):
         expected = verb(table, "label", "score")
@@ -222,7 +223,7 @@ def test_row_order_laziness_and_counts_change_nothing(table):
         assert_frame_equal(weighted.select(names), expected.select(names))
 
 
-def test_unscored_rows_count_as_errors_in_every_number():
+def test_unscored_rows_count_as_errors_in_all_columns():
     table = pl.DataFrame({**TABLE, "score": [0.9, None, *TABLE["score"][2:]]})
     worst = rf.fold_auc(table, "label", "score", missing="worst").row(0, named=True)
     assert (worst["n_neg"], worst["n_missing"]) == (4, 1)
@@ -256,7 +257,7 @@ def test_groups_without_rows_or_classes_have_notes(frame, verb):
 
 
 @pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_folds_that_are_not_there_are_named(frame, verb):
+def test_an_unknown_fold_column_raises(frame, verb):
     with pytest.raises(rf.MissingColumnError) as caught:
         verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
     assert str(caught.value).startswith(
@@ -268,7 +269,7 @@ def test_folds_that_are_not_there_are_named(frame, verb):
     assert str(caught.value).startswith("over=None: expected the name of one or more keys.")
 
 
-def test_the_influence_curve_knows_no_weights():
+def test_the_influence_curve_with_weights_raises():
     table = pl.DataFrame(TABLE).with_columns(w=1.0)
     with pytest.raises(rf.OptionValueError) as caught:
         rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
@@ -281,13 +282,13 @@ def test_the_influence_curve_knows_no_weights():
     assert str(caught.value).startswith("ci='wald': unknown value.\nChoose one of: ")
 
 
-def test_stored_tables_about_folds_say_what_they_are(tmp_path):
+def test_the_metadata_of_tables_of_folds_has_their_type(tmp_path):
     for verb in (rf.fold_auc, rf.pooling_gap):
         rf.write(verb(pl.DataFrame(TABLE), "label", "score"), tmp_path / "table.parquet")
         assert rf.about(tmp_path / "table.parquet")["table"] == verb.__name__
 
 
-def test_large_groups_are_counted_in_pieces(monkeypatch):
+def test_blocks_of_large_groups_do_not_change_the_result(monkeypatch):
     from rocframe.averages import pooling_gap as gap
 
     rng = np.random.default_rng(4)
@@ -298,12 +299,12 @@ def test_large_groups_are_counted_in_pieces(monkeypatch):
             "score": rng.integers(0, 60, 400),
         }
     )
-    whole = rf.pooling_gap(table, "label", "score")
+    expected = rf.pooling_gap(table, "label", "score")
     monkeypatch.setattr(gap, "BLOCK_ROWS", 7)
-    assert_frame_equal(rf.pooling_gap(table, "label", "score"), whole, check_exact=True)
+    assert_frame_equal(rf.pooling_gap(table, "label", "score"), expected, check_exact=True)
 
 
-@pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "scores of their own"])
+@pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "distinct scores"])
 def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
     from rocframe.averages import pooling_gap as gap
 
@@ -330,7 +331,7 @@ def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
 
 
 @pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_a_name_that_over_cannot_have_is_said_to_be_given_there(verb):
+def test_errors_of_over_name_this_argument(verb):
     table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
     with pytest.raises(rf.ReservedColumnError) as caught:
         verb(table, "label", "score", over="note")

@@ -169,7 +169,7 @@ def test_averages_equal_those_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     digits = rf.datasets.digits()
     scores = {digit: f"p{digit}" for digit in range(10)}
-    # scikit-learn wants rows that add up to 1; dividing breaks and makes ties.
+    # scikit-learn requires that the scores of a row add up to 1. The division changes ties.
     table = digits.select(scores.values()).cast(pl.Float64)
     table = (table / table.sum_horizontal()).hstack(digits.select("model", "label"))
     areas = rf.multiclass_auc(table, "label", scores, by="model")
@@ -223,7 +223,7 @@ def test_rows_with_missing_values_are_dropped_for_all_classes(frame):
 
 def test_unscored_rows_count_as_errors_with_missing_worst():
     known = MISSING.drop_nulls("truth").with_columns(pl.col("b").fill_nan(None))
-    # An unscored row of a class is below all, one of another class above all.
+    # Without a score of class i, a row of class i ranks below all, any other row above all.
     as_errors = known.with_columns(
         pl.when(pl.col("truth") == name)
         .then(pl.col(name).fill_null(-1))

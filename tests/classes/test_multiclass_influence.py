@@ -11,7 +11,7 @@ from rocframe.classes.class_areas import influences, row_acceleration
 from rocframe.classes.inputs import MulticlassRows
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 
-# Mass, class, and the scores of a, b and c.
+# Weight, class, and the scores of a, b and c.
 TABLE = [
     (2, "a", 0.75, 0.25, 0.0),
     (1, "a", 0.25, 0.25, 0.5),
@@ -36,7 +36,7 @@ def rows_of(table, classes=ABC, **more):
 
 
 @pytest.mark.parametrize("used", [slice(None), slice(0, 5)], ids=["three classes", "two of three"])
-def test_an_influence_is_the_derivative_by_the_mass_of_a_row(used):
+def test_an_influence_is_the_derivative_by_the_weight_of_a_row(used):
     table = TABLE[used]
     found = influences(rows_of(table), AVERAGES)
     before = by_counting(table, ABC)

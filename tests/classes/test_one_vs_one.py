@@ -145,7 +145,7 @@ def test_the_mean_area_over_pairs_equals_that_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     digits = rf.datasets.digits().filter(pl.col("model") == "decision_tree")
     scores = {digit: f"p{digit}" for digit in range(10)}
-    # scikit-learn wants rows that add up to 1; dividing breaks and makes ties.
+    # scikit-learn requires that the scores of a row add up to 1. The division changes ties.
     table = digits.select(scores.values()).cast(pl.Float64)
     table = (table / table.sum_horizontal()).with_columns(digits["label"], digits["id"])
     pairs = rf.one_vs_one(table, "label", scores, id="id")

@@ -50,8 +50,8 @@ def by_trying(classes, rule):
     if not all(classes):
         return None, None
     won = {}
-    for places in product(*(range(len(rows)) for rows in classes)):
-        won[places] = rule(*(rows[i] for rows, i in zip(classes, places, strict=True)))
+    for indices in product(*(range(len(rows)) for rows in classes)):
+        won[indices] = rule(*(rows[i] for rows, i in zip(classes, indices, strict=True)))
     volume = sum(won.values()) / len(won)
     if min(map(len, classes)) < 2:
         return volume, None
@@ -59,11 +59,11 @@ def by_trying(classes, rule):
     for k, rows in enumerate(classes):
         triples = len(won) // len(rows)
         shares = [
-            sum(value for places, value in won.items() if places[k] == i) / triples
+            sum(value for indices, value in won.items() if indices[k] == i) / triples
             for i in range(len(rows))
         ]
-        spread = sum((share - volume) ** 2 for share in shares)
-        variance += spread / (len(rows) - 1) / len(rows)
+        squares = sum((share - volume) ** 2 for share in shares)
+        variance += squares / (len(rows) - 1) / len(rows)
     return volume, variance
 
 
