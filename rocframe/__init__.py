@@ -1,11 +1,11 @@
-"""Evaluation curves of scoring classifiers: prediction tables in, curve tables out.
+"""Compute evaluation curves of scoring classifiers from tables of predictions.
 
     predictions ──▶ curve ──▶ at, area, average ──▶ chart, Parquet
               ├───▶ auc, auc_test, band, compare
               └───▶ report
 
-Importing the package registers `.roc` on polars DataFrames, LazyFrames and expressions. Every
-function is loaded on first use, and numpy, Altair and pyarrow with it.
+Importing the package registers the namespace `.roc` on polars DataFrames, LazyFrames and
+expressions. Each function is imported on first use; so are numpy, Altair and pyarrow.
 """
 
 from __future__ import annotations

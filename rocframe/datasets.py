@@ -37,7 +37,7 @@ def vote() -> pl.DataFrame:
     ----------
     S. J. Rosenstone, D. R. Kinder, W. E. Miller and the National Election Studies, "American
     National Election Study, 1996: Pre- and Post-Election Survey", ICPSR 6896; the public-domain
-    extract that statsmodels ships as `anes96`.
+    extract in statsmodels, `anes96`.
 
     Examples
     --------
@@ -66,7 +66,8 @@ def digits() -> pl.DataFrame:
     References
     ----------
     E. Alpaydin and C. Kaynak (1998), "Optical Recognition of Handwritten Digits", UCI Machine
-    Learning Repository. doi:10.24432/C50P49. CC BY 4.0; the test part, which scikit-learn ships.
+    Learning Repository. doi:10.24432/C50P49. License: CC BY 4.0. The log has the test part of the
+    data, which scikit-learn contains.
 
     Examples
     --------
@@ -106,5 +107,5 @@ def path(name: LogName) -> Path:
         raise UnknownOptionError.compose("name", name, get_args(LogName))
     package = Path(__file__).resolve().parent
     installed = package / "data" / f"{name}.parquet"
-    # The logs are in the package in wheels, and next to the package in the source tree.
+    # In a wheel, the logs are inside the package; in the source tree, they are next to it.
     return installed if installed.exists() else package.parent / "data" / installed.name

@@ -59,11 +59,11 @@ __all__ = [
 ]
 
 
-MAX_FRACTIONAL_LABELS = 10  # more distinct fractional labels are probably scores
+MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
 
 
-# Each error takes one message: polars rebuilds errors that are raised while it resolves a plan
-# from their text alone. The class methods compose the message.
+# The constructors take only the message, because polars creates errors that are raised while it
+# resolves a plan a second time, with the message as the only argument.
 class RocframeError(Exception):
     """Base class of all errors of rocframe."""
 
@@ -75,7 +75,7 @@ class ArgumentError(RocframeError, TypeError):
     def compose(
         cls, function: str, problem: str, arguments: Iterable[str], hint: str
     ) -> ArgumentError:
-        """List the arguments of the function."""
+        """Return an error that lists the arguments of the function."""
         return cls(f"{function}: {problem}.\nArguments: {', '.join(arguments)}.\n{hint}")
 
 
@@ -99,7 +99,7 @@ class RepeatedNameError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:
-        """List the names that were given."""
+        """Return an error that lists the given names."""
         return cls(
             f"{argument}={name!r}: the name is given more than once.\n"
             f"Given: {format_list(given)}.\nUse each name once."
@@ -111,9 +111,9 @@ class RepeatedNameError(RocframeError, ValueError):
         argument: str,
         name: str,
         table: Iterable[str],
-        hint: str = "Leave it out, or rename yours with .alias().",
+        hint: str = "Leave it out, or give it another name with .alias().",
     ) -> RepeatedNameError:
-        """List the columns of the result, one of which has this name."""
+        """Return an error that lists the columns of the result, one of which has this name."""
         return cls(
             f"{argument}={name!r}: the result has a column of this name.\n"
             f"Its columns are: {format_list(table, most=30)}.\n{hint}"
@@ -127,7 +127,7 @@ class ReservedColumnError(RocframeError, ValueError):
     def compose(
         cls, column: str, table: Iterable[str], argument: str = "by"
     ) -> ReservedColumnError:
-        """List the columns of the result."""
+        """Return an error that lists the columns of the result."""
         if column == "model" and "model" in table:
             return cls(
                 f"{argument}='model': several scores are compared, and the result has a key column "
@@ -146,7 +146,7 @@ class UnknownOptionError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, allowed: Iterable[object]) -> UnknownOptionError:
-        """List the allowed values, and suggest the most similar one."""
+        """Return an error that lists the allowed values, and suggests the most similar one."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
         guess = get_close_matches(value.lower(), words, n=1) if isinstance(value, str) else []
@@ -162,7 +162,7 @@ class OptionValueError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> OptionValueError:
-        """Describe the problem, and what to pass instead."""
+        """Return an error with a problem, and with a hint what to pass instead."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 
@@ -171,7 +171,7 @@ class ColumnTypeError(RocframeError, TypeError):
 
     @classmethod
     def compose(cls, argument: str, column: str, dtype: object, hint: str) -> ColumnTypeError:
-        """Name the type of the column, and what to do."""
+        """Return an error that names the type of the column, and what to do."""
         return cls(f"{argument}={column!r}: the column has type {dtype}.\n{hint}")
 
 
@@ -180,7 +180,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls) -> AmbiguousCountError:
-        """Name both values of `count` that resolve the ambiguity."""
+        """Return an error that names the two values of `count` to choose from."""
         return cls(
             "count: the frame has a column named 'count', which may hold the number of rows that "
             'each row represents.\nPass count="count" if it does, or count=None if it does not.'
@@ -194,7 +194,7 @@ class LabelError(RocframeError, ValueError):
     def unknown_positive(
         cls, column: str, dtype: object, values: Iterable[object], example: object
     ) -> LabelError:
-        """Report labels without a default positive class."""
+        """Return an error for labels without a default positive class."""
         found = list(values)
         are_scores = isinstance(example, float) and len(found) > MAX_FRACTIONAL_LABELS
         return cls(
@@ -210,7 +210,7 @@ class LabelError(RocframeError, ValueError):
 
     @classmethod
     def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
-        """Report that no label equals the positive value."""
+        """Return an error for a positive value that no label equals."""
         return cls(
             f"positive={positive!r}: no label of column {column!r} has this value.\n"
             f"Found: {format_list(values) or 'no labels'}.\nUse one of these values as positive."
@@ -218,7 +218,7 @@ class LabelError(RocframeError, ValueError):
 
     @classmethod
     def positive_type(cls, positive: object, column: str, dtype: object) -> LabelError:
-        """Report that the type of the positive value is not that of the labels."""
+        """Return an error for a positive value whose type differs from that of the labels."""
         hint = "Pass the positive value in the type of the labels."
         if isinstance(positive, list | tuple | set | frozenset):
             hint = f"Pass one value; for several, use label=pl.col({column!r}).is_in([…])."
@@ -234,7 +234,7 @@ class LabelError(RocframeError, ValueError):
     def without_score(
         cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
     ) -> LabelError:
-        """Report labels without a score column."""
+        """Return an error for labels of classes that have no score column."""
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
             f"Classes with a score: {format_list(classes)}.\n"
@@ -247,7 +247,7 @@ class ScoreError(RocframeError, ValueError):
 
     @classmethod
     def inexact(cls, column: str, dtype: object, example: object) -> ScoreError:
-        """Show a score that the conversion changes."""
+        """Return an error with an example of a score that the conversion changes."""
         return cls(
             f"score={column!r}: {dtype} value {example} changes when it becomes Float64, so two "
             "scores might become one threshold.\nScale or rank the scores first, "
@@ -260,7 +260,7 @@ class MassError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, column: str, problem: str, rows: int) -> MassError:
-        """Report the number of rows with negative or infinite values."""
+        """Return an error with the number of rows that have negative or infinite values."""
         return cls(
             f"{argument}={column!r}: the {argument} is {problem} in {format_count(rows, 'row')}.\n"
             f"A {argument} must be finite and at least 0; correct these rows, or remove them with "
@@ -269,7 +269,7 @@ class MassError(RocframeError, ValueError):
 
     @classmethod
     def overflow(cls, argument: str, column: str, limit: str) -> MassError:
-        """Report that the sum exceeds the limit up to which calculations are safe."""
+        """Return an error for a sum of weights or counts above a limit."""
         return cls(
             f"{argument}={column!r}: the {argument}s add up to more than {limit}.\n"
             "Divide them by a common factor first; rates do not change."
@@ -283,13 +283,15 @@ class MissingValuesError(RocframeError, ValueError):
     def compose(
         cls, argument: str, column: str, rows: int, where: str, *, worst: bool = False
     ) -> MissingValuesError:
-        """Report the number of rows with missing values, and the values of `missing` to use.
+        """Return an error with the number of rows with missing values, and values of `missing`.
 
-        `where` names the first group with missing values; `worst` is true with `missing="worst"`.
+        `where` names the first group with missing values. `worst` is true for `missing="worst"`.
         """
         drop = 'Use missing="drop" to leave these rows out and count them'
         if worst:
-            hint = f'missing="worst" applies to scores only.\n{drop}, or .filter() them first.'
+            hint = (
+                f'missing="worst" applies to scores only.\n{drop}, or remove them with .filter().'
+            )
         elif argument == "score":
             hint = (
                 f'{drop}, or missing="worst" to count unscored rows as errors at every threshold.'
@@ -307,7 +309,7 @@ class PairingError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, argument: str, value: object, problem: str, hint: str) -> PairingError:
-        """Describe the problem with the argument that pairs rows, and what to do."""
+        """Return an error with a problem of the argument that pairs rows, and what to do."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
 
@@ -316,7 +318,7 @@ class BrokenCurveError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, problem: str, hint: str) -> BrokenCurveError:
-        """Describe the problem, and how to make a curve table."""
+        """Return an error with a problem of a curve table, and what to do."""
         return cls(f"{problem}.\n{hint}")
 
 
@@ -325,7 +327,7 @@ class LazyFrameError(RocframeError, TypeError):
 
     @classmethod
     def compose(cls, function: str) -> LazyFrameError:
-        """Show how to collect the table for this function."""
+        """Return an error that shows how to collect the table for this function."""
         return cls(
             f"{function}: expected a DataFrame, but this is a LazyFrame.\n"
             f"Collect it first: curves.collect().roc.{function}()."
@@ -337,7 +339,7 @@ class LogError(RocframeError, OSError):
 
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> LogError:
-        """Name the file, the problem, and what to do."""
+        """Return an error with the file, the problem, and what to do."""
         return cls(f"{path}: {problem}.\n{hint}")
 
 
@@ -346,7 +348,7 @@ class StorageError(RocframeError, OSError):
 
     @classmethod
     def compose(cls, path: object, problem: str, hint: str) -> StorageError:
-        """Name the path, the problem, and what to do."""
+        """Return an error with the path, the problem, and what to do."""
         return cls(f"path={str(path)!r}: {problem}.\n{hint}")
 
 
@@ -355,7 +357,7 @@ class MissingExtraError(RocframeError, ImportError):
 
     @classmethod
     def compose(cls, feature: str, library: str, extra: str) -> MissingExtraError:
-        """Name the library that the feature needs, and the extra to install."""
+        """Return an error with the library that a feature needs, and the extra to install."""
         return cls(
             f"{feature}: this needs {library}, which is not installed.\n"
             f'Install it with: pip install "rocframe[{extra}]".'

@@ -1,4 +1,4 @@
-"""Conversion between DataFrame and LazyFrame, and Python functions as steps of a lazy plan."""
+"""Convert between DataFrame and LazyFrame, and add Python functions to lazy plans."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def as_input_frame(source: FrameT, result: pl.LazyFrame) -> FrameT:
     try:
         return cast("FrameT", result.collect())
     except RocframeError as error:
-        # polars appends its plan or the expression to the message. They are internal if the
-        # caller passed a DataFrame.
+        # polars appends the plan or the expression to the message. A user who passed a DataFrame
+        # did not write either of them.
         raise type(error)(str(error).split(PLAN_MARK)[0].split(EXPRESSION_MARK)[0]) from None
 
 
@@ -47,14 +47,14 @@ def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
 
 def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
-    """Return the rows at these positions, also of a frame without columns."""
+    """Return the rows of `keys` at these positions; `keys` may have no columns."""
     if not keys.width:
         return pl.DataFrame(height=len(rows))
     return keys.select(pl.all().gather(pl.Series("", rows, pl.get_index_type())))
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the sorted distinct rows, and the index of each row among them; null is a value."""
+    """Return the sorted distinct rows, and for each row its index among these; nulls are equal."""
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
     distinct = table.unique().sort(names)
@@ -90,7 +90,7 @@ def build_table(
 
 
 def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.Series:
-    """Return values, or one repeated value, as a column of this dtype in which NaN is null."""
+    """Return an array, or a single value for all rows, as a column in which NaN is null."""
     if values is None or isinstance(values, str | float | int):
         return pl.Series(name, [values], dtype).new_from_index(0, height)
     column = pl.Series(name, values, dtype, nan_to_null=True)
@@ -100,7 +100,7 @@ def build_column(name: str, values: Any, dtype: pl.DataType, height: int) -> pl.
 
 
 def private_names(roles: Iterable[str], by: Sequence[str]) -> dict[str, str]:
-    """Return a column name for each role that differs from all group columns."""
+    """Return a column name for each role; the names differ from all group columns."""
     names = {}
     for role in roles:
         name = f"({role})"
@@ -120,10 +120,10 @@ def through_node(
 ) -> pl.LazyFrame:
     """Return a plan that applies `function` to the collected rows of `plan`.
 
-    Filters on the result are pushed down to the rows of `plan` only if there are group columns.
-    `anchor` is a column that is never null. A filter on it keeps all rows. It prevents polars from
-    pushing `head` and `slice` down, which polars does with predicate pushdown even for
-    `slice_pushdown=False`.
+    If there are group columns, polars may apply filters on the result to the rows of `plan`.
+    `anchor` is a column that is never null, so the filter on it keeps all rows. Without this
+    filter, polars applies `head` and `slice` to the rows of `plan`, although `slice_pushdown` is
+    False.
     """
     result = plan.map_batches(
         function,

@@ -1,4 +1,4 @@
-"""The namespace `.roc` on DataFrame, LazyFrame and Expr; its methods are loaded on first use."""
+"""The namespace `.roc` on DataFrame, LazyFrame and Expr; its methods are imported on first use."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NAME_HINTS = {
 
 
 class LazyMethod:
-    """A function of a module as a method, imported when it is first accessed."""
+    """A method that calls the function of its name in a module, which is imported on first use."""
 
     def __init__(self, module: str) -> None:
         self.module = module
@@ -77,7 +77,7 @@ class LazyMethod:
 
 
 class Namespace:
-    """A namespace of methods whose first argument is `_subject`."""
+    """A namespace whose methods call functions with `_subject` as the first argument."""
 
     _subject: Any
 
@@ -98,7 +98,10 @@ def lazy_methods(namespace: type[Namespace]) -> dict[str, str]:
 
 
 def suggest_name(name: str, names: Iterable[str], prefix: str) -> str:
-    """Return a line that names a similar function, or nothing; `names` have this prefix."""
+    """Return a line that suggests a function instead of an unknown name; empty if none is similar.
+
+    `names` are the available functions. `prefix` is written in front of the suggested function.
+    """
     key = name.lower()
     if key in NAME_HINTS:
         return "\n" + NAME_HINTS[key].format(prefix)
@@ -118,15 +121,15 @@ def suggest_name(name: str, names: Iterable[str], prefix: str) -> str:
 @pl.api.register_dataframe_namespace("roc")
 @pl.api.register_lazyframe_namespace("roc")
 class RocFrame(Namespace):
-    """Evaluation curves of a predictions table, and results computed from a curve table."""
+    """Functions of rocframe as methods of a table of predictions, curves or other results."""
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         self._frame = frame
 
     @property
     def _subject(self) -> pl.DataFrame | pl.LazyFrame:
-        # polars caches the accessor on the frame: a cycle that keeps large frames alive until
-        # the garbage collector runs. Dropping the cached entry breaks it.
+        # polars stores the accessor in the frame, and the accessor refers to the frame. Python
+        # would keep such a cycle in memory until the garbage collector runs.
         vars(self._frame).pop("roc", None)
         return self._frame
 
@@ -157,15 +160,15 @@ class RocFrame(Namespace):
 class RocExpr(Namespace):
     """Statistics of a score column, as expressions: one value per group, or one per row.
 
-    They are native polars expressions. They work in `select`, `with_columns`, `group_by().agg()`,
-    `over`, `group_by_dynamic` and `rolling`, eager and lazy, on any engine, and for several columns
-    at once.
+    The methods return native polars expressions. They work in `select`, `with_columns`,
+    `group_by().agg()`, `over`, `group_by_dynamic` and `rolling`, on DataFrames and LazyFrames, on
+    all polars engines, and for several score columns at once.
 
     An expression cannot raise errors that depend on the data. Rows whose label, score, weight or
-    count is null or NaN are left out, and rows of weight or count 0 are ignored. The result of a
-    group is null where the positive class is unknown (labels are neither Boolean nor 0/1 and
-    `positive` is not given), where a weight or count is negative, and where a weight is infinite.
-    A column named `count` is read only if `count` names it.
+    count is null or NaN are left out, and so are rows whose weight or count is 0. The result of a
+    group is null if the positive class is unknown (labels are neither Boolean nor 0/1, and
+    `positive` is not given), if a weight or count is negative, or if a weight is infinite. A column
+    named `count` is read only if `count="count"` is given.
     """
 
     def __init__(self, expr: pl.Expr) -> None:

@@ -1,4 +1,4 @@
-"""Checks and conversions of options, which raise one form of error."""
+"""Check and convert options, with errors in one form."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class NotGiven(Enum):
         return "<not given>"
 
 
-# Default of optional arguments for which None has a meaning of its own.
+# Default of arguments that also accept None, with a meaning other than the default.
 NOT_GIVEN: Final = NotGiven.NOT_GIVEN
-MAX_INTEGER = 2**53  # up to here Float64 represents every integer
+MAX_INTEGER = 2**53  # Float64 represents every integer up to this one
 
 
 def check_choice(argument: str, value: object, choices: Iterable[str | None]) -> None:
@@ -67,7 +67,10 @@ def check_supported(
     noun: Literal["option", "value"] = "option",
     hint: str = "Leave it out.",
 ) -> None:
-    """Check that an option has its default unless `subject`, such as a method, supports it."""
+    """Raise an error for an option that `subject`, such as a method, does not support.
+
+    An option with its default value raises no error.
+    """
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
         problem = f"{subject} does not support this {noun}"
@@ -107,7 +110,7 @@ def parse_number(
 ) -> float:
     """Return a finite number between `low` and `high`; `closed` says which limits are allowed.
 
-    The error shows `example` as a value to give, unless there is a `hint`.
+    The hint of the error is `hint`, or else shows `example`.
     """
     number = to_float(value)
     above = number is not None and (number >= low if closed != "none" else number > low)
@@ -225,7 +228,7 @@ def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
 def check_group_columns(
     by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
 ) -> None:
-    """Check that group columns exist, are named once, and clash with no column of the result."""
+    """Check that group columns exist, are given once, and differ from the result columns."""
     names = list(available)
     for name in by:
         if name not in names:
@@ -240,7 +243,7 @@ def group_dtypes(by: Sequence[str], schema: Mapping[str, pl.DataType]) -> dict[s
     """Return the dtypes of the group columns, which must have an order."""
     for name in by:
         if schema[name] == pl.Object:
-            hint = "Groups are sorted by their keys, and these have no order: cast them first."
+            hint = "Groups are sorted, and this type has no order. Cast the column first."
             raise ColumnTypeError.compose("by", name, schema[name], hint)
     return {name: schema[name] for name in by}
 
@@ -261,7 +264,7 @@ def check_text(argument: str, value: object) -> None:
 
 
 def check_frame(argument: str, value: object) -> None:
-    """Check that a value is a DataFrame or LazyFrame; the error says how to make one of it."""
+    """Check that a value is a DataFrame or LazyFrame; the error says how to convert the value."""
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return
     is_array = isinstance(value, Sequence | pl.Series) or type(value).__module__ == "numpy"
@@ -324,7 +327,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
     for alias in aliases.split()
 }
 
-# Arguments of other packages for which this package has another function.
+# Arguments of other packages that are no arguments here, and what to use instead.
 ARGUMENTS_OF_OTHERS = {
     **dict.fromkeys(
         ("title", "width", "height"),
@@ -348,17 +351,14 @@ FRAME_ARGUMENTS = ("predictions", "curves", "table")
 
 
 def public(function: FunctionT) -> FunctionT:
-    """Return a function that raises ArgumentError if it is called with wrong arguments.
-
-    Its signature and its docstring are those of `function`.
-    """
+    """Return `function` with an ArgumentError instead of the TypeError for wrong arguments."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            # The traceback of an error inside the function contains the frame of the function.
+            # An error that is raised inside `function` has a longer traceback.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             problem = str(error)
@@ -400,5 +400,5 @@ def _argument_error(
     elif required:
         hint = f"Pass {join_names([f'{name}=…' for name in required])}."
     else:
-        hint = "Pass each argument once, and all but the first ones by name."
+        hint = "Pass each argument once, and options by name."
     return ArgumentError.compose(function.__name__, problem, parameters, hint)

@@ -1,6 +1,7 @@
 """The types of tables that functions return: columns, dtypes, recognition and chart.
 
-A table has its group columns first, then the columns of its type. `TABLES` lists the types.
+A table has its group columns first, then the columns of its type. `TABLES` lists the types. A new
+type needs one record in this list.
 """
 
 from __future__ import annotations
@@ -22,26 +23,28 @@ if TYPE_CHECKING:
 Schema: TypeAlias = dict[str, pl.DataType]
 HALF_TIES = "a tie counts one half"
 ROW_TIES = "a tie is one row"
-SHARED_TIES = "a tie counts 1/k, of k ways that it leaves open"
+SHARED_TIES = "a tie counts 1/k if k orders of the tied rows are possible"
 CHANNELS = ("color", "facet", "detail")
 DOMAINS = ("x_domain", "y_domain")
 INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
 ROC_AREA_TITLE = "Area under the ROC curve"
 MEAN_AREA_TITLE = "Area under the averaged curve"
 
-
-Recognize: TypeAlias = "Callable[[Sequence[str]], tuple[tuple[str, ...], str | None] | None]"
+# The group columns of a table, and the kind of its curves.
+Recognition: TypeAlias = tuple[tuple[str, ...], str | None]
+Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
-    The first column of `marks` is drawn as a dot, the others as hollow marks. `inner` names the
-    ends of a dotted box. `references` are positions of dashed lines, and each value of the column
-    `reference` is the position of another dashed line. `chance` is the value for random scores,
-    with a dashed line if it is near the drawn numbers. `part` is a column that distinguishes rows
-    of the same group. `tests` is true if the table has p-values.
+    The values of the first column in `marks` are drawn as dots, those of the others as hollow
+    marks. `inner` names the columns with the two ends of a dotted box. A dashed line is drawn at
+    each of `references`, and in each row at the value of the column `reference`. `chance` is the
+    expected value for random scores. It has a dashed line if it is near the drawn numbers. `part`
+    is a column that distinguishes rows of the same group. `tests` is true if the table has
+    p-values.
     """
 
     title: str
@@ -59,14 +62,15 @@ class DotStyle:
 class TableType:
     """A type of table: its columns, how it is recognized, and how it is drawn.
 
-    `functions` are the public functions that return such tables. `columns` is a function that
-    returns the columns right of the group columns, with dtypes. `recognize` is a function of column
-    names. It returns the group columns and the kind of curve (None if the table has no curves) if
-    the table has this type, else None. `ties` describes how tied scores are counted.
+    `functions` are the public functions that return tables of this type. `columns` is a function
+    that returns the columns right of the group columns, with dtypes. `recognize` is a function of
+    the column names of a table. It returns the group columns and the kind of the curves (None for
+    tables without curves) if the table has this type, and None if the table has another type.
+    `ties` describes how tied scores are counted.
 
-    `drawing` is the function that draws the table, as "module:name", or None if there is no chart.
-    `dots` is the style of dot plots. `chart_options` are the options of `chart` that the drawing
-    uses. `chart_hint` says what to draw instead if there is no chart.
+    `drawing` is the function that draws the table, as "module:name", or None if the type has no
+    chart. `dots` is the style of its dot plot. `chart_options` are the options of `chart` that the
+    drawing uses. For a type without a chart, `chart_hint` says what to draw instead.
     """
 
     name: str
@@ -105,13 +109,13 @@ def table_of(columns: Sequence[str]) -> Table:
 
 
 def has_columns(*names: str, adjacent: int = 1) -> Recognize:
-    """Return a function that recognizes tables with these columns in this order.
+    """Return a function that recognizes tables with columns of these names in this order.
 
-    The columns left of the first name are group columns. Other columns may stand between the names,
-    except between the first `adjacent` ones.
+    Columns left of `names[0]` are group columns. Other columns may be between the named ones, but
+    not between the first `adjacent` ones.
     """
 
-    def recognize(columns: Sequence[str]) -> tuple[tuple[str, ...], str | None] | None:
+    def recognize(columns: Sequence[str]) -> Recognition | None:
         if names[0] not in columns:
             return None
         start = columns.index(names[0])
@@ -126,9 +130,9 @@ def has_columns(*names: str, adjacent: int = 1) -> Recognize:
 
 
 def ends_with(*names: str) -> Recognize:
-    """Return a function that recognizes tables whose last columns are exactly these."""
+    """Return a function that recognizes tables whose last columns have these names."""
 
-    def recognize(columns: Sequence[str]) -> tuple[tuple[str, ...], str | None] | None:
+    def recognize(columns: Sequence[str]) -> Recognition | None:
         by, last = tuple(columns[: -len(names)]), tuple(columns[-len(names) :])
         return (by, None) if last == names else None
 
@@ -136,13 +140,13 @@ def ends_with(*names: str) -> Recognize:
 
 
 def _kind_name(columns: Sequence[str]) -> str | None:
-    """Return the kind of curve whose axes are right of `tn`; None for other tables."""
+    """Return the kind of curve whose axes are right of `tn`; None if there is no such kind."""
     if "tn" not in columns:
         return None
     try:
         return kind_of(columns).name
     except BrokenCurveError:
-        return None  # a curve without the columns of its axes
+        return None
 
 
 THRESHOLD = "threshold"
@@ -172,13 +176,13 @@ ROW_COUNTS = integers("n_pos", "n_neg", "n_missing")
 INTERVAL = floats("lower", "upper", "se")
 INTERVAL_INFO = floats("ci_level") | strings("ci_method", "note")
 
-# Columns of `simplify` and of `curve` with `max_error`, right of all others.
+# The last columns of tables of `simplify`, and of `curve` with `max_error`.
 SIMPLIFICATION = floats("error", "area_change")
 
-# Columns of `at` with `interpolate=True`, right of all others.
+# The last columns of tables of `at` with `interpolate=True`.
 MIX = floats("threshold_above", "threshold_below", "mix")
 
-# Columns of a curve over all rows of several curves, right of its rates.
+# The last columns of tables of `average` with `method="pooled"`.
 POOLED_CURVE = floats("pooled_auc", "mean_auc") | integers("n_curves") | strings("note")
 
 
@@ -193,13 +197,11 @@ def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
     return floats(area) | INTERVAL | floats(*envelope) | ROW_COUNTS | INTERVAL_INFO
 
 
-def partial_auc_columns() -> Schema:
-    """Return the columns of a table of partial areas."""
-    return auc_columns(PARTIAL_AUC_NAMES)
-
-
 def comparison_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a comparison: `model` is the dtype of models, `area` the statistic."""
+    """Return the columns of a comparison of two models.
+
+    `model` is the dtype of the models, and `area` the name of the compared statistic.
+    """
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
@@ -211,7 +213,7 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
 
 
 def covariance_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a covariance matrix in long format, with one row per cell."""
+    """Return the columns of a table with one row per cell of a covariance matrix."""
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("covariance", "correlation", f"{area}_a", f"{area}_b")
@@ -237,7 +239,7 @@ OPERATING_POINTS = TableType(
     name="operating_points",
     functions=("at",),
     columns=lambda count: strings("at") | floats("value") | curve_columns(count),
-    # `at` and `value` can also be group columns of a curve.
+    # If other columns are between these, `at` and `value` are group columns of a curve.
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
@@ -279,7 +281,7 @@ AUC = TableType(
 PARTIAL_AUC = TableType(
     name="partial_auc",
     functions=("auc",),
-    columns=partial_auc_columns,
+    columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
     recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
@@ -502,7 +504,7 @@ OTHER = TableType(
 
 
 SIDE = "side"
-AVERAGE_SPREAD = ("sd", "se", "lower", "upper")
+MEAN_SUFFIXES = ("sd", "se", "lower", "upper")
 
 AVERAGE_INFO = (
     floats("ci_level")
@@ -512,30 +514,33 @@ AVERAGE_INFO = (
 )
 
 
-def spread_columns(name: str) -> tuple[str, ...]:
-    """Return the columns of an averaged metric: its mean, then its spread and limits."""
-    return name, *(f"{name}_{part}" for part in AVERAGE_SPREAD)
+def mean_columns(name: str) -> tuple[str, ...]:
+    """Return the columns of an averaged metric: mean, standard deviation and error, limits."""
+    return name, *(f"{name}_{suffix}" for suffix in MEAN_SUFFIXES)
 
 
 def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
-    """Return the columns of averaged curves; `averaged` names the axes that are means."""
+    """Return the columns of averaged curves; `averaged` are the names of the averaged axes."""
     return (
         (strings(SIDE) if sides else {})
         | floats(kind.x, kind.y)
-        | floats(*(name for axis in averaged for name in spread_columns(axis)[1:]))
+        | floats(*(name for axis in averaged for name in mean_columns(axis)[1:]))
         | AVERAGE_INFO
     )
 
 
 def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
     """Return the columns of metrics averaged at values of the metric `fixed`."""
-    names = [column for name in averaged for column in spread_columns(name)]
+    names = [column for name in averaged for column in mean_columns(name)]
     return floats(fixed, *names) | AVERAGE_INFO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveAverage:
-    """Averaged curves, read from their columns: the kind, and the axes that were averaged."""
+    """The group columns, the kind and the averaged axes of a table of averaged curves.
+
+    `sides` is true if the table has the column `side`.
+    """
 
     by: tuple[str, ...]
     kind: Kind
@@ -544,7 +549,7 @@ class CurveAverage:
 
     @property
     def fixed(self) -> Literal["x", "y"] | None:
-        """The axis at whose values the other was averaged; None if both were at thresholds."""
+        """The axis with fixed values; None if both axes were averaged at fixed thresholds."""
         if len(self.averaged) == 2:
             return None
         return "x" if self.averaged == (self.kind.y,) else "y"
@@ -552,7 +557,7 @@ class CurveAverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricAverage:
-    """Averaged metrics, read from their columns: the fixed metric, and the averaged ones."""
+    """The group columns, the fixed metric and the averaged metrics of a table of averages."""
 
     by: tuple[str, ...]
     fixed: str
@@ -560,7 +565,7 @@ class MetricAverage:
 
 
 def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
-    """Return the averaged curves that these columns describe; None for other tables."""
+    """Return the record of a table of averaged curves with these columns; None for others."""
     names = list(columns)
     for kind in KINDS.values():
         for averaged in ((kind.y,), (kind.x,), (kind.x, kind.y)):
@@ -576,16 +581,16 @@ def curve_average_of(columns: Sequence[str]) -> CurveAverage | None:
 
 
 def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
-    """Return the averaged metrics that these columns describe; None for other tables."""
+    """Return the record of a table of averaged metrics with these columns; None for others."""
     names, info = list(columns), list(AVERAGE_INFO)
     if curve_average_of(names) is not None:
         return None
-    width = len(AVERAGE_SPREAD) + 1
+    width = len(MEAN_SUFFIXES) + 1
     for end in range(len(names) - len(info), width, -1):
         if names[end : end + len(info)] != info:
             continue
         start = end
-        while start > width and tuple(names[start - width : start]) == spread_columns(
+        while start > width and tuple(names[start - width : start]) == mean_columns(
             names[start - width]
         ):
             start -= width
@@ -596,12 +601,12 @@ def metric_average_of(columns: Sequence[str]) -> MetricAverage | None:
     return None
 
 
-def _recognize_curve_average(columns: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
+def _recognize_curve_average(columns: Sequence[str]) -> Recognition | None:
     average = curve_average_of(columns)
     return None if average is None else (average.by, average.kind.name)
 
 
-def _recognize_metric_average(columns: Sequence[str]) -> tuple[tuple[str, ...], None] | None:
+def _recognize_metric_average(columns: Sequence[str]) -> Recognition | None:
     average = metric_average_of(columns)
     return None if average is None else (average.by, None)
 
@@ -620,7 +625,8 @@ METRIC_AVERAGE = replace(
     CURVE_AVERAGE, columns=metric_average_columns, recognize=_recognize_metric_average
 )
 
-# In the order of recognition. A table of `at` also has the columns of a curve.
+# The first type that recognizes a table is its type. Tables of `at` also have the columns of a
+# curve, so their type is before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, METRIC_INTERVALS, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
@@ -630,7 +636,7 @@ TABLES = (
 
 
 def check_area_exists(columns: Sequence[str]) -> None:
-    """Raise an error for a table of averaged metrics, for which no area is defined."""
+    """Raise an error if the table has averaged metrics, for which no area is defined."""
     average = metric_average_of(columns)
     if average is not None:
         raise BrokenCurveError.compose(

@@ -1,4 +1,4 @@
-"""Formats values, names and numbers as text for messages and tables."""
+"""Format values, names and numbers as text for messages and tables."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 MAX_VALUE_CHARACTERS = 100  # longer values are cut off in messages
 
-# A zero-width joiner between two pictographs, which makes one emoji of them. Python counts it as
-# unprintable.
+# A zero-width joiner between two pictographs, which are displayed as one emoji. Python's
+# `isprintable` is false for this character.
 _SYMBOL = "[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 EMOJI_JOINER = re.compile(f"(?<={_SYMBOL})\u200d(?={_SYMBOL})")
 
 
 def format_list(names: Iterable[object], *, most: int = 10) -> str:
-    """Return the first `most` values as text, followed by the number of remaining ones."""
+    """Return at most `most` values as text, and the number of the remaining values."""
     return join_first([repr(name) for name in names], most)
 
 
 def join_first(items: Sequence[str], most: int = 10, separator: str = ", ") -> str:
-    """Join the first items, and state how many others there are: "a, b and 5 more"."""
+    """Join at most `most` items, and add the number of the remaining items: "a, b and 5 more"."""
     rest = f" and {len(items) - most} more" if len(items) > most else ""
     return separator.join(items[:most]) + rest
 
 
 def format_value(value: object) -> str:
-    """Return a value or an expression in one line, of at most `MAX_VALUE_CHARACTERS`."""
+    """Return a value or an expression as one line of at most `MAX_VALUE_CHARACTERS`."""
     try:
         plain = str(value) if isinstance(value, pl.Expr) else repr(value)
     except (RecursionError, ValueError):  # too deeply nested, or an integer of too many digits
@@ -41,7 +41,7 @@ def format_value(value: object) -> str:
 
 
 def format_name(text: str) -> str:
-    """Return text as it is; quoted if it is blank, has outer spaces or unprintable characters."""
+    """Return text; in quotes if it is blank, or has outer spaces or unprintable characters."""
     printable = EMOJI_JOINER.sub("", text).isprintable()
     return text if printable and text == text.strip() != "" else repr(text)
 

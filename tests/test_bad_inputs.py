@@ -115,7 +115,7 @@ REFUSED = [
         {"missing": "worst"},
         "missing='worst': label column 'label' is null or NaN in 1 row.\n"
         'missing="worst" applies to scores only.\n'
-        'Use missing="drop" to leave these rows out and count them, or .filter() them first.',
+        'Use missing="drop" to leave these rows out and count them, or remove them with .filter().',
         id="a null label where unscored rows count as errors",
     ),
     pytest.param(
@@ -285,7 +285,7 @@ REFUSED = [
         log(g=pl.Series([1, "a", 1, "a"], dtype=pl.Object)),
         {"by": "g"},
         "by='g': the column has type Object.\n"
-        "Groups are sorted by their keys, and these have no order: cast them first.",
+        "Groups are sorted, and this type has no order. Cast the column first.",
         id="group keys without an order",
     ),
     pytest.param(

@@ -216,7 +216,8 @@ TEXTS = {
         (
             "missing='worst': label column 'y' is null or NaN in 1 row.\n"
             'missing="worst" applies to scores only.\n'
-            'Use missing="drop" to leave these rows out and count them, or .filter() them first.'
+            'Use missing="drop" to leave these rows out and count them, or remove them with '
+            ".filter()."
         ),
     ),
     "a broken curve": (

@@ -68,7 +68,7 @@ def test_help_shows_the_summary_and_every_option(frame, verb):
 
 def test_help_on_the_accessor_lists_the_verbs(frame):
     shown = pydoc.render_doc(frame(PREDICTIONS).roc, renderer=pydoc.plaintext)
-    assert "Evaluation curves of a predictions table" in shown
+    assert "Functions of rocframe as methods of a table" in shown
     assert all(f" {verb}(" in shown for verb in VERBS)
 
 

@@ -190,14 +190,14 @@ WRONG = [
         lambda: curve(metrics="fpr"),
         (
             f"metrics='fpr': the result has a column of this name.\n{TABLE}\n"
-            "Leave it out, or rename yours with .alias()."
+            "Leave it out, or give it another name with .alias()."
         ),
     ),
     (
         lambda: curve(metrics=pl.col("tp") * 2),
         (
             f"metrics='tp': the result has a column of this name.\n{TABLE}\n"
-            "Leave it out, or rename yours with .alias()."
+            "Leave it out, or give it another name with .alias()."
         ),
     ),
     (

@@ -175,7 +175,7 @@ def test_areas_say_that_a_tie_is_one_half(tmp_path):
     assert shown(tmp_path, areas) == ("multiclass_auc", None, ["model"], "a tie counts one half")
     three = digits.filter(pl.col("label") < 3)
     volumes = rf.volume(three, "label", "p0", classes=[2, 1, 0], by="model")
-    ties = "a tie counts 1/k, of k ways that it leaves open"
+    ties = "a tie counts 1/k if k orders of the tied rows are possible"
     assert shown(tmp_path, volumes) == ("volume", None, ["model"], ties)
     test = rf.auc_test(LOG, "label", "score", by="model")
     assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")

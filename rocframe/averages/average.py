@@ -22,7 +22,7 @@ from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import check_group_columns, public
 from rocframe.rates import Settings
-from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, spread_columns
+from rocframe.schemas import CURVE_COLUMNS, POOLED_CURVE, SIMPLIFICATION, THRESHOLD, mean_columns
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -490,7 +490,7 @@ class CurveAverager:
             constant |= limits.constant & is_finite
             interval = (limits.se, limits.lower, limits.upper)
             parts = (mean, sd, *(np.where(is_finite, part, np.nan) for part in interval))
-            columns |= dict(zip(spread_columns(metric.column), parts, strict=True))
+            columns |= dict(zip(mean_columns(metric.column), parts, strict=True))
             counts[metric.column] = metric_values.count
         if plan.is_curve:
             columns["n_curves"] = counts[plan.metrics[-1].column]

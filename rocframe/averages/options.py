@@ -25,8 +25,8 @@ from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
     curve_average_columns,
+    mean_columns,
     metric_average_columns,
-    spread_columns,
 )
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:
 def _check_column_names(fixed: str, metrics: Sequence[Rate]) -> None:
     """Check that all columns of the result have different names."""
     names = [fixed, *(metric.column for metric in metrics)]
-    columns = [fixed, *(name for metric in names[1:] for name in spread_columns(metric))]
+    columns = [fixed, *(name for metric in names[1:] for name in mean_columns(metric))]
     columns += AVERAGE_INFO
     for name in columns:
         if names.count(name) > 1:

@@ -1,1 +1,1 @@
-"""Reads the columns of predictions and checks them."""
+"""Read the columns of predictions and check them."""

@@ -1,4 +1,4 @@
-"""Collected predictions as checked arrays."""
+"""Convert collected predictions to arrays, and check their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocframe.frames import number_distinct_rows
 from rocframe.inputs.roles import positive_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -30,18 +30,18 @@ class RowState(IntEnum):
     """How a row is used, as a code in `Cases.state`."""
 
     USED = 0
-    UNSCORED = 1  # has no score, with `missing="worst"`
-    ABSENT = 2  # has weight or count 0
-    LEFT_OUT = 3  # has missing values
+    UNSCORED = 1  # the row has no score, and `missing="worst"`
+    ABSENT = 2  # the weight or count of the row is 0
+    LEFT_OUT = 3  # the row has missing values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cases:
     """The predictions of one model: arrays with one element per row, in the order of the frame.
 
-    `state` is None if all rows are used. `count` and `weight` are None without these columns.
-    `model` is the name of the model if several scores are given. `cluster` has the rank of the
-    cluster of each row among the sorted clusters.
+    `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
+    model if several scores are given. `count`, `weight` and `cluster` are None if the call does not
+    name such a column. `cluster` numbers the clusters in sorted order.
     """
 
     model: str | None
@@ -67,15 +67,11 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
         )
     worst = bound.roles.missing == "worst"
 
-    incomplete = positive.is_null()
-    cluster = _clusters(columns)
+    cluster = columns.get("cluster")
+    if cluster is not None and cluster.dtype.is_float():
+        cluster = cluster.fill_nan(None)
     required = {"label": positive, "weight": weight, "count": count, "cluster": cluster}
-    for role, values in required.items():
-        if values is None or not values.null_count():
-            continue
-        if bound.roles.missing != "drop":
-            raise _missing(role, role, values.is_null(), frame, bound)
-        incomplete |= values.is_null()
+    incomplete = _incomplete_rows(required, frame, bound)
     absent = pl.Series([False]).new_from_index(0, frame.height)
     for weights in (weight, count):
         if weights is not None:
@@ -109,7 +105,7 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
             negative=negative,
             score=score.fill_null(0).to_numpy(),
             state=state,
-            # A row without a count is left out, and counted once in `n_missing`.
+            # A row with a missing count is left out, and adds 1 to `n_missing`.
             count=None if count is None else count.fill_null(1).to_numpy(),
             weight=None if weight is None else np.nan_to_num(weight.fill_null(0).to_numpy()),
             cluster=None
@@ -118,12 +114,17 @@ def read_cases(frame: pl.DataFrame, bound: BoundRoles) -> Iterator[Cases]:
         )
 
 
-def _clusters(columns: dict[str, pl.Series]) -> pl.Series | None:
-    """Return the clusters with NaN as null."""
-    cluster = columns.get("cluster")
-    if cluster is not None and cluster.dtype.is_float():
-        return cluster.fill_nan(None)
-    return cluster
+def _incomplete_rows(
+    required: Mapping[str, pl.Series | None], frame: pl.DataFrame, bound: BoundRoles
+) -> pl.Series:
+    """Return which rows lack a required value; raise an error unless missing rows are dropped."""
+    incomplete = pl.Series([False]).new_from_index(0, frame.height)
+    for role, values in required.items():
+        if values is not None and values.null_count():
+            if bound.roles.missing != "drop":
+                raise _missing(role, role, values.is_null(), frame, bound)
+            incomplete |= values.is_null()
+    return incomplete
 
 
 def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
@@ -140,7 +141,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
             )
         return label == 1
     try:
-        # Comparison of a Series is not supported for named categories; that of an expression is.
+        # polars compares named categories with a value in expressions, but not in Series.
         is_equal = pl.nth(0) == positive_literal(positive, label.dtype)
         result = label.to_frame().select(is_equal).to_series()
     except (
@@ -162,7 +163,7 @@ def _distinct_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label, or the last of equally rare ones, as an example of `positive`."""
+    """Return the rarest label as an example of `positive`; of equally rare ones, the largest."""
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
@@ -170,7 +171,7 @@ def _rarest_label(label: pl.Series) -> object:
 
 
 def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
-    """Return the scores as floats of equal value, with missing scores as null."""
+    """Return the scores as floats, with missing scores as null; the values do not change."""
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:
         as_float = score
@@ -186,7 +187,7 @@ def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
             changed = (back.is_null() & score.is_not_null()) | (back != score).fill_null(False)
             if changed.any():
                 raise ScoreError.inexact(name, dtype, score.filter(changed)[0])
-    # The minimum in numpy is NaN if any value is; this is faster than `is_nan().any()`.
+    # numpy's minimum is NaN if any value is NaN. Computing it is faster than `is_nan().any()`.
     if len(as_float) and np.isnan(as_float.fill_null(0).to_numpy().min()):
         return as_float.fill_nan(None)
     return as_float
@@ -198,7 +199,7 @@ def _is_exact_in_float64(score: pl.Series) -> bool:
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
-    """Return weights as Float64 or counts as Int64, with missing values as null."""
+    """Return weights as Float64, or counts as Int64, with missing values as null."""
     if role not in columns:
         return None
     name = bound.names[role]
@@ -225,7 +226,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
 def _missing(
     argument: str, role: str, rows: pl.Series, frame: pl.DataFrame, bound: BoundRoles
 ) -> MissingValuesError:
-    """Return the error for missing values, which names the first group that has them."""
+    """Return an error that names the first group with missing values."""
     first = rows.arg_max()
     where = ""
     if bound.by and first is not None:

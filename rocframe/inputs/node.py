@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def plan_table(
     predictions: pl.DataFrame | pl.LazyFrame,
     roles: Roles,
-    make: Callable[[Cases], pl.DataFrame],
+    compute: Callable[[Cases], pl.DataFrame],
     *,
     columns: Mapping[str, pl.DataType],
     more: Sequence[str] = (),
@@ -29,17 +29,17 @@ def plan_table(
     finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
 ) -> pl.LazyFrame:
-    """Return the plan of a table that `make` computes from the cases of each model.
+    """Return the plan of a table that `compute` returns for the cases of each model.
 
-    `make` returns the key columns of the cases, then `columns`, sorted by key. `more` are the names
-    of columns that are added to the result later. `anchor` is the name of a column that is never
-    null. `finish` transforms the complete table. Its groups may then depend on each other, so
-    filters on group columns are not pushed down. The last `over` group columns are not in the
-    result, because `make` combines their groups.
+    The table has the key columns of the cases, then `columns`, and is sorted by key. `more` are the
+    names of columns that the caller adds to the table later. `anchor` is the name of a column that
+    is never null. `finish` transforms the table of all models. It may combine values of several
+    groups, so polars must not apply filters on group columns before it. The last `over` group
+    columns are not in the result, because `compute` combines their groups.
     """
 
     def run(frame: pl.DataFrame, bound: BoundRoles) -> pl.DataFrame:
-        table = _compute_table(frame, bound, make, over)
+        table = _compute_table(frame, bound, compute, over)
         return table if finish is None else finish(table)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -59,20 +59,20 @@ def plan_table(
 
 
 def _compute_table(
-    frame: pl.DataFrame, bound: BoundRoles, make: Callable[[Cases], pl.DataFrame], over: int
+    frame: pl.DataFrame, bound: BoundRoles, compute: Callable[[Cases], pl.DataFrame], over: int
 ) -> pl.DataFrame:
-    """Return one table of all models, sorted by group and model."""
+    """Return the table of all models, sorted by group and model."""
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - over])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound)
-        return make(cases).rename(names)
-    by_model = dict(zip(bound.models, map(make, read_cases(frame, bound)), strict=True))
+        return compute(cases).rename(names)
+    by_model = dict(zip(bound.models, map(compute, read_cases(frame, bound)), strict=True))
     tables = [
         table.insert_column(len(names), pl.lit(model).alias(MODEL))
         for model, table in sorted(by_model.items())
     ]
     result = pl.concat(tables)
     if names:
-        # A stable sort by group keeps the order of the models within each group.
+        # The tables are concatenated in the order of models, which a stable sort preserves.
         result = result.sort([*names], maintain_order=True)
     return result.rename(names)

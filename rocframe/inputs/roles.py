@@ -47,7 +47,7 @@ Count: TypeAlias = Column | NotGiven | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Roles:
-    """The arguments of a function that name the columns of predictions, as given by the caller."""
+    """The arguments of a function that name the columns of predictions."""
 
     label: Column
     score: Scores
@@ -76,11 +76,12 @@ class Roles:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundRoles:
-    """The columns of predictions, with names and dtypes that were checked against a schema.
+    """The columns of predictions, after a check of their names and dtypes.
 
     `inputs` are the expressions of all columns to read. For each role, `private` has the name of
-    its column in the selected frame, and `names` the name in error messages. `models` are the names
-    of several scores, or None for a single score. `keys` are the dtypes of the group columns.
+    its column in the frame of `inputs`, and `names` has its name in error messages. `models` are
+    the names of several scores, or None for a single score. `keys` are the dtypes of the group
+    columns.
     """
 
     roles: Roles
@@ -107,11 +108,11 @@ def bind_roles(
     keyed: bool = True,
     over: int = 0,
 ) -> BoundRoles:
-    """Return the columns of all roles, after checking their names and dtypes.
+    """Return the columns of all roles, after a check of their names and dtypes.
 
-    `table` are the columns of the result; no group column may have one of these names. With
-    `keyed`, several scores add the key column `model`. `over` is the number of group columns, at
-    the end of `by`, that the user passed as `over=`.
+    No group column may have the name of a column in `table`, the columns of the result. If several
+    scores are given and `keyed` is true, the result also has the key column `model`. The last
+    `over` names in `by` are those that the user passed as `over=`.
     """
     by = parse_names(roles.by)
     scores, models = _parse_scores(plan, roles, roles.score, schema)
@@ -160,7 +161,7 @@ def bind_roles(
 def _parse_scores(
     plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns, and the names of the models if several are compared."""
+    """Return the score columns, and the names of the models or None for a single score."""
     if isinstance(score, Mapping):
         _check_score_mapping(score)
         return list(score.values()), _check_model_names(score)
@@ -236,7 +237,7 @@ def returns_several_columns(expr: pl.Expr) -> bool:
 
 
 def _check_model_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the models, each of which must occur once."""
+    """Return the names of the models; raise an error if two names are equal."""
     models = tuple(names)
     for name in models:
         if models.count(name) > 1:
@@ -286,7 +287,7 @@ def output_columns(
     try:
         return plan.select(source).collect_schema()
     except pl.exceptions.ColumnNotFoundError as error:
-        # The missing column is a root of the expression, or named in the message of polars.
+        # The names in selectors are not root names, but the message of polars contains the name.
         roots = [name for name in source.meta.root_names() if name not in schema]
         name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
         raise MissingColumnError.compose(argument, name, schema) from None
@@ -349,7 +350,7 @@ TYPE_CHECKS = {
 
 
 def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
-    """Return the positive value as a Python value; raise if no label of this dtype can equal it."""
+    """Return `positive` as a Python value; raise an error if no label can be equal to it."""
     if positive is None:
         return None
     if getattr(positive, "ndim", None) == 0:  # a numpy scalar
@@ -373,9 +374,9 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
 
 
 def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
-    """Return whether a Python value is of a temporal dtype, with a time zone if the dtype has one.
+    """Return whether a Python value can be equal to a value of this temporal dtype.
 
-    A value between two units of the dtype, such as half a millisecond, is not.
+    A time zone is required if the dtype has one, and the value must be a multiple of the time unit.
     """
     if type(value) is date:
         fits = dtype == pl.Date
@@ -386,15 +387,16 @@ def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
         fits = isinstance(value, time | timedelta) and isinstance(value, dtype.to_python())
     if not fits:
         return False
-    own = pl.Series([value])
-    return bool(own.cast(dtype, strict=False).cast(own.dtype, strict=False).eq_missing(own).all())
+    series = pl.Series([value])
+    back = series.cast(dtype, strict=False).cast(series.dtype, strict=False)
+    return back.equals(series)
 
 
 def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the positive value as an expression to compare with labels of this dtype.
+    """Return the positive value as an expression that can be compared with labels of this dtype.
 
-    polars compares times of different units in the coarser unit, so the value gets the unit of the
-    labels.
+    polars compares times of different units in the coarser unit, so the value is converted to the
+    unit of the labels.
     """
     literal = pl.lit(positive)
     return literal.cast(dtype) if dtype.is_temporal() else literal

@@ -396,7 +396,7 @@ WRONG = [
             "metrics='note': the result has a column of this name.\n"
             "Its columns are: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', 'note_upper', "
             "'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
-            "Leave it out, or rename yours with .alias()."
+            "Leave it out, or give it another name with .alias()."
         ),
     ),
     (
