@@ -1,4 +1,4 @@
-"""Charts of averaged curves, and of averaged metrics."""
+"""Charts of averaged curves and of averaged metrics."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from rocframe.schemas import MetricAverage, Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
-PANEL_OPACITY = 0.5  # of all bands of a panel together, because they cover the lines
+PANEL_OPACITY = 0.5  # the maximum sum over the bands of a panel, so that lines remain visible
 MEAN_WIDTH = 3.5
-TOLERANCE = 1 / 500  # of an axis
-AXIS_STEPS = 400  # points along an axis on which lines bend
-BARS = 20  # of a curve that has limits along both axes
+TOLERANCE = 1 / 500  # share of an axis
+AXIS_STEPS = 400  # interpolated points along an axis on which lines are curved
+BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
 ENDS = ("x", "y", "x_low", "x_high", "y_low", "y_high")
 POINT_FIELDS = (*ENDS, THRESHOLD, "bar")
@@ -101,9 +101,8 @@ def mean_chart(
 
     rows = [*groups.tooltips(), tooltip("at", "threshold_mean"), *plot.axis_tooltips()]
     points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
-    if plane.excludes_zero:  # some points are interpolated between rows
+    if plane.excludes_zero:  # Interpolated points are no rows, and have no tooltip.
         points = points.transform_filter("datum.bar >= 0")
-    # The limits of one mean are below the lines of all means.
     layers = [
         *limit_layers(plot, intervals),
         *chance_layers(plane),
@@ -136,10 +135,10 @@ def plot_with_limits(
     plane_of: Callable[[Mapping[str, NDArray[np.float64]]], Plane],
     averaged: tuple[str, ...],
 ) -> CurvePlot:
-    """Read curves with limits from a sorted table: a record of points for each group.
+    """Read curves with limits from a sorted table, with one record per group.
 
-    `fields` are the columns of the coordinates, limits and thresholds of points. Points without
-    coordinates are not drawn.
+    `fields` are the columns of the coordinates, limits and thresholds of points. `plane_of` returns
+    the axes for these points. Points without coordinates are not drawn.
     """
     keys = list(map(column, by))
     number = pl.struct(keys).rle_id() if by else pl.lit(0, pl.UInt32)
@@ -151,7 +150,7 @@ def plot_with_limits(
     ).filter(pl.col("x").is_not_nan() & pl.col("y").is_not_nan())
     points = {name: rows.get_column(name).to_numpy(writable=True) for name in fields}
     points.setdefault(THRESHOLD, np.full(rows.height, nan))
-    for side in ("x", "y"):  # a point without limits: both are the coordinate
+    for side in ("x", "y"):  # Both limits of a point without limits are its coordinate.
         for end in (f"{side}_low", f"{side}_high"):
             points[end] = np.where(np.isnan(points[end]), points[side], points[end])
     starts = np.searchsorted(rows.get_column("group").to_numpy(), np.arange(groups.height + 1))
@@ -173,16 +172,16 @@ def plot_with_limits(
 
 
 def _interval_caption(table: pl.DataFrame) -> str:
-    """Return the confidence levels of a table in words; empty if it has no limits."""
+    """Return the confidence levels of a table as text; empty without confidence limits."""
     levels = table.get_column("ci_level").drop_nulls().drop_nans().unique().sort().to_list()
     names = " and ".join(f"{100 * level:.4g} %" for level in levels)
     return names and f"{names} pointwise intervals"
 
 
 def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
-    """Draw the limits: a band along one axis, or bars along both. `key` is their legend entry.
+    """Draw confidence limits: a band along one axis, or bars along both. `key` is the legend text.
 
-    .interactive() applies to the first layer of a chart, so the limits have both axes.
+    The layer has both axes, because `.interactive()` applies to the first layer of a chart.
     """
     plane = plot.plane
     x, y = plane.channels()
@@ -197,9 +196,9 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
             bars.encode(x=x_low, x2=alt.X2("x_high:Q"), y=y, color=color),
         ]
     vertical = plot.averaged == ("y",)
-    most = max(1, plot.groups.max_curves(plot.records, plot.groups.panel))
+    n_bands = max(1, plot.groups.max_curves(plot.records, plot.groups.panel))
     band = alt.Chart().mark_area(
-        opacity=min(BAND_OPACITY, PANEL_OPACITY / most),
+        opacity=min(BAND_OPACITY, PANEL_OPACITY / n_bands),
         orient="vertical" if vertical else "horizontal",
     )
     band = with_key(band, key, "band") if key else band
@@ -208,18 +207,18 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
         if vertical
         else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
     )
-    # Vega-Lite draws areas in the order of their rows. An order channel would split the area.
+    # No order channel, which would split the area: Vega-Lite uses the order of the rows.
     return [band.encode(**ends, detail=alt.Detail("curve:N"), color=color)]
 
 
 def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:
-    """Put layers on top of each other."""
+    """Return a chart of the layers of curves with limits."""
     transform = one_point_per_row(plot.plane, POINT_FIELDS, *ENDS[2:])
     return plot.layered(layers, transform)
 
 
 def _point_columns(mean: CurveAverage) -> dict[str, str]:
-    """Return the column of each field of a point."""
+    """Return the table column of each field of a point."""
     fields = {"x": mean.kind.x, "y": mean.kind.y}
     for side, axis in list(fields.items()):
         has_limits = axis in mean.averaged
@@ -231,15 +230,15 @@ def _point_columns(mean: CurveAverage) -> dict[str, str]:
 def _add_bend_points(
     plane: Plane, points: Mapping[str, NDArray[np.float64]], starts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Interpolate the rates linearly between points, and remove points outside the axes."""
+    """Add linearly interpolated points, and remove points outside the axes."""
     rows = np.arange(len(points["x"]))
     if not len(rows):
         return dict(points), starts
     curve = np.searchsorted(starts, rows, "right") - 1
     positions = plane.x.position(points["x"]), plane.y.position(points["y"])
-    far = np.maximum(*(np.abs(np.diff(values, append=values[-1:])) for values in positions))
-    far[np.append(curve[1:] != curve[:-1], True)] = 0
-    n_points = np.maximum(np.ceil(far * AXIS_STEPS), 1).astype(np.int64)
+    distance = np.maximum(*(np.abs(np.diff(values, append=values[-1:])) for values in positions))
+    distance[np.append(curve[1:] != curve[:-1], True)] = 0
+    n_points = np.maximum(np.ceil(distance * AXIS_STEPS), 1).astype(np.int64)
     first = np.cumsum(n_points) - n_points
     step = np.arange(n_points.sum()) - np.repeat(first, n_points)
     at = np.repeat(rows, n_points) + step / np.repeat(n_points, n_points)
@@ -268,11 +267,14 @@ def needed_points(
     *,
     both: bool,
 ) -> NDArray[np.bool_]:
-    """Mark the points that the line and its limits need; add `bar`, the points with bars."""
+    """Select the points that the line and its limits need, and add the field `bar` to the points.
+
+    `bar` is 1 for points with bars and negative for interpolated points.
+    """
     needed = np.zeros(len(points["x"]), bool)
     for across, up in (("x", "y"), ("x_low", "y_low"), ("x_high", "y_high")):
-        placed = plane.x.position(points[across]), plane.y.position(points[up])
-        needed |= corner_points(*placed, starts, TOLERANCE)
+        positions = plane.x.position(points[across]), plane.y.position(points[up])
+        needed |= corner_points(*positions, starts, TOLERANCE)
     bars = 0 - points.pop("between", np.zeros(len(needed)))
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)
@@ -283,7 +285,7 @@ def needed_points(
 
 
 def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
-    """Return the area under each mean ROC curve, NaN if it is undefined; None if all are."""
+    """Return the area under each mean ROC curve, NaN if undefined; None if all are undefined."""
     if mean.kind.name not in ROC_AREAS:
         return None
     areas = collect_frame(area_of_mean(table.lazy(), table.schema, mean)).to_series(-1)
@@ -294,9 +296,9 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
 def _one_mean_column(
     table: pl.DataFrame, metric_average: MetricAverage
 ) -> tuple[pl.DataFrame, CurveAverage]:
-    """Unpivot the averaged metrics of a table, and describe the result.
+    """Unpivot the averaged metrics of a table, and return the layout of the result.
 
-    If there are several, the first group column is the metric. Infinite values are not drawn.
+    Of several metrics, the name is the first group column. Infinite values become null.
     """
     several = len(metric_average.averaged) > 1
     y = _free_name(MEAN, metric_average.by) if several else metric_average.averaged[0]
@@ -321,7 +323,7 @@ def _one_mean_column(
 
 
 def _metric_channels(options: ChartOptions, mean: CurveAverage, n_metrics: int) -> ChartOptions:
-    """Give several metrics panels if other groups have colors, and colors otherwise."""
+    """Set `facet` to the metric if other groups have colors, and `color` otherwise."""
     metric = mean.by[0]
     if options.color is not NOT_GIVEN or n_metrics < 2 or options.facet == metric:
         return options
@@ -333,7 +335,7 @@ def _metric_channels(options: ChartOptions, mean: CurveAverage, n_metrics: int) 
 def _metric_plane(
     kind: Kind, metrics: tuple[str, ...], points: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
-    """Choose the axes: rates have the range 0 to 1, other metrics the range of their values."""
+    """Return axes from 0 to 1 for rates, and with the range of the values for other metrics."""
     ends = np.concatenate([points["y"], points["y_low"], points["y_high"]])
     x, y = _metric_axis(kind.x, (kind.x,), points["x"]), _metric_axis(kind.y, metrics, ends)
     return Plane(kind=kind, x=x, y=y)

@@ -34,7 +34,7 @@ POINT_COLUMNS = {
 def band_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each curve with its band; bands along both axes are bars."""
+    """Draw each curve with its band; if both axes have limits, they are drawn as bars."""
     kind = KINDS["roc"]
     x, y = (PlotAxis(name=name, title=axis_title(kind, name)) for name in (kind.x, kind.y))
     plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
@@ -69,7 +69,7 @@ def band_chart(
 
 
 def _band_text(table: pl.DataFrame, *names: str) -> str:
-    """Describe the bands by the columns `ci_level`, `scope` and, if it is given, the method."""
+    """Describe the bands; `names` are the columns of level, scope and, optionally, method."""
     bands = table.select(names).unique(maintain_order=True)
     return ", ".join(
         " ".join([f"{100 * level:.4g} % {scope} band", *(f"({name})" for name in method)])

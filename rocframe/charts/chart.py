@@ -14,14 +14,13 @@ from rocframe.schemas import CURVE, CURVE_COLUMNS, TABLES, table_of
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import altair as alt
 
     from rocframe.charts.overlays import Mark
     from rocframe.inputs.roles import By
     from rocframe.kinds import KindName, Scale
-    from rocframe.schemas import Table, TableType
 
 
 @public
@@ -45,17 +44,19 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
-    Curve tables become one line per group. A group whose area is undefined has no line. It is named
-    in the legend, the subtitle or its panel. Lines are simplified: they differ from the full curve
-    by less than 1/500 of an axis, and their end points are exact. Dashed lines show chance. For
-    precision-recall, there is one at each prevalence; prevalences closer than 1/200 share a line.
-    Rates of a table that was computed with `prevalence=` are those at that prevalence.
+    Curve tables become one line per group. A group with an undefined area has no line, and the
+    legend, the subtitle or the panel states that its area is undefined. Lines are simplified: they
+    differ from the full curve by less than 1/500 of an axis, and their end points are exact. Dashed
+    lines show chance. In precision-recall charts, each prevalence has a dashed line; prevalences
+    closer than 1/200 have the same line. If the table was computed with `prevalence=`, the chart
+    shows the rates at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. A legend below the chart states the
-    confidence level. Such a chart can be layered over the averaged curves:
-    `chart(detail="fold") + mean.roc.chart()`. Averages of several metrics have a
-    group column `metric` with colors or, if other groups have colors, with panels.
+    confidence level. The chart of an average can be layered over the averaged curves:
+    `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
+    metric has a color or, if other groups have colors, a panel; `metric` is the name of this group
+    column.
 
     Tables of `band` become a line with a band per group. Tables of `at` become points, with a shape
     for each value. Both can be layered over curves.
@@ -63,10 +64,10 @@ def chart(
     Other tables become dot plots with a line per row, in the order of the table:
 
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the tie envelope, if
-      there is one. A dashed line shows chance, unless the areas and their limits are farther from
-      it than from each other.
+      there is one. A dashed line shows chance, unless it is farther from the areas and their limits
+      than these are from each other.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
-    - `fold_auc`: the mean of the areas with its interval; hollow marks are the two other areas.
+    - `fold_auc`: the mean of the areas with its interval; hollow marks show the two other areas.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. Of more than 40
@@ -98,17 +99,17 @@ def chart(
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
         Group columns whose values have separate lines, without a color or a panel. Group columns
-        that no option names are treated the same way.
+        that no option names also have separate lines.
     scale : str, default None
         Scale of the rates: `"linear"`; `"log"`, which magnifies low false positive or alert rates
-        (both errors of det); or `"normal_deviate"`, for roc and det, on which the curves of
+        (for det, both error rates); or `"normal_deviate"`, for roc and det, on which the curves of
         normally distributed scores are straight lines. By default, `"normal_deviate"` for det, else
-        `"linear"`. A rate of 0, and with normal deviates also a rate of 1, has no position on the
-        two other scales: lines end at the border of the chart, and such points are not drawn.
+        `"linear"`. Log scales cannot show a rate of 0, and normal deviates neither 0 nor 1: lines
+        end at the border of the chart, and points with these rates are not drawn.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
-        shows all values. For charts of curves, averages, bands and operating points. Layers of one
-        chart need the same domains. Areas are those of the complete curves.
+        shows all values. For charts of curves, averages, bands and operating points. All layers of
+        a chart need the same domains. Areas are those of the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     hull : bool, default False
@@ -204,15 +205,9 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     if table_type is CURVE:
         _check_curve(table.columns)
     options.check(table_type.chart_options, table_type.name)
-    return _drawing(table_type)(table, layout, options)
-
-
-def _drawing(
-    table: TableType,
-) -> Callable[[pl.DataFrame, Table, ChartOptions], alt.LayerChart | alt.FacetChart]:
-    """Return the function that draws tables of a type; its module is loaded on first use."""
-    module, name = str(table.drawing).split(":")
-    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+    module, name = str(table_type.drawing).split(":")
+    draw = getattr(import_module(module), name)
+    return draw(table, layout, options)  # type: ignore[no-any-return]
 
 
 def _check_curve(columns: Sequence[str]) -> None:
@@ -230,7 +225,7 @@ def _check_curve(columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartOptions:
-    """The options of a chart; an option that equals its default was not given."""
+    """The options of a chart; an option with its default value counts as not given."""
 
     by: By = None
     kind: KindName | None = None
@@ -247,9 +242,9 @@ class ChartOptions:
     ties: bool = False
 
     def check(self, options: Collection[str], table: str) -> None:
-        """Raise on an option that charts of a table do not have."""
+        """Raise an error for a given option that charts of a type of table do not have."""
+        names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
-            names = [one.name for one in fields(self) if one.name in options]
             available = f"Available: {', '.join(names)}." if names else "It has no options."
             check_supported(
                 option.name,

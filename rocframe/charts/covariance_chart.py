@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
-MIN_DARK = 0.85  # cells with a stronger correlation are dark and have light text
+MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
 UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
 # Colors from -1 over 0 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
-MAX_DESCRIBED_PAIRS = 6  # in a description
+MAX_DESCRIBED_PAIRS = 6
 
 
 def covariance_chart(
@@ -101,7 +101,7 @@ def _numbers() -> alt.Chart:
 
 
 def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColumn) -> str:
-    """Return the correlation of each pair of models."""
+    """Describe the correlations of the pairs of models in each group."""
     names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
     codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
     pairs = [

@@ -1,4 +1,4 @@
-"""Dot plots: a line with a dot and an interval for each row of a table."""
+"""Dot plots of tables: each row is a line with a dot and an interval."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# In pixels: the height of a line, of a slot beside others in a line, and the least height.
+# In pixels. A line has one slot, or a slot for each color.
 LINE_HEIGHT, SLOT_HEIGHT, MIN_SLOT_HEIGHT, LINE_GAP = 22, 12, 4, 10
-MAX_HEIGHT = 1000  # of a panel before its slots shrink
-HOLLOW_SIZE = 1.8  # of hollow marks, relative to dots
+MAX_HEIGHT = 1000  # of a panel, unless all slots have the minimum height
+HOLLOW_SIZE = 1.8  # ratio of the areas of hollow marks and dots
 FONT_SIZE = 10
-TEXT_WIDTH = 70  # of the numbers to the right of the dots
+TEXT_WIDTH = 70  # of the p-values to the right of the dots
 
 # Fields of the records: the limits, the reason for a missing dot, the text to the right, and the
 # names of lines and of panels that combine several groups.
@@ -54,11 +54,11 @@ class DotPlot:
     """Data of a dot plot: a record for each row of a table, and the roles of its fields.
 
     The values of the group column `row` are the lines from top to bottom. With `dodged`, a line has
-    a separate slot for each color. Each field of `marks` has a mark; the first mark is filled.
-    `inner` are the two ends of a dotted box: the areas of the worst and the best order of ties.
+    a slot for each color. Each field of `marks` has a mark; the first mark is filled. `inner` are
+    the fields with the ends of a dotted box: the areas of the worst and the best order of ties.
     `right_title` is the title of the texts to the right of the dots. `references` are the positions
     of dashed lines; each value of the field `reference` is the position of another dashed line.
-    With `free_axes`, the panels have independent axes.
+    `shown` are the columns in tooltips. With `free_axes`, the panels have independent axes.
     """
 
     groups: Groups
@@ -91,7 +91,7 @@ class DotPlot:
 
     @property
     def gap(self) -> float:
-        """The distance between lines of several slots."""
+        """The distance between lines with several slots."""
         return min(LINE_GAP, self.slot_height) if self.dodged else 0
 
     @property
@@ -110,11 +110,11 @@ class DotPlot:
         return max(MIN_SLOT_HEIGHT, min(FONT_SIZE, self.slot_height))
 
     def tooltips(self) -> list[alt.Tooltip]:
-        """Return tooltip lines of the groups and the columns of the table."""
+        """Return tooltip lines of the group columns and of the columns `shown`."""
         return [*self.groups.tooltips(), *map(tooltip, self.shown)]
 
     def x_channel(self, name: str) -> alt.X:
-        """Return the channel that places a field from left to right."""
+        """Return the x channel of a field; all fields have the same domain."""
         fields = (*self.marks, LOW, HIGH, *(self.inner or ()), self.reference)
         known = finite(record.get(name) for record in self.records for name in fields if name)
         empty = [-1.0, 1.0] if 0 in self.references else [0.0, 1.0]
@@ -123,7 +123,7 @@ class DotPlot:
         return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=linear_axis())
 
     def line_channels(self) -> dict[str, Any]:
-        """Return the channels that place a mark from top to bottom."""
+        """Return the channels with the line of a mark and its slot."""
         lines = self.groups.columns[LINE]
         step = self.slot_height * self.slots + self.gap
         scale = alt.Scale(
@@ -154,7 +154,7 @@ class DotPlot:
         return {"y": y, "yOffset": alt.YOffset(f"{color}:N", scale=alt.Scale(domain=domain))}
 
     def color_channel(self) -> Any:
-        """Return the color, with a legend unless the names of lines or panels contain the value."""
+        """Return the color channel; it has no legend if names of lines contain the color value."""
         beside = TEXT_WIDTH + 20 if self.right_title and self.groups.panel is None else None
         return self.groups.color_channel(
             has_legend=self.dodged, symbolType="circle", offset=beside or alt.Undefined
@@ -163,7 +163,7 @@ class DotPlot:
     def layered(
         self, layers: Sequence[alt.Chart], *, title: str, subtitle: str, description: str
     ) -> alt.LayerChart | alt.FacetChart:
-        """Layer the marks, with the reasons for missing dots on top."""
+        """Return a chart of the layers, the reasons for missing dots and the texts on the right."""
         chart = alt.LayerChart(
             layer=[*layers, _reasons(self), *_right_texts(self)],
             data=inline_data(self.records),
@@ -184,7 +184,7 @@ def dot_layers(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _bars(plot: DotPlot) -> list[alt.Chart]:
-    """Draw the interval of each row, and the dotted box around it."""
+    """Draw the interval and the dotted box of each row."""
     color, y = plot.color_channel(), plot.line_channels()
     bars = []
     if plot.inner is not None:
@@ -221,7 +221,7 @@ def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
     """Draw the dashed lines."""
-    # One line per position: with the data of the rows, each line would be drawn repeatedly.
+    # With the data of the rows, each line would be drawn once for each row.
     lines = [
         one_row().mark_rule(**CHANCE_STROKE).encode(x=alt.XDatum(value))
         for value in plot.references
@@ -234,7 +234,7 @@ def _references(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _reasons(plot: DotPlot) -> alt.Chart:
-    """Write the reason for a missing dot in the place of the dot."""
+    """Write the reason for each missing dot in its line."""
     layer: alt.Chart = (
         alt.Chart()
         .mark_text(align="left", fontStyle="italic", fontSize=plot.font_size, color=MUTED)
@@ -274,9 +274,9 @@ def read_rows(
 ) -> tuple[Groups, bool]:
     """Choose the line, color and panel of each row of a table, and whether colors are dodged.
 
-    `parts` are names that distinguish rows in addition to the group columns. They have separate
-    lines or, with `in_panels`, separate panels. Lines are in the order of the table; in a table
-    that is sorted by its group columns, the lines of all colors are sorted together.
+    `parts` are names that distinguish rows in addition to the group columns. Rows with different
+    names have separate lines or, with `in_panels`, separate panels. Lines are in the order of the
+    table. If the table is sorted by its group columns, lines of all colors are sorted together.
     """
     color_argument = None if color is NOT_GIVEN else color
     color_column, panel = choose_channels(
@@ -319,7 +319,7 @@ def read_rows(
 def _default_color(
     left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
 ) -> str | None:
-    """Return the model column, or else the first one, if it has few enough values for colors."""
+    """Return the model column, or else the first one; None if it has one value or too many."""
     chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
     if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
         return None
@@ -347,12 +347,12 @@ def _combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool)
 
 
 def row_records(table: pl.DataFrame, groups: Groups, shown: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a record for each row of a table: its groups and some of its columns."""
+    """Return a record for each row of a table: its groups and the columns `shown`."""
     texts = {name: column.texts for name, column in groups.columns.items()}
     return json_rows(texts | {name: json_values(table.get_column(name)) for name in shown})
 
 
 def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """Return the documented columns of a table, without group columns and added columns."""
-    right = table.columns[len(by) :]
-    return right[: right.index("note") + 1] if "note" in right else right
+    names = table.columns[len(by) :]
+    return names[: names.index("note") + 1] if "note" in names else names

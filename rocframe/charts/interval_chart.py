@@ -63,12 +63,12 @@ def interval_chart(
     return _draw(table, rows, style, shown)
 
 
-MIN_TIMES = 3  # fewer dates have a line each in a dot plot
+MIN_TIMES = 3  # of a time axis; a dot plot has a line for each date
 TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
 
 
 def _time_axis(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
-    """Return the group column of dates or times that is the axis, or None for a dot plot."""
+    """Return the group column of dates or times for the x axis, or None for a dot plot."""
     times = [
         name
         for name in by
@@ -82,7 +82,7 @@ def _time_axis(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) ->
 def _time_chart(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw areas over time: a line of dots with intervals for each other group."""
+    """Draw areas over time: for each group, a line through dots with intervals."""
     others = [name for name in by if name != time]
     table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
     keys = table.select(map(column, others))
@@ -90,8 +90,8 @@ def _time_chart(
     shown = documented_columns(table, by)
     records = row_records(table, groups, shown)
     times = table.get_column(time)
-    # Vega reads texts without a time zone as local times of the reader. All times are drawn as the
-    # table displays them.
+    # Vega would convert times without a time zone to the time zone of the reader. As UTC, times are
+    # drawn as the table displays them.
     days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
     for record, day, text in zip(
         records,
@@ -99,8 +99,7 @@ def _time_chart(
         format_values(times),
         strict=True,
     ):
-        known = len(finite([record.get("lower"), record.get("upper")])) == 2
-        record[LOW], record[HIGH] = (record["lower"], record["upper"]) if known else (None, None)
+        _add_limits(record)
         record |= {TIME: day, "date": text}
     fields = (style.marks[0], LOW, HIGH)
     values = [*finite(record[name] for record in records for name in fields)]
@@ -151,11 +150,11 @@ def _time_chart(
     )
 
 
-MAX_DRAWN_PAIRS = 40  # more lines are too narrow for their names
+MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Return the rows to draw of a table of pairs, in its order, and the rule if it has more."""
+    """Return the rows with the smallest p-values, and a text if these are not all rows."""
     if table.height <= MAX_DRAWN_PAIRS:
         return table, ""
     rows = (
@@ -202,7 +201,7 @@ def comparison_chart(
 
 
 def model_texts(table: pl.DataFrame) -> GroupColumn:
-    """Return the first models of all rows, then the second ones, as one column."""
+    """Return `model_a` of all rows, followed by `model_b` of all rows, as one column."""
     names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
     return GroupColumn.from_keys(pl.concat(names))
 
@@ -210,7 +209,7 @@ def model_texts(table: pl.DataFrame) -> GroupColumn:
 def metric_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a dot and an interval for each metric; metrics of several ranges have panels."""
+    """Draw a dot and an interval for each metric, in panels if a value is outside [0, 1]."""
     parts = (table.get_column(name).to_list() for name in ("metric", "at", "value"))
     names = [
         metric if at is None else f"{metric} at {at} {value:.4g}"
@@ -249,12 +248,10 @@ def _draw(
     groups, dodged = rows
     records = row_records(table, groups, shown)
     for record in records:
-        low, high = record.get("lower"), record.get("upper")
-        # An infinite limit cannot be drawn; the tooltip shows it.
-        record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
+        _add_limits(record)
         value = record[style.marks[0]]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        # If a line has several rows, the text names the color of the row.
+        # Reasons have no color, so those in a line with several colors name the value.
         record[REASON] = f"{record[str(groups.color)]}: {reason}" if reason and dodged else reason
         if style.tests:
             record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
@@ -296,8 +293,14 @@ def _draw(
     )
 
 
+def _add_limits(record: dict[str, Any]) -> None:
+    """Add the limits to draw to a record: both limits of its row, or None if one is infinite."""
+    low, high = record.get("lower"), record.get("upper")
+    record[LOW], record[HIGH] = (low, high) if len(finite([low, high])) == 2 else (None, None)
+
+
 def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
-    """Return whether a value is at most as far from the drawn numbers as these differ."""
+    """Return whether the distance from a value to the drawn numbers is at most their range."""
     known = finite(record[name] for record in records for name in (*fields, LOW, HIGH))
     if not known:
         return True
@@ -306,7 +309,7 @@ def _is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequenc
 
 
 def _interval_text(table: pl.DataFrame) -> str:
-    """Return the confidence levels of a table, and the methods of its intervals or its tests."""
+    """Describe the confidence levels of a table, and its methods of intervals or tests."""
 
     def values(name: str) -> list[Any]:
         if name not in table.columns:
@@ -321,7 +324,7 @@ def _interval_text(table: pl.DataFrame) -> str:
 
 
 def _row_text(record: dict[str, Any], style: DotStyle) -> str:
-    """Return the numbers of one row, or the reason why they are undefined."""
+    """Describe one row: its numbers, or the reason why they are undefined."""
     if record[REASON] is not None:
         return str(record[REASON])
     text = number_text(record[style.marks[0]])

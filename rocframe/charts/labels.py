@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 48
 MAX_IN_SUBTITLE = 3  # items listed in a subtitle
-EXACT_FROM = 1e7  # larger floats are counts or times in seconds: they are not rounded
+MIN_EXACT = 1e7  # larger floats, such as times in seconds, are not rounded
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
-# The members of every JavaScript object, and the only keyword of Vega. Vega reads a text in a chart
-# as the name of a variable if it equals one of them, and does not draw the chart.
+# The members of every JavaScript object, and the Vega keyword `if`. Vega does not draw a chart with
+# one of these texts, because it reads the text as the name of a variable.
 JAVASCRIPT_NAMES = frozenset(
     {"if", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
     | {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"}
     | {"toLocaleString", "toString", "valueOf"}
 )
-WORD_JOINER = "\u2060"  # has no width and no shape
+WORD_JOINER = "\u2060"  # an invisible character without width
 
 
 def short_name(name: str) -> str:
-    """Return a name with its invisible characters escaped, and shorten it if it is long."""
+    """Return a name with escaped invisible characters, shortened if it is long."""
     return shorten(format_name(name), MAX_NAME_LENGTH)
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut a long text in the middle, because similar names often differ at their ends only."""
+    """Remove the middle of a long text, because similar names often differ only at their ends."""
     if len(text) <= length:
         return chart_text(text)
     start, end = length - 16, len(text) - 15
@@ -60,7 +60,7 @@ def _is_boundary(text: str, index: int) -> bool:
 
 
 def chart_text(text: str) -> str:
-    """Add an invisible character to a text that Vega would read as a JavaScript name."""
+    """Add an invisible character to a text that equals one of JAVASCRIPT_NAMES."""
     return text + WORD_JOINER if text in JAVASCRIPT_NAMES else text
 
 
@@ -70,12 +70,12 @@ def distinct_labels(values: pl.Series) -> list[str]:
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:
-    """Append a number to repeated texts, such as those of times that differ by nanoseconds."""
-    total, seen = Counter(texts), Counter[str]()
+    """Append a number to repeated texts, such as times that differ by nanoseconds."""
+    total, number = Counter(texts), Counter[str]()
     result = []
     for text in texts:
-        seen[text] += 1
-        result.append(text if total[text] == 1 else f"{text} ({seen[text]})")
+        number[text] += 1
+        result.append(text if total[text] == 1 else f"{text} ({number[text]})")
     return result
 
 
@@ -85,12 +85,12 @@ def sentences(*parts: str, end: str = ".") -> str:
 
 
 def not_drawn(names: Sequence[str], limit: int = 10) -> str:
-    """Return a sentence with the names that are not drawn; empty without names."""
+    """Return a sentence with the names of undrawn items; empty without names."""
     return f"Not drawn: {join_first(names, limit)}" if names else ""
 
 
 def number_text(value: Any) -> str:
-    """Return a number with 3 decimals, or 4 digits from 10 on; "undefined" for None."""
+    """Return a number with 3 decimals, or with 4 digits if it is at least 10, as text."""
     if not isinstance(value, int | float):
         return "undefined" if value is None else str(value)
     text = f"{value:.3f}" if abs(value) < 10 else f"{value:,.4g}"
@@ -98,15 +98,14 @@ def number_text(value: Any) -> str:
 
 
 def note_text(note: str | None) -> str:
-    """Return the first note of a row as words: the reason why a value is undefined."""
+    """Return the first note of a row in words; it states why a value is undefined."""
     return note.partition(SEPARATOR)[0].replace("_", " ") if note else "undefined"
 
 
 def json_number(value: float | str | None, infinity: str | None = "inf") -> float | str | None:
     """Return a number as a JSON value: 7 significant digits, and null for NaN.
 
-    Infinity becomes the value `infinity`, by default the text "inf". Texts and integers do not
-    change.
+    Infinity is replaced by the value `infinity`. Texts and integers do not change.
     """
     if value is None or isinstance(value, int | str):
         return value
@@ -114,7 +113,7 @@ def json_number(value: float | str | None, infinity: str | None = "inf") -> floa
         return None
     if not isfinite(value):
         return infinity if value == inf else "-inf"
-    if abs(value) >= EXACT_FROM:
+    if abs(value) >= MIN_EXACT:
         return value
     rounded = float(f"{value:.7g}")
     return int(rounded) if rounded.is_integer() else rounded
@@ -128,7 +127,7 @@ def json_numbers(
 
 
 def json_values(values: pl.Series) -> list[Any]:
-    """Return the values of a column as JSON values: numbers, and all other types as text."""
+    """Return the values of a column as JSON values; all types but numbers become texts."""
     if values.dtype.is_numeric():
         exact = values.dtype.is_integer() or values.dtype.is_float()
         return json_numbers((values if exact else values.cast(pl.Float64)).to_list())
@@ -143,14 +142,15 @@ def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Return records as JSON text.
 
-    For text, Altair skips the limit of rows, the inspection of values, and data transformers.
+    For JSON text, Altair has no limit of rows, and skips the inspection of values and data
+    transformers.
     """
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
 
 
 def one_row() -> alt.Chart:
-    """Return a layer with one row of data, so that its mark is drawn once."""
+    """Return a layer with one row of data, which draws its mark once."""
     return alt.Chart(alt.InlineData(values=[{}]))
 
 
@@ -172,7 +172,7 @@ def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> lis
 
 
 def tooltip(field: str, title: str | None = None, number: str | None = None) -> alt.Tooltip:
-    """Return a line of a tooltip: a field as text, or in a number format."""
+    """Return a line of a tooltip: a field as text, or as a number in the format `number`."""
     # Vega-Lite puts the title into an expression, where a backslash is an escape character.
     title = (title or field).replace("\\", "\\\\")
     if number is None:

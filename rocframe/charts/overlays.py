@@ -66,16 +66,17 @@ OVERLAY_KINDS = {
 TIE, HULL, EQUAL_COST, LOWEST_COST, MARK = "tie", "hull", "equal cost", "lowest cost", "mark"
 TIE_OPACITY = 0.1
 MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
-# Corners of the rectangle of a tie, as steps of tp and fp. Its diagonal is the curve. Its sides are
-# the curves with all tied positives first or all tied negatives first. The last corner closes it.
+# Corners of the rectangle of a tie: for tp and fp, 0 is the count before the tie, 1 the count after
+# the tie. The diagonal is the curve. The sides are the curves with all tied positives first or all
+# tied negatives first. The last corner closes the rectangle.
 TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
-CURVE_INDEX = "(curve)"  # unique, because group columns are renamed to k0, k1, ... before
+CURVE_INDEX = "(curve)"  # unique, because group columns of points are renamed to k0, k1, ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OverlayInput:
-    """Input of all overlays: the curves, their plane, and the path of the rows that lines need."""
+    """Input of all overlays: the curves, their axes, and the points of their lines."""
 
     plane: Plane
     curves: Curves
@@ -83,7 +84,7 @@ class OverlayInput:
 
     @property
     def drawn(self) -> NDArray[np.bool_]:
-        """Which curves are drawn."""
+        """Whether each curve is drawn."""
         return np.diff(self.path.starts) > 0
 
     @property
@@ -92,7 +93,7 @@ class OverlayInput:
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
     def line_records(self, part: str, path: Path) -> list[dict[str, Any]]:
-        """Return the records of lines, simplified like the curves."""
+        """Return the records of the lines of a path, simplified in the same way as the curves."""
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
@@ -103,7 +104,7 @@ class OverlayInput:
         ]
 
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points on one curve, with the totals for their tooltips."""
+        """Return the record of points on one curve, with the totals that tooltips need."""
         return {
             "curve": curve,
             "part": part,
@@ -132,7 +133,7 @@ def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[st
 
 
 def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
-    """Check that `hull` and `ties` are Booleans, and that this kind of curve has an overlay."""
+    """Check the type of `hull` or `ties`, and that the kind of curve supports the option."""
     if option in {"hull", "ties"}:
         check_flag(option, value)
     kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
@@ -163,7 +164,7 @@ def overlay_texts(
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
-    """Return the range of each area over the orders of tied rows."""
+    """Describe the range of each area over all orders of tied rows."""
     _, low, high = areas_of_ties(curves)
     names = [""] * len(low) if captioned is None else captioned.texts
     ranges: dict[str, list[tuple[float, float]]] = {}
@@ -228,26 +229,26 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
         x = np.clip(x, plane.x.low, plane.x.high)
     if plane.y.excludes_zero:
         y = np.clip(y, plane.y.low, plane.y.high)
-    owner = curve[row][outlines.curve]
+    curve_of_point = curve[row][outlines.curve]
     return [
         {
             "curve": i,
             "part": TIE,
-            "box": outlines.curve[owner == i].tolist(),
+            "box": outlines.curve[curve_of_point == i].tolist(),
             "threshold": [],
-            "x": json_numbers(x[owner == i].tolist()),
-            "y": json_numbers(y[owner == i].tolist()),
+            "x": json_numbers(x[curve_of_point == i].tolist()),
+            "y": json_numbers(y[curve_of_point == i].tolist()),
             "tp": [],
             "fp": [],
         }
-        for i in np.unique(owner).tolist()
+        for i in np.unique(curve_of_point).tolist()
     ]
 
 
 def _equal_costs(
     inputs: OverlayInput, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
-    """Return the line of equal cost of each curve, and the row of lowest cost that it touches."""
+    """Return a line of equal cost for each curve, and the row of lowest cost on this line."""
     best = lowest_cost(inputs.curves, costs, prevalence)
     columns, path, plane = inputs.curves.columns, inputs.path, inputs.plane
     curves: list[int] = []
@@ -279,7 +280,7 @@ def _equal_costs(
 def _clipped_line(
     plane: Plane, point: tuple[float, float], step: tuple[float, float]
 ) -> list[tuple[float, float]]:
-    """Return both ends of a rising line, clipped to the axes, or no ends if they coincide."""
+    """Return both ends of a rising line inside the axes; empty if the line is outside."""
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
         low, high = (axis.low, axis.high) if axis.limited else (0.0, 1.0)
@@ -298,7 +299,7 @@ def _as_rate(value: float) -> float:
 
 
 def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
-    """Return the points of `mark` by name; without a name, the key is None."""
+    """Return the points of `mark` by name; the key is None if `mark` is not a mapping."""
     if not isinstance(mark, Mapping):
         return {} if mark is None else {None: mark}
     names: list[object] = list(mark)
@@ -307,9 +308,9 @@ def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:
             raise OptionValueError.compose(
                 "mark", name, "expected a name", "Pass the name of each group of points as text."
             )
-    most = len(MARK_SYMBOLS)
-    if not 0 < len(mark) <= most:
-        problem = f"expected 1 to {most} names, got {len(mark)}"
+    n_symbols = len(MARK_SYMBOLS)
+    if not 0 < len(mark) <= n_symbols:
+        problem = f"expected 1 to {n_symbols} names, got {len(mark)}"
         hint = "Draw more points in a second chart."
         raise OptionValueError.compose("mark", list(mark), problem, hint)
     return {chart_text(str(name)): points for name, points in mark.items()}
@@ -325,16 +326,18 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
     values: dict[str, list[Any]] = {
         name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
     }
-    values[THRESHOLD] = ["between two rows" if one is None else one for one in values[THRESHOLD]]
+    values[THRESHOLD] = [
+        "between two rows" if value is None else value for value in values[THRESHOLD]
+    ]
     for name, axis in (("x", plane.x), ("y", plane.y)):
         values[name] = axis_values(path, plane.kind, axis.name).tolist()
     rows: dict[int, list[int]] = {}
-    for i, (owner, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
-        if inputs.drawn[owner] and plane.contains(x, y):
-            rows.setdefault(owner, []).append(i)
+    for row, (i, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
+        if inputs.drawn[i] and plane.contains(x, y):
+            rows.setdefault(i, []).append(row)
     return [
-        inputs.point_record(MARK, owner, {name: [values[name][i] for i in here] for name in values})
-        for owner, here in rows.items()
+        inputs.point_record(MARK, i, {name: [values[name][row] for row in part] for name in values})
+        for i, part in rows.items()
     ]
 
 
@@ -394,7 +397,7 @@ def _check_totals(curves: Curves, points: pl.DataFrame, columns: Sequence[str]) 
 
 
 def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
-    """Return a layer for each kind of overlay in the records, the largest areas first."""
+    """Return the layers of the overlays in the records, with areas below lines and points."""
     if not plot.overlays:
         return []
     names = [name for name in named_marks(options.mark) if name is not None]
@@ -420,7 +423,7 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
 
 
 def _tie_layers(plot: CurvePlot) -> list[Any]:
-    """Fill the rectangles of ties lightly, and draw dotted outlines, which bands do not have."""
+    """Draw rectangles of ties, with a dotted outline to distinguish them from bands."""
     x, y = plot.plane.channels()
     color, detail = plot.groups.line_color(), [alt.Detail("curve:N"), alt.Detail("box:N")]
     closed: Any = {"interpolate": "linear-closed"}

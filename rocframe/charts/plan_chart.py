@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas import Table
 
-LOG_RANGE = 100  # numbers of rows with a larger ratio have a logarithmic axis
-# The columns that can distinguish lines.
+LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
+# Columns with a line for each value.
 LINE_COLUMNS = (
     *("auc", "null", "auc_b", "correlation", "alpha", "alternative", "variance", "se_at"),
     *("target", "ratio", "n_neg"),
@@ -49,7 +49,7 @@ PLAN_LINE = "line"
 
 
 def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> alt.LayerChart:
-    """Draw plans as lines of dots; a dashed line shows each target power."""
+    """Draw plans as lines through dots, with a dashed line at each target power."""
     values = {name: json_values(table.get_column(name)) for name in plan_columns()}
     records = json_rows(values)
     x, y, varied_columns, line_columns = _roles(values)
@@ -100,7 +100,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of both axes, other columns that vary, and the columns of the lines."""
+    """Return the columns of the x axis, of the y axis, that vary, and that distinguish lines."""
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"
@@ -112,14 +112,14 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
 
 
 def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether an axis shows a column, or other columns determine its values."""
+    """Return whether an axis shows the values of a column, or another column determines them."""
     if name == "auc":
         return "difference" in (x, y)
     if name == "target":
         return y == "power"
     if name not in {"ratio", "n_neg"}:
         return False
-    # With a constant ratio or number, one of the two columns determines the other.
+    # If one of `ratio` and `n_neg` is constant, it and `n_pos` determine the other.
     other = "n_neg" if name == "ratio" else "ratio"
     n_own, n_other = (len(set(values[side]) - {None}) for side in (name, other))
     return n_other == 1 or (n_own, name) > (n_other, other)
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _axis_channels(records: Sequence[Mapping[str, Any]], x: str, y: str) -> dict[str, Any]:
-    """Return the channels of both axes; a wide range of row counts has a logarithmic axis."""
+    """Return the channels of both axes; the x axis is logarithmic if its range is wide."""
     across = finite(record[x] for record in records)
     wide = bool(across) and min(across) > 0 and max(across) >= LOG_RANGE * min(across)
     x_domain = domain_of([*across, *([] if wide else [0])], (0, 100))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas import Table
 
-# The two parts of the gap: start, end, color and width. One is wide and light, the other thin and
-# dark, because they can overlap.
+# Start, end, color and width of both parts of the gap. The parts can overlap, so one part is wide
+# and light, and the other is thin and dark.
 GAP_PARTS = {
     "within folds": ("mean_auc", "within_auc", COLORS[5], 8),
     "between folds": ("within_auc", "pooled_auc", COLORS[1], 2.5),
@@ -46,7 +46,7 @@ def pooling_chart(
         shown=tuple(shown),
     )
     names = groups.names(len(records))
-    texts = [f"{name}: {_gap_text(one)}" for name, one in zip(names, records, strict=True)]
+    texts = [f"{name}: {_gap_text(record)}" for name, record in zip(names, records, strict=True)]
     return plot.layered(
         [*(_gap_part(plot, name) for name in GAP_PARTS), *(_end(plot, n) for n in END_SYMBOLS)],
         title="Pooling gap",
@@ -58,7 +58,7 @@ def pooling_chart(
 
 
 def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw one part of each gap."""
+    """Draw one part of all gaps."""
     start, end, _, width = GAP_PARTS[name]
     scale = alt.Scale(domain=list(GAP_PARTS), range=[color for *_, color, _ in GAP_PARTS.values()])
     legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
@@ -78,7 +78,7 @@ def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
 
 
 def _end(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw the marks at one end of the gaps."""
+    """Draw the marks at one end of all gaps."""
     scale = alt.Scale(domain=list(END_SYMBOLS), range=list(END_SYMBOLS.values()))
     legend = alt.Legend(title=None, labelLimit=0)
     layer: alt.Chart = (
@@ -96,7 +96,7 @@ def _end(plot: DotPlot, name: str) -> alt.Chart:
 
 
 def _gap_text(record: Mapping[str, float | str | None]) -> str:
-    """Return the numbers of one row, or the reason why they are undefined."""
+    """Describe one row: its numbers, or the reason why they are undefined."""
     if record[REASON] is not None:
         return str(record[REASON])
     mean, pooled, gap, between, within = (
