@@ -219,7 +219,7 @@ def _band_table(
     n_boot: int,
     seed: Seed,
 ) -> pl.DataFrame:
-    """Return a row per group and point: the group's key, then the columns of a band table."""
+    """Return the table of the band, with a row per group and point."""
     scan = Scan.from_cases(cases)
     curves = BandCurves.from_trace(trace_curves(scan))
     points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
@@ -249,15 +249,15 @@ def _band_table(
 
 
 def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return the limits of the region that contains both distributions (Campbell 1994)."""
+    """Return limits from Kolmogorov's distances of the scores of both classes (Campbell 1994)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
 
 def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float64]:
-    """Return the √level quantile of Kolmogorov's distance of n scores from their distribution.
+    """Return the √level quantile of the Kolmogorov-Smirnov statistic of n scores.
 
-    It is exact for a continuous distribution, and too large with ties.
+    The quantile is exact for scores of a continuous distribution, and too large if scores are tied.
     """
     from scipy.stats import kstwo
 
@@ -270,11 +270,11 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
 
 
 def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return Wilson's limits of the TPR at each FPR, for a fixed threshold.
+    """Return Wilson's limits of the TPR at each FPR.
 
-    They do not account for the error in the threshold of an FPR.
+    The limits ignore that the threshold of each FPR is estimated.
     """
-    tpr = curves.heights(grid.group, grid.fpr)
+    tpr = curves.tpr_at(grid.group, grid.fpr)
     n_pos = curves.n_pos[grid.group]
     lower, upper = wilson(tpr * n_pos, n_pos, level)
     return BandLimits(tpr=tpr, lower=lower, upper=upper)
@@ -294,9 +294,9 @@ def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> Ban
 class BandMethod:
     """A method of computing a band.
 
-    Limits of a pointwise band are valid at one point, limits of a simultaneous band for the
-    complete curve. `limits` computes them from curves, grid points and level; if `is_resampled`,
-    also from the scan and the draws. Only resampled bands support weights.
+    The limits of a pointwise band are valid at one point. The limits of a simultaneous band are
+    valid for the complete curve. The function `limits` has the arguments curves, grid points and
+    level; if `is_resampled`, also the scan and the draws. Only resampled bands support weights.
     """
 
     name: BandMethodName
@@ -331,7 +331,7 @@ BAND_METHODS: dict[str, BandMethod] = {
 
 
 def _parse_band_method(name: str, weight: Column | None) -> BandMethod:
-    """Return the method of this name; raise an error if it does not support the weights."""
+    """Return the method with a name; raise an error if it does not support weights."""
     check_choice("method", name, BAND_METHODS)
     method = BAND_METHODS[name]
     resampled = [other.name for other in BAND_METHODS.values() if other.is_resampled]

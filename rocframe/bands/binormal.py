@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return the fitted curve and Working and Hotelling's limits of it (Ma and Hall 1993)."""
+    """Return the fitted curve and its Working-Hotelling limits (Ma and Hall 1993)."""
     from scipy.special import ndtr, ndtri
 
     ratings = Ratings.from_curves(curves)
-    places = np.full(len(curves.n_pos), -1)
-    places[ratings.groups] = np.arange(len(ratings.groups))
     fit = fit_binormal(ratings)
-    # Groups that lack a class have place -1, which is the NaN at the end.
-    a, b, var_a, var_b, cov_ab = (np.append(part, np.nan)[places[grid.group]] for part in fit)
+    # Groups that lack a class have the index -1, at which NaN is appended.
+    index = np.full(len(curves.n_pos), -1)
+    index[ratings.groups] = np.arange(len(ratings.groups))
+    a, b, var_a, var_b, cov_ab = (np.append(part, np.nan)[index[grid.group]] for part in fit)
     x = ndtri(grid.fpr)
     radius = sqrt(-2 * log(1 - level))  # of the confidence ellipse of both parameters
     lower, upper = line_limits(Binormal(a, b, var_a, var_b, cov_ab), x, radius)
@@ -41,8 +41,8 @@ def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float)
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    They are NaN if the likelihood has no maximum, because it increases as the curve approaches
-    horizontal and vertical steps.
+    The parameters are NaN if the likelihood has no maximum. In this case, the likelihood increases
+    as the curve approaches horizontal and vertical steps.
     """
 
     a: NDArray[np.float64]
@@ -55,39 +55,40 @@ class Binormal(NamedTuple):
 def line_limits(
     fit: Binormal, x: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and highest values at `x` of the lines with parameters in the ellipse.
+    """Return the lowest and highest values at `x` of all lines in a confidence region.
 
-    ROC curves never decrease. So the lower limit is constant to the right of its maximum, and the
-    upper limit is constant to the left of its minimum.
+    The region contains the parameters a and b of a line if they lie in the confidence ellipse with
+    this radius. ROC curves never decrease, so the lower limit is constant to the right of its
+    maximum, and the upper limit is constant to the left of its minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        # σ²(x) = var_b (x - centre)² + least
+        # The variance of a + b·x is var_b (x - centre)² + min_var.
         centre = -fit.cov_ab / fit.var_b
-        least = np.maximum(fit.var_a - fit.cov_ab**2 / fit.var_b, 0)
+        min_var = np.maximum(fit.var_a - fit.cov_ab**2 / fit.var_b, 0)
         slope = fit.b / radius
-        distance = slope * np.sqrt(least / (fit.var_b * (fit.var_b - slope**2)))
+        distance = slope * np.sqrt(min_var / (fit.var_b * (fit.var_b - slope**2)))
         has_extremum = fit.var_b > slope**2
         low_x = np.where(has_extremum, np.minimum(x, centre + distance), x)
         high_x = np.where(has_extremum, np.maximum(x, centre - distance), x)
 
-        def line(at: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
-            half = radius * np.sqrt(fit.var_b * (at - centre) ** 2 + least)
-            value: NDArray[np.float64] = fit.a + fit.b * at + sign * half
-            # At infinite x the line grows faster than its limits.
-            return np.where(np.isinf(at) & ~np.isnan(fit.a), at, value)
+        def limit(x: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
+            half_width = radius * np.sqrt(fit.var_b * (x - centre) ** 2 + min_var)
+            value: NDArray[np.float64] = fit.a + fit.b * x + sign * half_width
+            # At x = ±inf, `value` can be inf - inf.
+            return np.where(np.isinf(x) & ~np.isnan(fit.a), x, value)
 
-        return line(low_x, -1.0), line(high_x, 1.0)
+        return limit(low_x, -1.0), limit(high_x, 1.0)
 
 
-MAX_START = 9.0  # more than the normal quantile of any share below 1
+MAX_START = 9.0  # larger than the normal quantile of any Float64 number below 1
 MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
-MAX_HALVINGS = 30  # of a step that does not increase the likelihood
-MIN_GAIN = 1e-12  # of the log-likelihood: the search ends when a step gains less
-MAX_PARAMETER = 1e3  # the search diverges if a parameter or its standard error exceeds this
+MAX_HALVINGS = 30  # halvings of a step that does not increase the likelihood
+MIN_GAIN = 1e-12  # the search ends when a step increases the log-likelihood by less
+MAX_PARAMETER = 1e3  # parameters and standard errors above this count as divergence
 
 
 class NewtonStep(NamedTuple):
-    """A step of all parameters, its expected gain, and the information matrix of a and b."""
+    """A step of all parameters, its expected gain in likelihood, and the information matrix."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -100,19 +101,19 @@ def fit_binormal(ratings: Ratings) -> Binormal:
     """Fit the binormal curve of each group with Newton's method."""
     fit = np.full((5, len(ratings.groups)), np.nan)
     # Two parameters need at least two cutoffs.
-    places = np.flatnonzero(np.diff(ratings.starts) > 2)
-    search = NewtonSearch.begin(ratings, places)
+    active = np.flatnonzero(np.diff(ratings.starts) > 2)
+    search = NewtonSearch.begin(ratings, active)
     for _ in range(MAX_NEWTON_STEPS):
-        if not len(places):
+        if not len(active):
             break
         step = search.step()
         is_maximum = step.gain <= MIN_GAIN
-        fit[:, places[is_maximum]] = search.estimates(step)[:, is_maximum]
+        fit[:, active[is_maximum]] = search.estimates(step)[:, is_maximum]
         failed = ~search.advance(step) & ~is_maximum
         failed |= (np.abs(search.a) > MAX_PARAMETER) | (search.b >= MAX_PARAMETER)
         failed |= ~(search.b > 1 / MAX_PARAMETER)
         remaining = ~(is_maximum | failed)
-        places, search = places[remaining], search.subset(remaining)
+        active, search = active[remaining], search.subset(remaining)
     valid = np.all(np.isfinite(fit), axis=0) & np.all(fit[2:4] < MAX_PARAMETER**2, axis=0)
     return Binormal(*np.where(valid, fit, np.nan))
 
@@ -121,8 +122,9 @@ def fit_binormal(ratings: Ratings) -> Binormal:
 class NewtonSearch:
     """The current parameters of the groups whose likelihood is being maximized.
 
-    Group i has the ratings from `firsts[i]` on. `x` is minus the cutoff below each rating, on the
-    scale on which negatives are standard normal. So it increases; it is inf at the last rating.
+    The ratings of group i start at `firsts[i]`. `x` is the negative of the cutoff below each
+    rating, on the scale on which negatives have a standard normal distribution. `x` increases, and
+    is inf at the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -133,13 +135,13 @@ class NewtonSearch:
     b: NDArray[np.float64]
 
     @classmethod
-    def begin(cls, ratings: Ratings, places: NDArray[np.int64]) -> NewtonSearch:
-        """Start from the least-squares line through the points, shrunk towards the chance line."""
+    def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
+        """Start from the least-squares line through points shrunk towards the chance line."""
         from scipy.special import ndtri
 
         lengths = np.diff(ratings.starts)
-        selected = np.repeat(np.isin(np.arange(len(lengths)), places), lengths)
-        pos, neg, lengths = ratings.pos[selected], ratings.neg[selected], lengths[places]
+        selected = np.repeat(np.isin(np.arange(len(lengths)), groups), lengths)
+        pos, neg, lengths = ratings.pos[selected], ratings.neg[selected], lengths[groups]
         firsts = np.cumsum(lengths) - lengths
         last = firsts + lengths - 1
 
@@ -150,7 +152,7 @@ class NewtonSearch:
             return shared
 
         both = shares(pos + neg)
-        # A share below the last one may be rounded to 1.
+        # Shares before the last one may be rounded to 1.
         x, y = (np.minimum(ndtri((shares(side) + both) / 2), MAX_START) for side in (neg, pos))
         x[last], y[last] = 0.0, 0.0
         cutoffs = lengths - 1.0
@@ -158,9 +160,9 @@ class NewtonSearch:
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
             return _group_sums(values, firsts) / cutoffs
 
-        spread, joint = mean(x * x) - mean(x) ** 2, mean(x * y) - mean(x) * mean(y)
+        var_x, cov_xy = mean(x * x) - mean(x) ** 2, mean(x * y) - mean(x) * mean(y)
         with np.errstate(divide="ignore", invalid="ignore"):
-            b = np.clip(np.nan_to_num(joint / spread, nan=1.0), 0.2, 5.0)
+            b = np.clip(np.nan_to_num(cov_xy / var_x, nan=1.0), 0.2, 5.0)
         a = mean(y) - b * mean(x)
         x[last] = np.inf
         return cls(firsts=firsts, pos=pos, neg=neg, x=x, a=a, b=b)
@@ -171,7 +173,7 @@ class NewtonSearch:
         return np.diff(self.firsts, append=len(self.x))
 
     def subset(self, mask: NDArray[np.bool_]) -> NewtonSearch:
-        """Return the search for some of the groups."""
+        """Return the search of the groups in `mask`."""
         lengths = self.lengths
         selected = np.repeat(mask, lengths)
         return NewtonSearch(
@@ -186,7 +188,7 @@ class NewtonSearch:
     def likelihood(
         self, a: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the log-likelihood of each group; -inf if parameters are impossible."""
+        """Return the log-likelihood of each group; -inf where the probability of a rating is 0."""
         y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
         return sum(  # type: ignore[return-value]
             _group_sums(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
@@ -194,7 +196,7 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return Newton's step; the cutoffs are eliminated first, then a and b are solved for."""
+        """Return Newton's step: solve for a and b after elimination of the cutoffs."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
@@ -207,11 +209,11 @@ class NewtonSearch:
             return _group_sums(values, self.firsts)
 
         slope = negatives.slope + b * positives.slope
-        by_a, by_b = positives.times(cutoff.astype(np.float64)), positives.times(x)
+        by_a, by_b = positives.multiply(cutoff.astype(np.float64)), positives.multiply(x)
         with_a, with_b = b * by_a, b * by_b - positives.slope
         diagonal = np.where(cutoff, negatives.diagonal + b * b * positives.diagonal, 1.0)
         following = negatives.next + b * b * positives.next
-        # The diagonal is increased so that rounding cannot make the matrix singular.
+        # The factor above 1 prevents a matrix that is singular due to rounding.
         banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
         sides = np.column_stack([slope, with_a, with_b])
         p, qa, qb = solveh_banded(banded, sides, check_finite=False).T
@@ -224,7 +226,8 @@ class NewtonSearch:
         up_a, up_b = total(positives.slope), total(x * positives.slope)
         gradient = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
         eigenvalues, axes = np.linalg.eigh(information)
-        # With absolute eigenvalues, the step increases the likelihood where it is not concave.
+        # Where the likelihood is not concave, some eigenvalues are negative. Their absolute values
+        # give a step that increases the likelihood.
         eigenvalues = np.maximum(
             np.abs(eigenvalues), 1e-8 * np.abs(eigenvalues).max(axis=1, keepdims=True) + 1e-300
         )
@@ -236,23 +239,23 @@ class NewtonSearch:
         )
 
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
-        """Take the step, halved until the likelihood increases; return which groups moved."""
-        now = self.likelihood(self.a, self.b, self.x)
-        size, moved = np.ones(len(now)), np.zeros(len(now), bool)
+        """Take the step, halved until the likelihood increases; return which groups took a step."""
+        current = self.likelihood(self.a, self.b, self.x)
+        size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
         for _ in range(MAX_HALVINGS):
             a, b = self.a + size * step.a, self.b + size * step.b
             x = self.x + np.repeat(size, self.lengths) * step.x
-            enough = now + 1e-4 * size * step.gain - 1e-12 * np.abs(now)
-            moved = self.likelihood(a, b, x) >= enough
-            if moved.all():
+            required = current + 1e-4 * size * step.gain - 1e-12 * np.abs(current)
+            accepted = self.likelihood(a, b, x) >= required
+            if accepted.all():
                 break
-            size[~moved] /= 2
-        self.a, self.b = np.where(moved, a, self.a), np.where(moved, b, self.b)
-        self.x = np.where(np.repeat(moved, self.lengths), x, self.x)
-        return moved
+            size[~accepted] /= 2
+        self.a, self.b = np.where(accepted, a, self.a), np.where(accepted, b, self.b)
+        self.x = np.where(np.repeat(accepted, self.lengths), x, self.x)
+        return accepted
 
     def estimates(self, step: NewtonStep) -> NDArray[np.float64]:
-        """Return parameters and inverse information, with a column per group."""
+        """Return a, b, their variances and their covariance, with a column per group."""
         aa, ab, bb = (step.information[:, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
         with np.errstate(divide="ignore", invalid="ignore"):
             determinant = aa * bb - ab * ab
@@ -270,8 +273,9 @@ def _group_sums(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArr
 class CutoffDerivatives:
     """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) by the cutoffs.
 
-    `slope` is the first derivative, `diagonal` minus the second, and `next` minus the mixed
-    derivative of a cutoff and the following one, which is 0 between groups.
+    `slope` contains the first derivatives, and `diagonal` the negative second derivatives. `next`
+    contains the negative mixed second derivatives by a cutoff and the following cutoff; they are 0
+    between groups.
     """
 
     slope: NDArray[np.float64]
@@ -293,15 +297,15 @@ class CutoffDerivatives:
     def compute(
         cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
     ) -> CutoffDerivatives:
-        """Compute the derivatives; each rating with a count needs a positive share."""
+        """Compute the derivatives; terms of ratings with a probability of 0 are 0."""
         lower = _cutoffs_below(upper, firsts)
         share = _normal_probability(lower, upper)
         high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
         possible = (count > 0) & (share > 0)
         share = np.where(possible, share, 1.0)
         high, low = np.where(possible, high / share, 0.0), np.where(possible, low / share, 0.0)
-        # The mean of a normal variable between two cutoffs lies between them. Rounding must not
-        # change this, or the matrix of second derivatives would not be positive definite.
+        # The mean of a normal variable between two cutoffs is clipped to them. Otherwise, rounding
+        # could make the matrix of second derivatives indefinite.
         mean = np.clip(low - high, lower, upper)
         with np.errstate(invalid="ignore"):
             from_upper = np.where(high > 0, high * (upper - mean), 0.0)
@@ -314,8 +318,8 @@ class CutoffDerivatives:
             next=-np.append(joint[1:], 0.0),
         )
 
-    def times(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply the tridiagonal matrix of minus the second derivatives by a vector."""
+    def multiply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply the tridiagonal matrix of negative second derivatives by a vector."""
         product = self.diagonal * values
         product[:-1] += self.next[:-1] * values[1:]
         product[1:] += self.next[:-1] * values[:-1]
@@ -335,7 +339,7 @@ def _normal_probability(
     """Return the probability that a standard normal variable is between two cutoffs."""
     from scipy.special import ndtr
 
-    # Subtracting small tails is more precise than subtracting numbers close to 1.
+    # A difference of small upper tails has a smaller rounding error than one of numbers close to 1.
     is_upper_tail = lower > 0
     share: NDArray[np.float64] = ndtr(np.where(is_upper_tail, -lower, upper)) - ndtr(
         np.where(is_upper_tail, -upper, lower)
@@ -343,12 +347,12 @@ def _normal_probability(
     return share
 
 
-MAX_RATINGS = 1000  # per group: more ratings take longer and hardly change the fit
+MAX_RATINGS = 1000  # of one group; more ratings take longer and hardly change the fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings:
-    """Numbers of positives and negatives with each rating, from the highest rating down.
+    """Numbers of positives and negatives with each rating, in the order of falling ratings.
 
     Group `groups[i]` has the ratings `starts[i]` to `starts[i + 1]`.
     """
@@ -360,11 +364,14 @@ class Ratings:
 
     @classmethod
     def from_curves(cls, curves: BandCurves) -> Ratings:
-        """Return ratings of groups with both classes; unscored rows are in the outer ratings."""
+        """Return the ratings of groups with both classes.
+
+        Unscored positives have the lowest rating, and unscored negatives the highest rating.
+        """
         groups = np.flatnonzero(curves.has_both_classes)
         group_of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
         points = np.flatnonzero(curves.has_both_classes[group_of_point])
-        # Each group gets a rating after its last point, for the rows below all scores.
+        # The last rating of each group is for the rows below all scores.
         lengths = np.diff(curves.starts)[groups] + 1
         starts = np.append(0, np.cumsum(lengths))
         inner = np.ones(starts[-1], bool)
@@ -380,7 +387,7 @@ class Ratings:
         filled = (pos > 0) | (neg > 0)
         group = np.repeat(np.arange(len(groups)), lengths)[filled]
         pos, neg = pos[filled], neg[filled]
-        for find_starts in (_run_starts, _quantile_starts):
+        for find_starts in (_class_starts, _quantile_starts):
             firsts = np.flatnonzero(find_starts(group, pos, neg))
             if len(firsts):
                 group = group[firsts]
@@ -393,28 +400,31 @@ class Ratings:
         )
 
 
-def _run_starts(
+def _class_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which ratings start a run of one class; a rating with both classes is a run."""
+    """Return which ratings are the first of a sequence of ratings that contain the same class only.
+
+    A rating with both classes is always the only rating of its sequence.
+    """
     is_start = np.ones(len(pos), bool)
-    mixed = (pos > 0) & (neg > 0)
-    same = (pos[1:] > 0) == (pos[:-1] > 0)
-    is_start[1:] = mixed[1:] | mixed[:-1] | ~same | (group[1:] != group[:-1])
+    has_both = (pos > 0) & (neg > 0)
+    same_class = (pos[1:] > 0) == (pos[:-1] > 0)
+    is_start[1:] = has_both[1:] | has_both[:-1] | ~same_class | (group[1:] != group[:-1])
     return is_start
 
 
 def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return which ratings start a merged one, so that a group has at most `MAX_RATINGS`."""
+    """Return which ratings are the first of a merged rating; a group has at most `MAX_RATINGS`."""
     is_start = np.ones(len(group), bool)
     sizes = np.bincount(group)
     for large in np.flatnonzero(sizes > MAX_RATINGS):
         a, b = np.searchsorted(group, [large, large + 1])
         size = (pos[a:b] + neg[a:b]).astype(np.float64)
-        # Position of the middle of a rating among all rows of the group.
-        middle = np.cumsum(size) - size / 2
-        piece = np.floor(middle * (MAX_RATINGS / size.sum()))
-        is_start[a + 1 : b] = piece[1:] != piece[:-1]
+        # The mean rank of the rows with a rating.
+        rank = np.cumsum(size) - size / 2
+        quantile = np.floor(rank * (MAX_RATINGS / size.sum()))
+        is_start[a + 1 : b] = quantile[1:] != quantile[:-1]
     return is_start

@@ -1,4 +1,4 @@
-"""The curves of a band, the points at which it has limits, and the limits."""
+"""ROC curves as arrays of rates, the grid of a band, and limits of shifted curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 
 
 def parse_band_grid(grid: object) -> tuple[float, ...] | None:
-    """Return the false positive rates of the grid in rising order; None for those of each curve."""
+    """Return the false positive rates of the grid in rising order; None for `grid="curve"`."""
     points = parse_grid(grid, keyword="curve")
     if isinstance(points, int):
         return tuple(i / (points - 1) for i in range(points))
@@ -32,9 +32,9 @@ def parse_band_grid(grid: object) -> tuple[float, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridPoints:
-    """Points at which a band has limits, sorted by group and false positive rate.
+    """Points at which the limits of a band are computed, sorted by group and FPR.
 
-    `point` is the point of the group's curve, or -1 if the rate is not one of the curve's own.
+    `point` is the index of a point of the group's curve, or -1 for other points.
     """
 
     group: NDArray[np.int64]
@@ -43,7 +43,7 @@ class GridPoints:
 
 
 def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the rates of the grid for every group; if `grid` is None, those of each curve."""
+    """Return a point for each group and rate of the grid; if None, for each rate of its curve."""
     if grid is None:
         is_last = np.ones(len(curves.fpr), bool)
         is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
@@ -54,7 +54,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return the last point of each curve up to each rate; if `grid` is None, all points."""
+    """Return the last point of each curve up to each rate of the grid; if None, all points."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)
@@ -70,7 +70,7 @@ def _repeat_grid(
 
 
 def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
-    """Return these points of the curves, and one point with FPR NaN for groups without a curve."""
+    """Return points of the curves, and a point with FPR NaN for each group that lacks a class."""
     groups = np.arange(len(curves.n_pos))
     group_of = np.repeat(groups, np.diff(curves.starts))
     points = points[curves.has_both_classes[group_of[points]]]
@@ -84,10 +84,11 @@ def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BandCurves:
-    """The points of the ROC curves of all groups, by falling threshold from `inf`.
+    """The points of the ROC curves of all groups, by falling threshold.
 
-    Group i has the points `starts[i]` to `starts[i + 1]`. Rates of a class without rows are NaN.
-    Rates that differ by at most `tolerance` are treated as equal.
+    Group i has the points `starts[i]` to `starts[i + 1]`. The first point of a group has the
+    threshold `inf`. Rates of a class without rows are NaN. Rates that differ by at most `tolerance`
+    are treated as equal.
     """
 
     starts: NDArray[np.int64]
@@ -100,7 +101,7 @@ class BandCurves:
 
     @classmethod
     def from_trace(cls, curves: CurveArrays) -> BandCurves:
-        """Return the rates of full curves."""
+        """Compute the rates of full curves."""
         tp, fp, fn, tn = curves.counts.values()
         with np.errstate(invalid="ignore"):
             fpr, tpr = fp / (fp + tn), tp / (tp + fn)
@@ -121,48 +122,49 @@ class BandCurves:
         return (self.n_pos > 0) & (self.n_neg > 0)
 
     def first_beyond(
-        self, group: NDArray[np.int64], x: NDArray[np.float64], side: Literal["left", "right"]
+        self, group: NDArray[np.int64], fpr: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the first point of a group with a rate >= `x`, or for side "right" > `x`."""
+        """Return the first point of a group with FPR >= `fpr`, or FPR > `fpr` for side "right"."""
 
         def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
             rate = self.fpr[point]
             result: NDArray[np.bool_] = (
-                rate < x - self.tolerance if side == "left" else rate <= x + self.tolerance
+                rate < fpr - self.tolerance if side == "left" else rate <= fpr + self.tolerance
             )
             return result
 
         return grouped_bisect(before, self.starts[group], self.starts[group + 1] - 1)
 
-    def heights(
+    def tpr_at(
         self,
         group: NDArray[np.int64],
-        x: NDArray[np.float64],
+        fpr: NDArray[np.float64],
         *,
-        jump: Literal["better", "worse"] = "better",
+        step_end: Literal["upper", "lower"] = "upper",
     ) -> NDArray[np.float64]:
-        """Return the TPR of a group's curve at `x`; at a vertical step its upper or lower end.
+        """Return the TPR of a group's curve at `fpr`.
 
-        Curves are linear between points, 0 to the left of the first point, and constant to the
-        right of the last one.
+        At a vertical step, the result is the upper end of the step for `step_end="upper"`, or the
+        lower end for `"lower"`. Curves are linear between points, 0 to the left of the first point,
+        and constant to the right of the last point.
         """
         first, last = self.starts[group], self.starts[group + 1] - 1
-        at = self.first_beyond(group, x, "right" if jump == "better" else "left")
-        # The points to the left and right of x. The better end of a step is a point to the left.
-        left, right = np.maximum(at - 1, first), np.minimum(at, last)
-        fraction = segment_fraction(x - self.fpr[left], self.fpr[right] - self.fpr[left])
-        height = interpolated_values(self.tpr[left], self.tpr[right], fraction)
-        if jump == "worse":
-            exact = (at <= last) & (self.fpr[right] <= x + self.tolerance)
-            height = np.where(exact, self.tpr[right], height)
-        height = np.where(at > last, self.tpr[last], height)
-        height = np.where(x < self.fpr[first] - self.tolerance, 0.0, height)
-        height[~self.has_both_classes[group]] = np.nan
-        return height
+        beyond = self.first_beyond(group, fpr, "right" if step_end == "upper" else "left")
+        # At a vertical step, `left` is the upper end for step_end="upper".
+        left, right = np.maximum(beyond - 1, first), np.minimum(beyond, last)
+        fraction = segment_fraction(fpr - self.fpr[left], self.fpr[right] - self.fpr[left])
+        tpr = interpolated_values(self.tpr[left], self.tpr[right], fraction)
+        if step_end == "lower":
+            exact = (beyond <= last) & (self.fpr[right] <= fpr + self.tolerance)
+            tpr = np.where(exact, self.tpr[right], tpr)
+        tpr = np.where(beyond > last, self.tpr[last], tpr)
+        tpr = np.where(fpr < self.fpr[first] - self.tolerance, 0.0, tpr)
+        tpr[~self.has_both_classes[group]] = np.nan
+        return tpr
 
 
 def rate_tolerance(counts: NDArray[Any]) -> float:
-    """Return the tolerance for equal rates: sums of weights have rounding errors."""
+    """Return the largest difference of rates that can be caused by rounding of weighted counts."""
     return 1e-12 if counts.dtype.kind == "f" else 0.0
 
 
@@ -170,8 +172,8 @@ def rate_tolerance(counts: NDArray[Any]) -> float:
 class BandLimits:
     """The curve and the limits at each grid point; NaN where undefined.
 
-    `fpr_lower` and `fpr_upper` are None if the band has no limits of FPR. `notes` has, for each
-    group, the reason for missing limits, or None.
+    `fpr_lower` and `fpr_upper` are None if the band has no limits of FPR. `notes` contains the
+    reason for missing limits of each group, or None.
     """
 
     tpr: NDArray[np.float64]
@@ -182,7 +184,7 @@ class BandLimits:
     notes: NDArray[np.object_] | None = None
 
 
-SHIFT_TOLERANCE = 1e-9  # makes limits at a jump independent of rounding
+SHIFT_TOLERANCE = 1e-9  # added to shifts, so that rounding does not matter at vertical steps
 
 
 def shifted_limits(
@@ -192,15 +194,15 @@ def shifted_limits(
     tpr_shift: NDArray[np.float64],
     notes: NDArray[np.object_] | None = None,
 ) -> BandLimits:
-    """Return the curve shifted down and right as lower limit, and up and left as upper limit.
+    """Return limits that are the curve shifted down and right, and shifted up and left.
 
-    Each group has its own shifts.
+    `fpr_shift` and `tpr_shift` are the shifts of each group.
     """
     group, fpr, shift = grid.group, grid.fpr, fpr_shift[grid.group]
-    lower = curves.heights(group, fpr - shift - SHIFT_TOLERANCE, jump="worse") - tpr_shift[group]
-    upper = curves.heights(group, fpr + shift + SHIFT_TOLERANCE) + tpr_shift[group]
+    lower = curves.tpr_at(group, fpr - shift - SHIFT_TOLERANCE, step_end="lower") - tpr_shift[group]
+    upper = curves.tpr_at(group, fpr + shift + SHIFT_TOLERANCE) + tpr_shift[group]
     return BandLimits(
-        tpr=curves.heights(group, fpr),
+        tpr=curves.tpr_at(group, fpr),
         lower=np.clip(lower, 0.0, 1.0),
         upper=np.clip(upper, 0.0, 1.0),
         notes=notes,

@@ -23,43 +23,43 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 
-MAX_HEIGHTS = 1 << 24  # heights of replicates of one group in memory at a time
-ENVELOPE_POINTS = 257  # places along a curve at which the spread of replicates is computed
-MIN_SPREAD = 0.5  # of the largest spread, since the true curve may vary where replicates are equal
+MAX_VALUES = 1 << 24  # TPRs of all replicates of one group that are in memory at once
+ENVELOPE_POSITIONS = 257  # number of positions at which the sd of the replicates is computed
+MIN_RELATIVE_SD = 0.5  # lower limit of the sd at a position, relative to the largest sd
 
 
 def pointwise_bootstrap_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
-    """Return quantiles of the heights of the replicates at each FPR."""
+    """Return quantiles of the TPR of the replicates at each FPR."""
     group_notes, varying = _varying_groups(curves)
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
     sizes = np.diff(edges)
     largest = int(sizes.max(initial=0))
-    block = max(1, MAX_HEIGHTS // draws.n_draws)
+    block = max(1, MAX_VALUES // draws.n_draws)
     for first in range(0, largest, block):
 
-        def heights(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
+        def tprs(group: int, replicates: BandCurves, first: int = first) -> NDArray[np.float64]:
             start = edges[group] + first
             fpr = grid.fpr[start : min(start + block, edges[group + 1])]
             size = len(replicates.n_pos)
             replicate = np.repeat(np.arange(size), len(fpr))
-            return replicates.heights(replicate, np.tile(fpr, size)).reshape(size, -1)
+            return replicates.tpr_at(replicate, np.tile(fpr, size)).reshape(size, -1)
 
         groups, width = varying & (sizes > first), min(largest, block)
-        for group, values in _map_replicates(heights, scan, draws, groups, width=width):
+        for group, values in _map_replicates(tprs, scan, draws, groups, width=width):
             limits = replicate_limits(values, level)
             start = edges[group] + first
             lower[start : start + limits.shape[1]], upper[start : start + limits.shape[1]] = limits
-    tpr = curves.heights(grid.group, grid.fpr)
+    tpr = curves.tpr_at(grid.group, grid.fpr)
     return BandLimits(tpr=tpr, lower=lower, upper=upper, notes=group_notes)
 
 
 def fixed_width_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
-    """Return shifted curves that contain the share `level` of the replicates.
+    """Return shifted curves, between which lies the proportion `level` of the replicates.
 
     The shifts of FPR and TPR are the same multiple of 1/√n_neg and of 1/√n_pos.
     """
@@ -69,7 +69,7 @@ def fixed_width_limits(
     def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
         others = curve.rotate(replicates)
-        return curve.distances(others, curve.along, np.ones(len(curve.along)))
+        return curve.distances(others, curve.position, np.ones(len(curve.position)))
 
     shift = np.full(len(varying), np.nan)
     for group, values in _map_replicates(distances, scan, draws, varying):
@@ -82,41 +82,42 @@ def fixed_width_limits(
 def envelope_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
-    """Return limits that contain the share `level` of the replicates, wider where these vary more.
+    """Return limits that contain the proportion `level` of the replicates and vary in width.
 
-    The distance of the limits is proportional to the spread of the replicates at each place. The
-    spread is at least half of the largest spread.
+    The distance of the limits from the curve is proportional to the standard deviation of the
+    replicates. Positions at which this is below half of its maximum are assigned half of the
+    maximum, because replicates can be equal where the true curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
 
     def sums_of_squares(group: int, replicates: BandCurves) -> NDArray[np.float64]:
         curve = rotated[group]
-        places = curve.even_places()
-        deviation = curve.rotate(replicates).rows_at(places) - curve.at(places)
+        positions = curve.even_positions()
+        deviation = curve.rotate(replicates).heights_at(positions) - curve.height_at(positions)
         total: NDArray[np.float64] = np.sum(deviation * deviation, axis=0)
         return total[None, :]
 
-    spreads: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    sds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for group, sums in _map_replicates(sums_of_squares, scan, draws, varying):
-        spread = np.sqrt(np.sum(sums, axis=0) / draws.n_draws)
-        spread = np.maximum(spread, MIN_SPREAD * spread.max())
-        places = rotated[group].even_places()
-        along = np.union1d(places, rotated[group].along)
-        spreads[group] = along, np.interp(along, places, spread)
+        sd = np.sqrt(np.sum(sums, axis=0) / draws.n_draws)
+        sd = np.maximum(sd, MIN_RELATIVE_SD * sd.max())
+        positions = rotated[group].even_positions()
+        position = np.union1d(positions, rotated[group].position)
+        sds[group] = position, np.interp(position, positions, sd)
 
     def distances(group: int, replicates: BandCurves) -> NDArray[np.float64]:
-        return rotated[group].distances(rotated[group].rotate(replicates), *spreads[group])
+        return rotated[group].distances(rotated[group].rotate(replicates), *sds[group])
 
     lower, upper = np.full((2, len(grid.fpr)), np.nan)
     edges = np.searchsorted(grid.group, np.arange(len(varying) + 1))
     for group, values in _map_replicates(distances, scan, draws, varying):
-        along, spread = spreads.pop(group)
+        position, sd = sds.pop(group)
         points = slice(edges[group], edges[group + 1])
-        distance = _distance_quantile(values, level) * spread
-        lower[points], upper[points] = rotated[group].limits(along, distance, grid.fpr[points])
+        distance = _distance_quantile(values, level) * sd
+        lower[points], upper[points] = rotated[group].limits(position, distance, grid.fpr[points])
     return BandLimits(
-        tpr=curves.heights(grid.group, grid.fpr),
+        tpr=curves.tpr_at(grid.group, grid.fpr),
         lower=np.clip(lower, 0.0, 1.0),
         upper=np.clip(upper, 0.0, 1.0),
         notes=group_notes,
@@ -124,10 +125,11 @@ def envelope_limits(
 
 
 def _varying_groups(curves: BandCurves) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
-    """Return the note of each group, and which groups have none because their replicates vary."""
+    """Return the note of each group, and which groups have replicates that differ."""
     fpr, tpr = curves.fpr, curves.tpr
     group = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
-    # All replicates are equal if all scores are tied or the classes are separated.
+    # All replicates are equal if all scores are tied, or if the scores of the classes do not
+    # overlap.
     inner = ~(((fpr == 0) & (tpr == 0)) | ((fpr == 1) & (tpr == 1)))
     corner = ((fpr == 0) & (tpr == 1)) | ((fpr == 1) & (tpr == 0))
     has_inner, has_corner = (
@@ -152,7 +154,7 @@ def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, 
 
 
 def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
-    """Return the smallest distance that the share `level` of the replicates does not exceed."""
+    """Return the smallest distance that is not exceeded by the proportion `level` of all."""
     return float(np.quantile(distances, level, method="inverted_cdf"))
 
 
@@ -164,9 +166,10 @@ def _map_replicates(
     *,
     width: int = 1,
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield each group, and what `function` returns for batches of its replicates, concatenated.
+    """Yield the index of each group, and the values of `function` for all of its replicates.
 
-    Replicates of a group are the same in every call. `width` is the number of values per replicate.
+    `function` is called with batches of replicates. It returns `width` values for each replicate.
+    The replicates of a group are the same in every call.
     """
     statistic = ReplicateStatistic(
         function=lambda sample: function(sample.group, replicate_curves(sample)), width=width
@@ -176,7 +179,7 @@ def _map_replicates(
 
 
 def replicate_curves(sample: ReplicateScan) -> BandCurves:
-    """Return the curves of replicates, each as a group."""
+    """Return the curves of replicates; each replicate is a group of the result."""
     totals, block = sample.totals, sample.block
     size = len(totals.pos)
     points = len(block.tp) // size + 1
@@ -203,22 +206,23 @@ def replicate_curves(sample: ReplicateScan) -> BandCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RotatedCurves:
-    """One curve, or several with a row each, in coordinates that make it a function.
+    """One ROC curve, or several with a row each, in rotated coordinates.
 
-    With x = √n_neg·fpr and y = √n_pos·tpr, the curve has the height `across` = y - x at the place
-    `along` = x + y. `x_max` and `y_max` are x and y at rate 1.
+    With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x. The height is
+    a function of the position, because x and y do not decrease along a curve. `x_max` and `y_max`
+    are the values of x and y at rate 1.
     """
 
     x_max: float
     y_max: float
-    along: NDArray[np.float64]
-    across: NDArray[np.float64]
+    position: NDArray[np.float64]
+    height: NDArray[np.float64]
 
     @classmethod
     def from_rates(
         cls, fpr: NDArray[np.float64], tpr: NDArray[np.float64], *, n_pos: int, n_neg: int
     ) -> RotatedCurves:
-        """Rotate curves, extended to the points (0, 0) and (1, 1)."""
+        """Rotate curves, after the points (0, 0) and (1, 1) are added at their ends."""
         return cls.from_scales(fpr, tpr, float(np.sqrt(n_neg)), float(np.sqrt(n_pos)))
 
     @classmethod
@@ -231,76 +235,78 @@ class RotatedCurves:
             size * np.pad(rate, ends, constant_values=(0.0, 1.0))
             for size, rate in ((x_max, fpr), (y_max, tpr))
         )
-        return cls(x_max=x_max, y_max=y_max, along=x + y, across=y - x)
+        return cls(x_max=x_max, y_max=y_max, position=x + y, height=y - x)
 
     def rotate(self, replicates: BandCurves) -> RotatedCurves:
-        """Rotate replicates with the scales of this curve, a row each."""
+        """Rotate replicates (rows of the result) with the scales of this curve."""
         size = len(replicates.n_pos)
         fpr, tpr = (rate.reshape(size, -1) for rate in (replicates.fpr, replicates.tpr))
         return self.from_scales(fpr, tpr, self.x_max, self.y_max)
 
-    def even_places(self) -> NDArray[np.float64]:
-        """Return evenly spaced places along the curve."""
-        places: NDArray[np.float64] = np.linspace(0, self.x_max + self.y_max, ENVELOPE_POINTS)
-        return places
+    def even_positions(self) -> NDArray[np.float64]:
+        """Return evenly spaced positions between both ends of the curve."""
+        positions: NDArray[np.float64] = np.linspace(0, self.x_max + self.y_max, ENVELOPE_POSITIONS)
+        return positions
 
-    def at(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the heights of one curve at places along it."""
-        height: NDArray[np.float64] = np.interp(along, self.along, self.across)
+    def height_at(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the heights of one curve at several positions."""
+        height: NDArray[np.float64] = np.interp(position, self.position, self.height)
         return height
 
-    def rows_at(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the heights of several curves, a row each, at the same places along them."""
-        # The curves are placed end to end, so that one interpolation serves all of them.
-        offset = np.arange(len(self.along))[:, None] * (self.x_max + self.y_max + 1)
+    def heights_at(self, position: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the heights of several curves (rows) at several positions (columns)."""
+        # All curves are concatenated with offsets of their positions, for a single call of interp.
+        offset = np.arange(len(self.position))[:, None] * (self.x_max + self.y_max + 1)
         height: NDArray[np.float64] = np.interp(
-            (along + offset).ravel(), (self.along + offset).ravel(), self.across.ravel()
+            (position + offset).ravel(), (self.position + offset).ravel(), self.height.ravel()
         )
-        return height.reshape(len(self.along), -1)
+        return height.reshape(len(self.position), -1)
 
     def distances(
-        self, others: RotatedCurves, along: NDArray[np.float64], scale: NDArray[np.float64]
+        self, others: RotatedCurves, position: NDArray[np.float64], scale: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the largest distance of each of several curves from this one, relative to `scale`.
+        """Return the largest difference in height between this curve and each of several curves.
 
-        `scale` is given at the places `along`, which include all points of this curve, and is
-        linear between them. So the largest distance is at one of them or at a point of the other
-        curve.
+        Differences are divided by `scale`, which is given at the values in `position` and linear
+        between them. `position` contains all points of this curve. The largest quotient is at a
+        value of `position` or at a point of the other curve, since all lines between are straight.
         """
-        at_others = np.abs(others.across - self.at(others.along))
-        at_others /= np.interp(others.along, along, scale)
-        at_places = np.abs(others.rows_at(along) - self.at(along)) / scale
-        largest: NDArray[np.float64] = np.maximum(at_others.max(axis=1), at_places.max(axis=1))
+        at_others = np.abs(others.height - self.height_at(others.position))
+        at_others /= np.interp(others.position, position, scale)
+        at_positions = np.abs(others.heights_at(position) - self.height_at(position)) / scale
+        largest: NDArray[np.float64] = np.maximum(at_others.max(axis=1), at_positions.max(axis=1))
         return largest
 
     def limits(
         self,
-        along: NDArray[np.float64],
+        position: NDArray[np.float64],
         distance: NDArray[np.float64],
         fpr: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest and highest TPR at `fpr` of all rising curves within `distance`.
 
-        `distance` is given at the places `along`, and is linear between them.
+        `distance` is the largest allowed difference in height from this curve. It is given at the
+        values in `position`, and is linear between them.
         """
-        height = self.at(along)
-        upper = _upper_limit(along, height + distance, fpr * self.x_max, self.y_max)
+        height = self.height_at(position)
+        upper = _upper_limit(position, height + distance, fpr * self.x_max, self.y_max)
         # The lower limit is the upper limit of the curve rotated by 180 degrees.
-        along = (self.x_max + self.y_max - along)[::-1]
+        position = (self.x_max + self.y_max - position)[::-1]
         height = (self.y_max - self.x_max - height)[::-1]
-        lower = _upper_limit(along, height + distance[::-1], (1 - fpr) * self.x_max, self.y_max)
+        lower = _upper_limit(position, height + distance[::-1], (1 - fpr) * self.x_max, self.y_max)
         return (self.y_max - lower) / self.y_max, upper / self.y_max
 
 
 def _upper_limit(
-    along: NDArray[np.float64], height: NDArray[np.float64], x: NDArray[np.float64], y_max: float
+    position: NDArray[np.float64], height: NDArray[np.float64], x: NDArray[np.float64], y_max: float
 ) -> NDArray[np.float64]:
-    """Return the largest y at `x` of a rising curve that is nowhere above `height`.
+    """Return the largest y at `x` of all rising curves that do not exceed an upper border.
 
-    A rising curve that is not above the border at a point (u, v) is at most v for all x ≤ u.
-    Therefore, its limit at x is the smallest v of all border points with u ≥ x.
+    `height` is the height of the border at the values in `position`. A rising curve that is not
+    above the border point (u, v) has y ≤ v for all x ≤ u. Therefore, the largest y at x is the
+    smallest v of all border points with u ≥ x.
     """
-    u, v = (along - height) / 2, (along + height) / 2
+    u, v = (position - height) / 2, (position + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")
     right = np.minimum(after, len(u) - 1)
     left = np.maximum(right - 1, 0)

@@ -98,9 +98,12 @@ def test_the_distance_of_curves_is_the_shift_that_moves_one_past_the_other(table
         for curve in rates
     ]
     several = RotatedCurves(
-        x_max=3.0, y_max=2.0, along=rotated[1].along[None, :], across=rotated[1].across[None, :]
+        x_max=3.0,
+        y_max=2.0,
+        position=rotated[1].position[None, :],
+        height=rotated[1].height[None, :],
     )
-    ways = rotated[0].along
+    ways = rotated[0].position
     (apart,) = rotated[0].distances(several, ways, np.ones(len(ways))) / 2
     move = [(apart + extra) / math.sqrt(n) for extra in (1e-9, -1e-9) for n in (n_neg, n_pos)]
     assert band_oracle.inside(*rates, *move[:2])
@@ -117,8 +120,8 @@ def test_limits_with_one_distance_everywhere_are_those_of_the_shifted_curve(tabl
     rotated = RotatedCurves.from_rates(
         *np.array([[float(x), float(y)] for x, y in curve]).T, n_pos=4, n_neg=9
     )
-    reach = np.full(len(rotated.along), 2 * moved)
-    found = rotated.limits(rotated.along, reach, fpr)
+    reach = np.full(len(rotated.position), 2 * moved)
+    found = rotated.limits(rotated.position, reach, fpr)
     up, right = Fraction(moved / 2), Fraction(moved / 3)
     expected = [band_oracle.moved(curve, Fraction(x), right, up) for x in fpr]
     for place, limits in enumerate(zip(*found, strict=True)):
@@ -146,7 +149,7 @@ def test_long_curves_are_computed_in_blocks_with_the_same_result(monkeypatch):
     frame, _ = samples(30, 2, a=1.0, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "grid": "curve", "n_boot": 50, "seed": 3}
     whole = rf.band(frame, "label", "score", **options)
-    monkeypatch.setattr("rocframe.bands.resampled.MAX_HEIGHTS", 200)
+    monkeypatch.setattr("rocframe.bands.resampled.MAX_VALUES", 200)
     assert rf.band(frame, "label", "score", **options).equals(whole)
 
 
