@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write what is, as what is wanted"
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_validation_of_parts() -> None:
+    """Do not validate each part of a chart when it is created, which takes half of that time.
+
+    Altair validates the same parts again in `chart.to_dict()`, unless `validate=False` is set.
+    """
+    if "altair" in sys.modules:  # the selected tests import it
+        sys.modules["altair.utils.schemapi"].disable_debug_mode()
 
 
 @pytest.fixture(params=[pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-# The last charts and their specifications: Altair needs at least 20 ms for each specification.
+# The last charts and their specifications: Altair needs at least 10 ms for each specification.
 RECENT_TEXTS: list[tuple[alt.Chart, str]] = []
 MAX_RECENT = 16
 
@@ -21,11 +21,15 @@ render = cache(vl_convert.vegalite_to_svg)
 
 
 def json_text(chart: alt.Chart) -> str:
-    """Return the specification as text. Do not change the chart afterwards: the text is cached."""
+    """Return the specification as text. Do not change the chart afterwards: the text is cached.
+
+    The specification is not validated, which takes as long again. `assert_golden` and
+    `test_all_charts.py` validate each kind of chart.
+    """
     for other, text in RECENT_TEXTS:
         if other is chart:
             return text
-    text = chart.to_json(indent=None)
+    text = chart.to_json(validate=False, indent=None)
     RECENT_TEXTS.append((chart, text))
     del RECENT_TEXTS[:-MAX_RECENT]
     return text

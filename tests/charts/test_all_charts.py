@@ -115,6 +115,10 @@ def test_every_drawing_is_a_function():
             assert callable(getattr(import_module(module), name))
 
 
+def test_every_chart_is_a_valid_specification(chart):
+    chart.to_dict(validate=True)
+
+
 def test_labels_of_numbers_are_centered_below_their_ticks(chart):
     shown = svg(chart)
     for axis in re.findall(r'aria-label="X-axis.*?role-axis-label.*?</g>', shown):
