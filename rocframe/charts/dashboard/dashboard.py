@@ -160,6 +160,8 @@ def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
         matrix_panel(data),
     ]
     numbers = numbers_panel(data, initial)
+    for panel in [*panels, numbers]:
+        _convert_layers(panel)
     names = [
         *(_number_layers(panel, i) for i, panel in enumerate(panels)),
         _number_layers(numbers, 1),
@@ -190,6 +192,18 @@ def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
         legend=[name for name in views if name.startswith("roc_lines")],
     )
     return chart
+
+
+def _convert_layers(panel: alt.LayerChart) -> None:
+    """Replace the marks and channels of a panel with dicts of the options that are set.
+
+    Altair copies all panels several times in `to_dict` and when charts are joined. A dict is faster
+    to copy than a mark or channel, which has an attribute for each option that is not set.
+    """
+    for layer in panel.layer:
+        layer.mark = layer.mark.to_dict(validate=False)
+        for name, channel in layer.encoding.to_dict(validate=False).items():
+            layer.encoding[name] = channel
 
 
 def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
