@@ -29,6 +29,12 @@ def charts(gallery):
     return {Path(image).stem: chart for image, chart in gallery.pictures().items()}
 
 
+@pytest.fixture(scope="module")
+def specs(charts):
+    """The specification of each picture. `digest` also validates it."""
+    return {name: chart.to_dict(validate=False) for name, chart in charts.items()}
+
+
 def parts(spec):
     """Return a specification and all specifications in it."""
     inner = [*(spec.get(key, []) for key in ("hconcat", "vconcat", "layer"))]
@@ -58,10 +64,9 @@ def captions(part):
     return None, {}
 
 
-def test_every_area_in_a_legend_is_the_area_under_the_lines_beside_it(charts):
+def test_every_area_in_a_legend_is_the_area_under_the_lines_beside_it(specs):
     checked = set()
-    for name, chart in charts.items():
-        spec = chart.to_dict()
+    for name, spec in specs.items():
         for part in parts(spec):
             field, texts = captions(part)
             drawn = lines(part, spec["datasets"])
@@ -80,9 +85,8 @@ def test_every_area_in_a_legend_is_the_area_under_the_lines_beside_it(charts):
     assert {"models", "folds", "fawcett-5", "fawcett-7"} <= checked
 
 
-def test_panels_that_share_a_legend_have_the_same_captions(charts):
-    for name, chart in charts.items():
-        spec = chart.to_dict()
+def test_panels_that_share_a_legend_have_the_same_captions(specs):
+    for name, spec in specs.items():
         if spec.get("resolve", {}).get("scale", {}).get("color") == "independent":
             continue
         panels = [panel for key in ("hconcat", "vconcat") for panel in spec.get(key, [])]
@@ -90,8 +94,8 @@ def test_panels_that_share_a_legend_have_the_same_captions(charts):
         assert all(a == b for a, b in pairwise(legends)), name
 
 
-def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_areas(charts):
-    spec = charts["fawcett-7"].to_dict()
+def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_areas(charts, specs):
+    spec = specs["fawcett-7"]
     left, right = (
         {one["f0"]: one for part in parts(panel) for one in lines(part, spec["datasets"])}
         for panel in spec["hconcat"]
@@ -110,8 +114,8 @@ def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_area
         assert f">{model} (AUC {area:.3f})<" in shown
 
 
-def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the_rows(charts):
-    spec = charts["vuk-curk-7"].to_dict()
+def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the_rows(specs):
+    spec = specs["vuk-curk-7"]
     (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
     (line,) = (
         data for data in spec["datasets"].values() if isinstance(data, list) and len(data) == 2
@@ -126,8 +130,8 @@ def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the
 
 
 @pytest.mark.parametrize("figure", [1, 2, 4])
-def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(charts, figure):
-    spec = charts[f"vuk-curk-{figure}"].to_dict()
+def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(specs, figure):
+    spec = specs[f"vuk-curk-{figure}"]
     (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
     assert (curve["pos"], curve["neg"]) == (11, 9)
 

@@ -8,13 +8,9 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rocframe as rf
 from tests.all_cases import all_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGE = Path(rf.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
@@ -101,22 +97,17 @@ def module(path: Path) -> str:
     return ".".join(("rocframe", *path.relative_to(PACKAGE).with_suffix("").parts))
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, str | None]]:
-    """Yield each imported module, and the name that is imported from it, if any."""
-    for node in ast.walk(tree):
+@cache
+def imports(tree: ast.AST) -> list[tuple[str, str | None]]:
+    """Return each imported module, and the name that is imported from it, if any."""
+    found = []
+    for node in nodes(tree):
         match node:
             case ast.Import(names=names):
-                yield from ((name.name, None) for name in names)
+                found += [(name.name, None) for name in names]
             case ast.ImportFrom(module=str(source), names=names):
-                yield from ((source, name.name) for name in names)
-
-
-class Untyped(ast.NodeTransformer):
-    """Remove imports under `if TYPE_CHECKING`."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        typed = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if typed else self.generic_visit(node)
+                found += [(source, name.name) for name in names]
+    return found
 
 
 @cache
@@ -126,7 +117,18 @@ def parsed(path: Path) -> ast.Module:
 
 @cache
 def without_types(path: Path) -> ast.Module:
-    return Untyped().visit(ast.parse(path.read_text(encoding="utf-8")))
+    """Return the tree of a file without the statements under `if TYPE_CHECKING`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                node.body = []
+    return tree
+
+
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(tree))
 
 
 def imported_layers(path: Path) -> set[str]:
@@ -156,7 +158,7 @@ def test_the_package_itself_is_imported_inside_functions_only():
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
-                body = without_types(path).body
+                body = parsed(path).body  # without blocks such as `if TYPE_CHECKING`
                 top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
                 assert "rocframe" not in {source for node in top for source, _ in imports(node)}
 
@@ -178,7 +180,7 @@ def test_no_import_is_relative():
     with all_cases() as case:
         for path in FILES:
             with case(name_of(path)):
-                relative = [node for node in ast.walk(parsed(path)) if getattr(node, "level", 0)]
+                relative = [node for node in nodes(parsed(path)) if getattr(node, "level", 0)]
                 assert relative == []
 
 
@@ -216,7 +218,7 @@ def called(path: Path) -> set[str]:
     """Return the names of the methods that a file calls."""
     return {
         node.func.attr
-        for node in ast.walk(parsed(path))
+        for node in nodes(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
 
@@ -262,7 +264,7 @@ def test_functions_import_only_what_is_heavy_or_optional():
     local_imports = [
         (name_of(path), source)
         for path in FILES
-        for function in ast.walk(parsed(path))
+        for function in nodes(parsed(path))
         if isinstance(function, ast.FunctionDef) and layer_of(path) != "cli"  # starts fast
         for source, _ in imports(function)
         if source.split(".")[0] not in heavy and source != "rocframe"
