@@ -95,29 +95,20 @@ class AverageOptions:
 
         `rescaled` is True if the table of curves has a column `prevalence`.
         """
-        settings, method = self.settings, self.method
-        if self.fixed_threshold:
-            fixed = None
-        elif self.fixed is not None:
-            fixed = self.fixed
-        else:
-            axis = kind.y if method == "horizontal" else kind.x
-            fixed = parse_metric("fixed", axis, settings)
-        default = self.metrics is None and not self.nearest and settings.prevalence is None
-        if default and method != "pooled":
-            axes = {name: parse_metric("kind", name, settings) for name in (kind.x, kind.y)}
-            is_expression = fixed is not None and not fixed.name
-            column = THRESHOLD if fixed is None else fixed.column
-            by_axis = column == kind.x or (column == kind.y and bool(axes[kind.y].proportion_of))
-            if fixed is None or (by_axis and not is_expression) or self.fixed is None:
-                plan = self._curve_plan(kind, fixed, axes)
-                self._check_binomial(plan.metrics, rescaled=rescaled)
-                return plan
-        plan = self._metric_plan(kind, fixed)
+        fixed = self.fixed
+        if fixed is None and not self.fixed_threshold:
+            axis = kind.y if self.method == "horizontal" else kind.x
+            fixed = parse_metric("fixed", axis, self.settings)
+        is_curve = self.metrics is None and not self.nearest and self.method != "pooled"
+        is_curve = is_curve and self.settings.prevalence is None
+        if self.fixed is not None:
+            axes = (kind.x, kind.y) if self.fixed.proportion_of else (kind.x,)
+            is_curve = is_curve and bool(self.fixed.name) and self.fixed.column in axes
+        plan = self._curve_plan(kind, fixed) if is_curve else self._metric_plan(kind, fixed)
         self._check_binomial(plan.metrics, rescaled=rescaled)
         return plan
 
-    def _curve_plan(self, kind: Kind, fixed: Rate | None, axes: dict[str, Rate]) -> AveragePlan:
+    def _curve_plan(self, kind: Kind, fixed: Rate | None) -> AveragePlan:
         """Return the plan of an averaged curve."""
         if fixed is not None and not fixed.proportion_of:
             problem = (
@@ -127,15 +118,14 @@ class AverageOptions:
             raise OptionValueError.compose(
                 "method", self.method, problem, 'Use method="vertical" or method="threshold".'
             )
-        metrics = tuple(axis for name, axis in axes.items() if not fixed or name != fixed.column)
+        names = [name for name in (kind.x, kind.y) if not fixed or name != fixed.column]
         _check_settings((), self.settings)
         grid = self._grid_for(fixed)
-        names = [metric.column for metric in metrics]
         sides = grid == "union" and fixed is not None
         return AveragePlan(
             options=self,
             fixed=fixed,
-            metrics=metrics,
+            metrics=tuple(parse_metric("kind", name, self.settings) for name in names),
             grid=grid,
             is_curve=True,
             schema=curve_average_columns(kind, names, sides=sides),
