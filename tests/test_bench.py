@@ -19,37 +19,37 @@ def test_every_benchmark_of_this_package_runs():
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():
-    measured = list(uncertainty.benchmarks(0.005))
-    assert len(measured) == len({one.name + one.table for one in measured})
-    for one in measured:
-        assert one.run().height > 0
+    cases = list(uncertainty.benchmarks(0.005))
+    assert len(cases) == len({case.name + case.table for case in cases})
+    for case in cases:
+        assert case.run().height > 0
 
 
 def test_every_benchmark_of_drawing_runs():
-    assert [one.run() is not None for one in drawing.benchmarks(100)] == [True] * 3
+    assert [case.run() is not None for case in drawing.benchmarks(100)] == [True] * 3
 
 
-def test_every_page_that_is_measured_is_written(tmp_path):
+def test_every_benchmark_of_reports_runs(tmp_path):
     pytest.importorskip("vl_convert")
     assert len(pages.benchmarks()) == 3
     pages.write_sixty_charts(tmp_path / "few.html", charts=12)
     assert (tmp_path / "few.html").read_text(encoding="utf-8").count('class="plot"') >= 12
 
 
-def test_the_peers_find_the_same_areas():
+def test_other_packages_compute_the_same_areas():
     pytest.importorskip("polars_ds", reason="polars-ds is in the bench group only")
     peers = pytest.importorskip("bench.peers")
     import rocframe as rf
     from bench.data import predictions
 
     frame = predictions(2_000)
-    ours = rf.auc(frame, "label", "score", ci=None)["auc"].item()
-    assert peers.sklearn_auc(frame, 1) == [pytest.approx(ours, abs=1e-12)]
-    assert peers.polarbearings_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
-    assert peers.polars_ds_auc(frame, 1).item() == pytest.approx(ours, abs=1e-12)
+    area = rf.auc(frame, "label", "score", ci=None)["auc"].item()
+    assert peers.sklearn_auc(frame, 1) == [pytest.approx(area, abs=1e-12)]
+    assert peers.polarbearings_auc(frame, 1).item() == pytest.approx(area, abs=1e-12)
+    assert peers.polars_ds_auc(frame, 1).item() == pytest.approx(area, abs=1e-12)
 
 
-def test_the_coverage_study_runs_and_says_the_same_each_time(capsys, monkeypatch):
+def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypatch):
     from bench import coverage
 
     # Every method runs, for fewer sizes and distributions.

@@ -1,8 +1,8 @@
-"""Examples in README.md and docs/*.md run and print the output shown, and the names exist.
+"""Tests of README.md, CONTRIBUTING.md and docs/*.md: their examples run, and their names exist.
 
-The ```python blocks of a page run one after the other in one namespace, in an empty folder that
-has the bundled logs in `data/`. Where a ```text block follows a ```python block, it is what that
-block prints; `--update-golden` writes it anew. In ```console blocks the lines `$ rocframe …` run.
+The ```python blocks of a page run one after the other in one namespace, in a folder with the
+bundled logs in `data/`. If a ```text block follows a ```python block, the ```text block is the
+expected output; `--update-golden` updates it. The lines `$ rocframe …` of ```console blocks run.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def blocks(page: Path) -> list[Block]:
     source = page.read_text(encoding="utf-8")
     return [
         Block(
-            found["language"],
-            found["text"],
-            source.count("\n", 0, found.start("text")) + 1,
-            found.span("text"),
+            match["language"],
+            match["text"],
+            source.count("\n", 0, match.start("text")) + 1,
+            match.span("text"),
         )
-        for found in BLOCK.finditer(source)
+        for match in BLOCK.finditer(source)
     ]
 
 
 def follows(source: str, code: Block, output: Block) -> bool:
-    """Return whether only fences are between the two blocks."""
+    """Return whether there is no text between the two blocks."""
     return set(source[code.span[1] : output.span[0]].split()) <= {"```", "```text"}
 
 
@@ -67,24 +67,24 @@ def _folder_with_data(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("_folder_with_data")
 def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
     source = page.read_text(encoding="utf-8")
-    found = blocks(page)
+    page_blocks = blocks(page)
     namespace = {"__name__": "__main__"}
-    shown = []
-    for block, after in zip_longest(found, found[1:]):
+    outputs = []
+    for block, after in zip_longest(page_blocks, page_blocks[1:]):
         if block.language != "python":
             continue
-        # Blank lines in front, so that a traceback shows the line of the page.
+        # The blank lines make the line numbers of tracebacks those of the page.
         code = compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True)
         with redirect_stdout(StringIO()) as printed, pl.Config(tbl_width_chars=100):
             exec(code, namespace)
         if after and after.language == "text" and follows(source, block, after):
-            shown.append((after, printed.getvalue()))
+            outputs.append((after, printed.getvalue()))
     if request.config.getoption("--update-golden", default=False):
-        for output, printed in reversed(shown):
+        for output, printed in reversed(outputs):
             source = source[: output.span[0]] + printed + source[output.span[1] :]
         page.write_text(source, encoding="utf-8")
         return
-    for output, printed in shown:
+    for output, printed in outputs:
         assert printed == output.text, f"{page.name}, line {output.line}: see --update-golden"
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the gallery exist and are drawn by the code shown."""
+"""Tests of the gallery: its pictures exist, and are those of the code on the page."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def specs(charts):
 def parts(spec):
     """Return a specification and all specifications in it."""
     inner = [*(spec.get(key, []) for key in ("hconcat", "vconcat", "layer"))]
-    return [spec, *(part for group in inner for one in group for part in parts(one))]
+    return [spec, *(part for group in inner for child in group for part in parts(child))]
 
 
 def lines(part, datasets):
     """Return the records of the lines of a part."""
     data = datasets.get(part.get("data", {}).get("name"))
     records = json.loads(data) if isinstance(data, str) else []
-    return [one for one in records if one.get("x") and "part" not in one]
+    return [record for record in records if record.get("x") and "part" not in record]
 
 
 def layers_of(part):
-    """Return the layers of a part, which a chart with panels has in another specification."""
+    """Return the layers of a part. Those of a chart with panels are in its inner specification."""
     return part.get("layer", part.get("spec", {}).get("layer", []))
 
 
 def captions(part):
-    """Return the field with captions in the legend or the headers of a part, and the captions."""
+    """Return the field that the legend or the headers of a part show, and its captions."""
     layers = [layer.get("encoding", {}) for layer in layers_of(part)]
     channels = [channels["color"] for channels in layers if "color" in channels]
     for channel in [part.get("facet", {}), *channels]:
@@ -64,23 +64,23 @@ def captions(part):
     return None, {}
 
 
-def test_every_area_in_a_legend_is_the_area_under_the_lines_beside_it(specs):
+def test_every_area_in_a_legend_is_the_area_under_its_lines(specs):
     checked = set()
     for name, spec in specs.items():
         for part in parts(spec):
             field, texts = captions(part)
-            drawn = lines(part, spec["datasets"])
+            records = lines(part, spec["datasets"])
             layers = [layer.get("encoding", {}) for layer in layers_of(part)]
             titles = [channels.get("x", {}).get("title") for channels in layers]
             if "False positive rate" not in titles:
                 continue
             for value, text in texts.items():
-                curves = [one for one in drawn if one[field] == value]
-                areas = [np.trapezoid(one["y"], one["x"]) for one in curves]
-                shown = float(text.split("AUC ")[1].rstrip(")"))
+                curves = [record for record in records if record[field] == value]
+                areas = [np.trapezoid(record["y"], record["x"]) for record in curves]
+                area = float(text.split("AUC ")[1].rstrip(")"))
                 # Lines differ from the curve by less than 1/500 of an axis.
                 if "log" not in name and "det" not in name:
-                    assert np.mean(areas) == pytest.approx(shown, abs=0.003), (name, value)
+                    assert np.mean(areas) == pytest.approx(area, abs=0.003), (name, value)
                     checked.add(name)
     assert {"models", "folds", "fawcett-5", "fawcett-7"} <= checked
 
@@ -97,7 +97,7 @@ def test_panels_that_share_a_legend_have_the_same_captions(specs):
 def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_areas(charts, specs):
     spec = specs["fawcett-7"]
     left, right = (
-        {one["f0"]: one for part in parts(panel) for one in lines(part, spec["datasets"])}
+        {record["f0"]: record for part in parts(panel) for record in lines(part, spec["datasets"])}
         for panel in spec["hconcat"]
     )
     at = {fpr: [np.interp(fpr, left[m]["x"], left[m]["y"]) for m in "AB"] for fpr in (0.4, 0.75)}
@@ -108,15 +108,15 @@ def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_area
     assert (single <= full + 0.01).all()  # one step of the curve
     (corner,) = list(zip(right["A"]["x"], right["A"]["y"], strict=True))[1:-1]
     assert corner in list(zip(right["B"]["x"], right["B"]["y"], strict=True))
-    shown = svg(charts["fawcett-7"])
+    picture = svg(charts["fawcett-7"])
     areas = [np.trapezoid(panel[m]["y"], panel[m]["x"]) for panel in (left, right) for m in "AB"]
     for model, area in zip("ABAB", areas, strict=True):
-        assert f">{model} (AUC {area:.3f})<" in shown
+        assert f">{model} (AUC {area:.3f})<" in picture
 
 
 def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the_rows(specs):
     spec = specs["vuk-curk-7"]
-    (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
+    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
     (line,) = (
         data for data in spec["datasets"].values() if isinstance(data, list) and len(data) == 2
     )
@@ -132,19 +132,19 @@ def test_the_line_of_equal_accuracy_touches_the_lift_chart_and_rises_by_half_the
 @pytest.mark.parametrize("figure", [1, 2, 4])
 def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(specs, figure):
     spec = specs[f"vuk-curk-{figure}"]
-    (curve,) = (one for part in parts(spec) for one in lines(part, spec["datasets"]))
+    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
     assert (curve["pos"], curve["neg"]) == (11, 9)
 
 
-def test_every_picture_is_that_of_the_lines_above_it(gallery, charts):
+def test_every_picture_is_that_of_the_code_above_it(gallery, charts):
     digests = {f"{name}.png": gallery.digest(chart) for name, chart in charts.items()}
     written = json.loads(gallery.DIGESTS.read_text(encoding="utf-8"))
     assert digests == written, "run python docs/make_images.py, and look at what it draws"
 
 
-def test_every_picture_is_in_the_tree_and_no_other(gallery):
-    there = {path.name for path in gallery.DIGESTS.parent.glob("*.png")}
+def test_the_pictures_in_the_tree_are_those_of_the_page(gallery):
+    files = {path.name for path in gallery.DIGESTS.parent.glob("*.png")}
     pages = {Path(image).name for image in gallery.PAGES}
-    assert there == pages | set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
+    assert files == pages | set(json.loads(gallery.DIGESTS.read_text(encoding="utf-8")))
     text = gallery.GALLERY.read_text(encoding="utf-8")
-    assert all(f"(images/gallery/{name})" in text for name in there)
+    assert all(f"(images/gallery/{name})" in text for name in files)
