@@ -1,7 +1,4 @@
-"""Find the points of curves at which a metric or the threshold has given values, by bisection.
-
-The counts are interpolated linearly between neighbouring rows.
-"""
+"""Find the points of curves at which a metric or the threshold has given values, by bisection."""
 
 from __future__ import annotations
 
@@ -36,12 +33,15 @@ if TYPE_CHECKING:
 
 
 Occurrence: TypeAlias = Literal["first", "last"]
-LONG_CURVE = 1 << 12  # mean rows of a curve, above which each curve is searched separately
-SIGNIFICANT_DIGITS = 12  # of a metric whose formula may be evaluated in several orders
+LONG_CURVE = 1 << 12  # rows of a curve; if the mean is larger, curves are searched one by one
+SIGNIFICANT_DIGITS = 12  # digits to which inexact values of a metric are rounded
 
-ROUNDING_MARGIN = 1e-10  # relative to the largest value; larger than the change by rounding
 
-EVALUATION_COST = 4  # time to evaluate and round a metric at one row, relative to a search step
+# Before a comparison, values are rounded only if they differ from the limit by less than this
+# fraction of the largest possible value. Rounding cannot change the result of other comparisons.
+ROUNDING_MARGIN = 1e-10
+
+EVALUATION_COST = 4  # time to evaluate and round a metric at one row, in steps of the bisection
 
 
 def grouped_bisect(
@@ -49,11 +49,10 @@ def grouped_bisect(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return, in each range of rows, the first row for which `before` is False.
+    """Return the first row of each range of rows for which `before` is False.
 
-    A range goes from `first` to `last`, both included. `before` must be True for some number of
-    rows at the start of a range and False for all others. The result is `last + 1` where it is
-    True for all rows.
+    A range contains the rows from `first` to `last`, including both. Within a range, `before` must
+    not be True after it has been False. The result is `last + 1` if `before` is True for all rows.
     """
     low, high = np.broadcast_arrays(first, last + 1)
     longest, end = int((high - low).max(initial=0)), last.max(initial=0)
@@ -68,8 +67,9 @@ def grouped_bisect(
 class PointsAtValues:
     """A point of each curve (rows of the arrays) at each value (columns of the arrays).
 
-    `exists` is True where the curve has the value. `pos` and `neg` are the sizes of the classes.
-    `first_tp` and `first_fp` are the counts at the highest score, the second row of a curve.
+    `exists` is True if the curve has a point at the value. `pos` and `neg` are the sizes of the
+    classes. `first_tp` and `first_fp` are the counts at the highest score, which is in the second
+    row of a curve.
     """
 
     tp: NDArray[np.float64]
@@ -84,8 +84,8 @@ class PointsAtValues:
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return a metric at each point; NaN where it is undefined.
 
-        Where nothing is predicted positive, a metric that needs positive predictions has its value
-        at the highest score: a random part of these rows has the same expected precision.
+        A metric that is undefined without positive predictions has the value at the highest score
+        there, because a random part of the rows with this score has the same expected precision.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
@@ -105,10 +105,10 @@ def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
     return PointsAtValues(**columns)
 
 
-class Runs(NamedTuple):
-    """Runs of neighbouring rows of a curve in which a metric is defined: `first` to `last`.
+class DefinedRanges(NamedTuple):
+    """Ranges of rows of a curve, `first` to `last`, in which a metric is defined.
 
-    Curve i has the runs `starts[i]` to `starts[i + 1] - 1`.
+    Curve i has the ranges `starts[i]` to `starts[i + 1] - 1`.
     """
 
     first: NDArray[np.int64]
@@ -116,26 +116,27 @@ class Runs(NamedTuple):
     starts: NDArray[np.int64]
 
 
-class Profile(NamedTuple):
-    """The runs of all curves, and cumulative extremes of a metric within each run.
+class CumulativeExtremes(NamedTuple):
+    """The ranges in which a metric is defined, and its cumulative extremes within each range.
 
-    The extremes of a row include all rows of its run below it if the last occurrence of a value is
-    searched, and all rows above it otherwise.
+    The extremes of a row are taken over this row and all lower rows of the range if the last
+    occurrence of a value is searched, and over this row and all higher rows otherwise.
     """
 
-    runs: Runs
+    ranges: DefinedRanges
     highest: NDArray[np.float64]
     lowest: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAxis:
-    """The values of a metric along all curves, or of the threshold if `metric` is None.
+    """The values of a metric at the rows of all curves, or the thresholds if `metric` is None.
 
-    `pos` and `neg` are the sizes of the classes of each curve. Integer counts and their ratios are
-    `exact`. Values from weights and from longer formulas are not, so they are rounded before they
-    are compared. `row_values` has the metric at all rows, or is None if the metric is computed only
-    at the rows that are searched. `profile` is None for thresholds and for monotone metrics.
+    `pos` and `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and
+    for ratios of integer counts. Values of other metrics have rounding errors, so these values are
+    rounded before they are compared. `row_values` contains the metric at all rows, or is None if
+    the metric is evaluated only at the rows that are compared in a search. `extremes` is None for
+    thresholds and for monotone metrics.
     """
 
     curves: Curves
@@ -144,7 +145,7 @@ class CurveAxis:
     neg: NDArray[np.float64]
     exact: bool
     row_values: NDArray[np.float64] | None
-    profile: Profile | None
+    extremes: CumulativeExtremes | None
 
     @classmethod
     def from_curves(
@@ -155,21 +156,21 @@ class CurveAxis:
         n_values: int | None = None,
         rounded: bool = True,
     ) -> CurveAxis:
-        """Prepare the search; evaluate the metric at all rows if the search needs them.
+        """Prepare searches for values of a metric.
 
-        `n_values` is the number of values to find on each curve, if it is known. For few values, it
-        is faster to evaluate the metric only at the rows that are compared. With `rounded=False`,
-        values are never rounded.
+        `n_values` is the number of values that are searched on each curve, or None if the number is
+        unknown. If it is small, the metric is evaluated only at the rows that are compared, because
+        this is faster than an evaluation at all rows. With `rounded=False`, values are not rounded.
         """
         columns, last = curves.columns, curves.lasts
-        # At the last row a weighted share of the total is exactly 1.
+        # With the totals of the last row, tp / pos and fp / neg are exactly 1 in the last row.
         pos, neg = (
             (columns.at(selected, last) + columns.at(rest, last)).astype(np.float64)
             for selected, rest in (("tp", "fn"), ("fp", "tn"))
         )
         weighted = any(columns.is_float(name) for name in CONFUSION)
         exact = not rounded or metric is None or (metric.count_ratio is not None and not weighted)
-        row_values = profile = None
+        row_values = extremes = None
         sizes = np.diff(curves.starts)
         steps = int(sizes.max(initial=0)).bit_length()
         evaluation = EVALUATION_COST * columns.height
@@ -181,7 +182,7 @@ class CurveAxis:
             row_values = metric.evaluate(confusion_counts(columns[THRESHOLD], tp, fp, *totals))
             row_values = row_values if exact else round_values(row_values, metric.bounds)
             if not metric.monotone:
-                profile = find_runs(row_values, curves.starts, metric.occurrence)
+                extremes = find_extremes(row_values, curves.starts, metric.occurrence)
         return cls(
             curves=curves,
             metric=metric,
@@ -189,7 +190,7 @@ class CurveAxis:
             neg=neg,
             exact=exact,
             row_values=row_values,
-            profile=profile,
+            extremes=extremes,
         )
 
     @property
@@ -198,7 +199,7 @@ class CurveAxis:
         return ~self.curves.ends_early
 
     def total(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the total of these counts in each curve, such as tp + fn; 1 without names."""
+        """Return the total of several counts in each curve, such as tp + fn; 1 without names."""
         if not names:
             return np.ones(len(self.pos))
         return self.pos * ("tp" in names) + self.neg * ("tn" in names)
@@ -212,7 +213,8 @@ class CurveAxis:
     ) -> NDArray[np.float64]:
         """Return the metric, or the threshold, at rows of curves; NaN where it is undefined.
 
-        If the values are only compared with a rounded `limit`, only those close to it are rounded.
+        If `limit` is given, only the values close to the limit are rounded. This is sufficient for
+        comparisons of the values with the limit.
         """
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
@@ -230,8 +232,8 @@ class CurveAxis:
         else:
             counts = self._weighted_counts(ratio.numerator, row, curve)
         with np.errstate(divide="ignore", invalid="ignore"):
-            part = reduce(add, (counts[name] for name in ratio.numerator))
-            result: NDArray[np.float64] = part / self.total(ratio.denominator)[curve]
+            numerator = reduce(add, (counts[name] for name in ratio.numerator))
+            result: NDArray[np.float64] = numerator / self.total(ratio.denominator)[curve]
         if not self.exact and limit is not None:
             distance = np.asarray(result - limit)
             largest = 1.0 if ratio.denominator else (self.pos + self.neg).max(initial=1.0)
@@ -242,7 +244,7 @@ class CurveAxis:
         return result
 
     def round_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Round values of the metric as `values` rounds them, so that they can be compared."""
+        """Round values of the metric in the same way as the method `values`."""
         if self.exact or self.metric is None:
             return values
         return round_values(values, self.metric.bounds)
@@ -250,9 +252,10 @@ class CurveAxis:
     def _weighted_counts(
         self, names: Collection[str], row: NDArray[np.int64], curve: NDArray[np.int64]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return weighted counts at rows of curves, with `fn` and `tn` computed from `tp` and `fp`.
+        """Return weighted counts at rows of curves; `fn` is pos - tp, and `tn` is neg - fp.
 
-        Unlike the columns of the table, they add up to the totals without rounding errors.
+        The columns `fn` and `tn` of the table are not used, because their rounding errors differ
+        from row to row.
         """
         counts = {}
         for name, rest, total in (("tp", "fn", self.pos), ("fp", "tn", self.neg)):
@@ -267,10 +270,11 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Return the first or last row of each curve (rows) for each value (columns).
 
-        Rows are in the order of falling thresholds. The first occurrence is the first row whose
-        metric equals or passes the value; if there is none, the result is one row below the curve.
-        The last occurrence is the last row whose metric equals the value or has not reached it; if
-        there is none, the result is one row above the curve.
+        The metric must be monotone, and rows are in the order of falling thresholds. For a rising
+        metric, the first occurrence is the first row whose metric is at least the value, or the row
+        below the curve if no row has such a metric. The last occurrence is the last row whose
+        metric is at most the value, or the row above the curve. Falling metrics are compared in the
+        opposite direction.
         """
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         curve = curve[:, None]
@@ -278,8 +282,8 @@ class CurveAxis:
         limit = sign * value
 
         def before(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-            along = values if sign > 0 else -values
-            result: NDArray[np.bool_] = along < limit if occurrence == "first" else along <= limit
+            rising = values if sign > 0 else -values
+            result: NDArray[np.bool_] = rising < limit if occurrence == "first" else rising <= limit
             return result
 
         if self._has_long_curves:
@@ -293,7 +297,7 @@ class CurveAxis:
 
     @property
     def _has_long_curves(self) -> bool:
-        """Whether counts are integers, and curves so long that separate searches are faster."""
+        """Whether counts are integers and curves are so long that separate searches are faster."""
         columns = self.curves.columns
         if self.metric is None or self.row_values is not None:
             return False
@@ -308,24 +312,24 @@ class CurveAxis:
         before: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
         limit: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """Search the integer counts of one curve after the other."""
+        """Search the integer counts of each curve separately."""
         assert self.metric is not None
         assert self.metric.count_ratio is not None
-        part, total = (
+        names, total = (
             self.metric.count_ratio.numerator,
             self.total(self.metric.count_ratio.denominator)[curve],
         )
         starts, columns = self.curves.starts, self.curves.columns
         with np.errstate(divide="ignore", invalid="ignore"):
-            # The largest count before the limit: rounding moves it by one at most.
+            # The largest count before the limit. Rounding can change `near` by at most 1.
             near = np.floor(np.nan_to_num(limit * total))
             above, here = (before(sign * count / total) for count in (near + 1, near))
         largest = np.where(above, near + 1, np.where(here, near, near - 1)).astype(np.int64)
         end = np.empty(largest.shape, np.int64)
         for i, index in enumerate(curve[:, 0]):
             first, stop = starts[index], starts[index + 1]
-            counts = columns.between(part[0], first, stop)
-            for name in part[1:]:
+            counts = columns.between(names[0], first, stop)
+            for name in names[1:]:
                 counts = counts + columns.between(name, first, stop)
             counts = counts if sign > 0 else -counts
             end[i] = first + np.searchsorted(counts, largest[i], "right")
@@ -337,12 +341,13 @@ class CurveAxis:
         value: NDArray[np.float64],
         occurrence: Occurrence,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the outermost rows, whether the curve has the value, and whether the row has it.
+        """Return the first or last row at each value, and where a curve or the row has the value.
 
-        If only the curve has the value, the point lies between this row and a neighbouring row.
+        If the curve has the value but the row has another value, the point lies between this row
+        and the row below it (for the last occurrence) or above it (for the first occurrence).
         """
-        if self.profile is not None:
-            return self._rows_of_profile(self.profile, curve, value)
+        if self.extremes is not None:
+            return self._rows_in_ranges(self.extremes, curve, value)
         row = self.search(curve, value, occurrence)
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         inside = np.clip(row, first, last)
@@ -352,24 +357,24 @@ class CurveAxis:
         exists &= (inside != end) | equal
         return inside, exists, equal
 
-    def _rows_of_profile(
-        self, profile: Profile, curve: NDArray[np.int64], value: NDArray[np.float64]
+    def _rows_in_ranges(
+        self, extremes: CumulativeExtremes, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Search each run of rows, and return the outermost row of the runs of each curve."""
+        """Search each range of rows, and return the first or last row of all ranges of a curve."""
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
         assert self.row_values is not None
-        values, (runs, highest, lowest) = self.row_values, profile
-        sizes = runs.starts[curve + 1] - runs.starts[curve]
+        values, (ranges, highest, lowest) = self.row_values, extremes
+        sizes = ranges.starts[curve + 1] - ranges.starts[curve]
         owner = np.repeat(np.arange(len(curve)), sizes)
-        run = concatenated_ranges(runs.starts[curve], sizes)
+        index = concatenated_ranges(ranges.starts[curve], sizes)
         first, last, limit = np.broadcast_arrays(
-            runs.first[run][:, None], runs.last[run][:, None], value[owner]
+            ranges.first[index][:, None], ranges.last[index][:, None], value[owner]
         )
         above = limit >= values[last if from_end else first]
 
         def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-            """Return whether the value lies beyond this row, in the direction of the search."""
+            """Return whether the value is found beyond this row, in the direction of the search."""
             result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 
@@ -390,11 +395,12 @@ class CurveAxis:
         nearest: bool = False,
         occurrence: Occurrence | None = None,
     ) -> PointsAtValues:
-        """Return the point of each curve (rows) that has each value (columns).
+        """Return the point of each curve (rows) at each value of the metric (columns).
 
-        `values` has one row for all curves or one row per curve, rounded by `round_values`. The
-        point is interpolated between two rows, or it is the nearest row. Its threshold is the
-        threshold of the row whose metric is at least as good as the value.
+        `values` has one row for all curves or one row per curve, rounded by `round_values`. Counts
+        are interpolated between two rows, or are the counts of the nearest row if `nearest` is
+        True. The threshold of a point is the threshold of the row whose metric is at least as good
+        as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.metric.occurrence
@@ -402,7 +408,7 @@ class CurveAxis:
         targets = np.broadcast_to(values, (len(curve), values.shape[1]))
         value = self._extended(curve, targets)
         row, exists, equal = self.outer_rows(curve, value, occurrence)
-        # Left of its first point, the curve has the counts of this point.
+        # Points below the value at the first row of a curve have the counts of the first row.
         left = exists & (value > targets)
         row = np.where(left, self.curves.firsts[curve][:, None], row)
         between = exists & ~equal & ~left
@@ -422,8 +428,8 @@ class CurveAxis:
             for name in ("tp", "fp")
         )
         if between.any():
-            # The fractions of a proportion of rows are computed for all points: this is faster than
-            # selecting points.
+            # For a proportion of rows, it is faster to compute fractions that are not used than to
+            # select points.
             selected: Any = ... if self.metric.proportion_of else between
             fraction = np.zeros(row.shape)
             fraction[selected] = self.fraction_between(
@@ -472,9 +478,9 @@ class CurveAxis:
     ) -> PointsAtValues:
         """Return the counts of `score >= threshold` of each curve (rows) and threshold (columns).
 
-        `lacks_rows` is True for curves without a row for each of their scores. Their counts are
-        known only at their own thresholds. With `nearest`, the row with the nearest threshold is
-        used.
+        `lacks_rows` is True for curves that do not have a row for each score. Such a curve has
+        points only at the thresholds of its rows. With `nearest`, each point is the row with the
+        nearest threshold.
         """
         columns = self.curves.columns
         limit = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
@@ -520,10 +526,10 @@ class CurveAxis:
     def _extended(
         self, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Clip values to the range of the curve, for metrics that are defined beyond its ends.
+        """Clip values to the range of each curve if the metric has the property `extends`.
 
-        The first row of a curve with unscored negatives has an FPR above 0. At its last row, all
-        scored rows are predicted positive.
+        The range can be smaller than [0, 1]: unscored negatives increase the FPR of the first row,
+        and unscored positives are not predicted positive in the last row.
         """
         assert self.metric is not None
         if not self.metric.extends:
@@ -542,31 +548,31 @@ class CurveAxis:
         preferred: NDArray[np.int64],
         occurrence: Occurrence,
     ) -> NDArray[np.int64]:
-        """Return the nearer of two rows; the preferred row if both are equally near.
+        """Return the row with the smaller difference from the value; `preferred` if they are equal.
 
-        Of neighbouring rows with the same metric, the outermost one is returned.
+        If neighbouring rows have the same metric, their first or last row is returned.
         """
         above, below = rows
         with np.errstate(invalid="ignore"):  # infinite values
             up, down = (np.abs(self.values(row, curve[:, None]) - value) for row in rows)
         row = np.where(equal_distances(up, down), preferred, np.where(up < down, above, below))
-        if self.profile is None:
+        if self.extremes is None:
             return self.outer_rows(curve, self.values(row, curve[:, None]), occurrence)[0]
         assert self.row_values is not None
-        values, runs = self.row_values, self.profile.runs
+        values, ranges = self.row_values, self.extremes.ranges
         next_is_equal = np.append(values[1:] == values[:-1], False)
-        next_is_equal[runs.last] = False
+        next_is_equal[ranges.last] = False
         ends = np.flatnonzero(~next_is_equal)
         outermost: NDArray[np.int64] = np.searchsorted(ends, row)
         return ends[outermost] if occurrence == "last" else np.append(0, ends + 1)[outermost]
 
 
 def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """Round values to the digits that do not depend on rounding errors of the formula."""
+    """Round values of a metric to `SIGNIFICANT_DIGITS`, which removes rounding errors."""
     if ((values == 0) | (values == 1)).all():
         return values + 0.0
     rounded = pl.col("value").round_sig_figs(SIGNIFICANT_DIGITS)
-    if np.isfinite(bounds).all():  # a difference of ratios may be close to 0
+    if np.isfinite(bounds).all():  # rounding errors of a difference of ratios close to 0 are large
         rounded = rounded.round(SIGNIFICANT_DIGITS)
     column = pl.DataFrame({"value": values.ravel()}).select(rounded).to_series()
     result = column.to_numpy().reshape(values.shape) + 0.0
@@ -579,33 +585,35 @@ def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[n
     return result
 
 
-def find_runs(
+def find_extremes(
     values: NDArray[np.float64], starts: NDArray[np.int64], occurrence: Occurrence
-) -> Profile:
-    """Return the runs of rows that have a value, and the cumulative extremes of each run."""
+) -> CumulativeExtremes:
+    """Return the ranges of rows in which values are not NaN, and the cumulative extremes."""
     defined = ~np.isnan(values)
     begins, ends = np.zeros(len(values), bool), np.zeros(len(values), bool)
     begins[starts[:-1]] = ends[starts[1:] - 1] = True
     begins[1:] |= ~defined[:-1]
     ends[:-1] |= ~defined[1:]
     first, last = np.flatnonzero(begins & defined), np.flatnonzero(ends & defined)
-    run = np.cumsum((begins | ~defined).astype(np.int64))
+    index = np.cumsum((begins | ~defined).astype(np.int64))
     from_end = occurrence == "last"
     value = pl.col("value")
-    extremes = pl.DataFrame({"run": run, "value": values}).select(
-        highest=value.cum_max(reverse=from_end).over("run"),
-        lowest=value.cum_min(reverse=from_end).over("run"),
+    extremes = pl.DataFrame({"index": index, "value": values}).select(
+        highest=value.cum_max(reverse=from_end).over("index"),
+        lowest=value.cum_min(reverse=from_end).over("index"),
     )
     highest, lowest = (column.to_numpy() for column in extremes)
-    return Profile(Runs(first, last, np.searchsorted(first, starts)), highest, lowest)
+    return CumulativeExtremes(
+        DefinedRanges(first, last, np.searchsorted(first, starts)), highest, lowest
+    )
 
 
 def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
-    """Return which curves have other rows than one per distinct score.
+    """Return which curves do not have one row per distinct score.
 
-    Such a curve ends before its lowest score, or has a row with the same tp and fp as the row above
-    it. The second criterion is not used for weighted counts, in which a small weight may be lost to
-    rounding.
+    These are curves that end before their lowest score, and curves with two rows of equal tp and
+    fp. Weighted counts of two rows can be equal because of rounding, so for weighted counts, only
+    the end of a curve is checked.
     """
     columns, result = curves.columns, curves.ends_early
     if columns.is_float("tp") or columns.is_float("fp"):

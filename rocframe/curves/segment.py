@@ -73,17 +73,24 @@ def segment_root(
     row = upper[THRESHOLD], upper["tp"], upper["fp"], step["tp"], step["fp"], *totals
     arguments = (value, *row)
 
-    def difference(mix: Any, value: Any, *row: Any) -> NDArray[np.float64]:
-        """Return the metric at a point of the segment, less the value."""
+    def difference(fraction: Any, value: Any, *row: Any) -> NDArray[np.float64]:
+        """Return the metric at a point of the segment minus the value."""
         threshold, tp, fp, more_tp, more_fp, pos, neg = row
-        counts = confusion_counts(threshold, tp + mix * more_tp, fp + mix * more_fp, pos, neg)
+        counts = confusion_counts(
+            threshold, tp + fraction * more_tp, fp + fraction * more_fp, pos, neg
+        )
         result: NDArray[np.float64] = metric.evaluate(counts) - value
         return result
 
-    start, middle, end = (difference(np.full(len(value), mix), *arguments) for mix in (0, 0.5, 1))
-    # A ratio of two linear functions of the counts is determined by its values at three points.
+    start, middle, end = (
+        difference(np.full(len(value), fraction), *arguments) for fraction in (0, 0.5, 1)
+    )
+    # A ratio of two linear functions is determined by its values at three points. For other
+    # functions, `solved` is False.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        weight = (start - middle) / (middle - end)  # denominator at the end, relative to the start
+        weight = (start - middle) / (
+            middle - end
+        )  # denominator at the end / denominator at the start
         root = np.asarray(np.clip(start / (start - weight * end), 0, 1))
         solved = np.abs(difference(root, *arguments)) <= ROOT_TOLERANCE * np.abs(end - start)
     solved &= np.isfinite(start) & np.isfinite(end)
@@ -99,17 +106,18 @@ def bracketed_root(
     *,
     falling: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return where in [0, 1] a function changes its sign, by Chandrupatla's (1997) method.
+    """Return the fraction in [0, 1] at which a function is 0, by Chandrupatla's (1997) method.
 
-    Infinite values are treated as large values, and undefined values as values beyond the root. The
-    result is 0 if the sign is the same at both ends.
+    `falling` is True for functions that are positive at 0. Infinite values are replaced by large
+    values. Undefined values have the sign of the function at 1. The result is 0 if the function has
+    the same sign at 0 and 1.
     """
     from scipy.optimize.elementwise import find_root
 
     sign, large = np.where(falling, -1.0, 1.0), 1e150
 
-    def rising(mix: NDArray[np.float64], sign: Any, *arguments: Any) -> NDArray[np.float64]:
-        values = np.nan_to_num(sign * difference(mix, *arguments), nan=large)
+    def rising(fraction: NDArray[np.float64], sign: Any, *arguments: Any) -> NDArray[np.float64]:
+        values = np.nan_to_num(sign * difference(fraction, *arguments), nan=large)
         result: NDArray[np.float64] = np.clip(values, -large, large)
         return result
 
@@ -125,6 +133,6 @@ def confusion_counts(
     pos: NDArray[np.float64],
     neg: NDArray[np.float64],
 ) -> dict[str, NDArray[np.float64]]:
-    """Return threshold and counts; fn and tn are at least 0 in spite of rounding errors."""
+    """Return threshold and counts by name; rounding errors cannot make fn and tn negative."""
     fn, tn = np.maximum(pos - tp, 0), np.maximum(neg - fp, 0)
     return {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": fn, "tn": tn}
