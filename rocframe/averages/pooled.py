@@ -36,22 +36,19 @@ def pooled_curves(
 ) -> pl.DataFrame:
     """Return one curve per group, computed from the rows of all curves of the group."""
     curve_groups = group_curves(curves, over, "equal")
-    merged = _merge_curves(
-        replace(curves, columns=CurveColumns.from_arrays(_rank_scores(curves)))
-        if ranked
-        else curves,
-        curve_groups,
-    )
+    merged = _merge_curves(_rank_scores(curves) if ranked else curves, curve_groups)
     areas = _curve_areas(curves)[curve_groups.curve]
     areas[~curve_groups.usable] = np.nan
     curve_areas = CurveValues(
         values=areas[:, None], weight=curve_groups.weight, starts=curve_groups.starts[:-1]
     )
     groups = len(curve_groups.notes)
+    mean = curve_areas.mean.ravel() if groups else np.zeros(0)
+    count = curve_areas.count.ravel() if groups else np.zeros(0, np.int64)
     per_group = {
-        "pooled_auc": pl.Series(_curve_areas(merged), dtype=pl.Float64, nan_to_null=True),
-        "mean_auc": pl.Series(curve_areas.mean.ravel() if groups else [], dtype=pl.Float64),
-        "n_curves": pl.Series(curve_areas.count.ravel() if groups else [], dtype=pl.Int64),
+        "pooled_auc": pl.Series(_curve_areas(merged), nan_to_null=True),
+        "mean_auc": pl.Series(mean, nan_to_null=True),
+        "n_curves": pl.Series(count),
         "note": pl.Series(curve_groups.notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
@@ -62,10 +59,7 @@ def pooled_curves(
         table = table.with_columns(pl.lit(curves.prevalence, pl.Float64()).alias(PREVALENCE))
     rates = kind.exprs(Settings(prevalence=curves.prevalence))
     return table.with_columns(rates).with_columns(
-        values.fill_nan(None).gather(group).alias(name)
-        if values.dtype.is_float()
-        else values.gather(group).alias(name)
-        for name, values in per_group.items()
+        values.gather(group).alias(name) for name, values in per_group.items()
     )
 
 
@@ -164,7 +158,7 @@ def _check_same_thresholds(
         )
 
 
-def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
+def _rank_scores(curves: Curves) -> Curves:
     """Replace each score by the proportion of lower scores in its curve; ties count one half."""
     check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
@@ -175,4 +169,5 @@ def _rank_scores(curves: Curves) -> dict[str, NDArray[Any]]:
     doubled = 2 * total - positions - before
     rank = np.divide(doubled, 2 * total, out=np.zeros(len(tp)), where=total > 0)
     rank[curves.firsts] = np.inf
-    return {**curves.columns, THRESHOLD: rank}
+    columns = CurveColumns.from_arrays({**curves.columns, THRESHOLD: rank})
+    return replace(curves, columns=columns)

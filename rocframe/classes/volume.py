@@ -469,7 +469,7 @@ class RankTable(NamedTuple):
 def _triples_of_pairs(
     x: NDArray[np.float64], y: NDArray[np.float64], table: RankTable, tolerance: float
 ) -> NDArray[np.int64]:
-    """Return the correct triples with each pair of rows of x and y, times `SUM_UNIT`.
+    """Return the number of correct triples with each pair of rows x and y, times `SUM_UNIT`.
 
     The correct assignment x₁ + y₂ + z₃ is compared with the five others, each of which is a bound
     on z₃ - z₁, on z₃ - z₂, or on neither.
@@ -507,7 +507,7 @@ def _nonempty(cuts: Sequence[NDArray[np.int64]]) -> list[int]:
 
 
 def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDArray[np.int64]]:
-    """Return the first rank that ties with both bounds, with one, with none, and the end."""
+    """Return the first ranks that tie with both bounds, with one and with none, and the end."""
     first = np.maximum(a.below, b.below)
     both = np.maximum(first, np.minimum(a.at_most, b.at_most))
     either = np.maximum(a.at_most, b.at_most)
@@ -524,7 +524,7 @@ class BoundRanks(NamedTuple):
     def search(
         cls, rising: NDArray[np.float64], bounds: NDArray[np.float64], tolerance: float
     ) -> BoundRanks:
-        """Rank bounds among rising values."""
+        """Rank each of `bounds` among the sorted values `rising`."""
         below = np.searchsorted(rising, bounds - tolerance, "left")
         return cls(below, np.searchsorted(rising, bounds + tolerance, "right"))
 
@@ -536,7 +536,7 @@ class BoundRanks(NamedTuple):
         b: NDArray[np.float64],
         tolerance: float,
     ) -> BoundRanks:
-        """Rank the sum of each pair of values."""
+        """Rank the sum of each value of `a` and each value of `b` among the values `rising`."""
         # searchsorted is several times as fast if its second argument is sorted.
         order = np.argsort(b)
         back = np.argsort(order)
