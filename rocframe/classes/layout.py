@@ -187,7 +187,7 @@ def read_layout(
 def _of_one_type(
     plan: pl.LazyFrame, exprs: Sequence[pl.Expr], names: Sequence[str]
 ) -> Sequence[pl.Expr]:
-    """Return all scores as floats if some are floats and others integers."""
+    """Return the scores; as floats of one type if some are floats and others integers."""
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
@@ -204,8 +204,8 @@ def _exact_floats(
 ) -> list[pl.Expr]:
     """Return scores as floats; raise an error if the conversion changes a score."""
 
-    def exact(score: pl.Expr, own_dtype: pl.DataType, name: str) -> pl.Expr:
-        if own_dtype.is_float() or own_dtype == pl.Boolean:
+    def exact(score: pl.Expr, score_dtype: pl.DataType, name: str) -> pl.Expr:
+        if score_dtype.is_float() or score_dtype == pl.Boolean:
             return score.cast(dtype)
         return score.map_batches(
             lambda values: scores_as_floats(values, name).cast(dtype),
@@ -250,7 +250,7 @@ def _read_labels(
     labels = [resolve_column(plan, schema, "label", label[value]) for value in scores.classes]
     for name, _, dtype in labels:
         if not (dtype == pl.Boolean or dtype.is_numeric()):
-            hint = "Labels of one class must be Boolean, or 0 and 1: derive them first."
+            hint = "Labels of one class must be Boolean, or 0 and 1: convert them first."
             raise ColumnTypeError.compose("label", name, dtype, hint)
     return labels
 
@@ -266,7 +266,7 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
             raise LabelError(
                 f"label={name!r}: labels of one class must be Boolean, or 0 and 1.\n"
                 f"Found: {others[0]!r}.\n"
-                f"Derive them first, for example with pl.col({name!r}) == {others[0]!r}."
+                f"Convert them first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
     return with_check(nan_as_null(expr, dtype), check, dtype) == 1

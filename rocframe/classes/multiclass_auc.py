@@ -90,13 +90,13 @@ def multiclass_auc(
         For lists: the classes, in the order of the lists.
     average : str or sequence of str, optional
         One or several averages. `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs
-        of classes; `"macro"`: the mean AUC over classes, each against all others; `"weighted"`:
-        the same, weighted by class frequency (Provost and Domingos); `"micro"`: the AUC of one
-        ranking of all scores of all classes.
+        of classes. `"macro"`: the mean AUC over classes, each against all others. `"weighted"`: the
+        mean of the same AUCs, weighted by class frequency (Provost and Domingos). `"micro"`: the
+        AUC of one ranking of all scores of all classes.
     ci : str or None, default None
-        Method of the interval. `"bootstrap"`: quantiles of the resamples; `"bootstrap_basic"`:
-        these quantiles reflected about the estimate; `"bootstrap_bca"`: quantiles corrected for
-        bias and skewness; None: no interval.
+        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: the
+        quantiles reflected about the estimate. `"bootstrap_bca"`: quantiles corrected for bias and
+        skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000

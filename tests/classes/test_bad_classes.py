@@ -168,10 +168,10 @@ REST = [
      f"score='p': Int64 {INEXACT}"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a", "b"]), {}, rf.LabelError,
      ("label='bits': labels of one class must be Boolean, or 0 and 1.\nFound: 2.\n"
-     "Derive them first, for example with pl.col('bits') == 2.")),
+     "Convert them first, for example with pl.col('bits') == 2.")),
     (WIDE, ({"a": "text"}, ["a"]), {}, rf.ColumnTypeError,
      ("label='text': the column has type String.\n"
-     "Labels of one class must be Boolean, or 0 and 1: derive them first.")),
+     "Labels of one class must be Boolean, or 0 and 1: convert them first.")),
     (WIDE, ({"a": "bits"}, ["a", "b"]), {}, rf.OptionValueError,
      "label=['a']: the classes of label= and scores= differ: no label for 'b'.\n"),
     (WIDE, ({"a": "bits", "b": "bits"}, ["a"]), {}, rf.OptionValueError,

@@ -74,13 +74,14 @@ def by_counting(rows, classes):
 
 
 def test_all_averages_of_a_small_table_by_hand(frame):
-    # a against b: 0.75 and 0.25 over 0.25, so 3/4; against c 1. b against a 1, against c 1/2.
-    # c against a: 0.5 over 0.0 and beside 0.5, so 3/4; against b 1.
+    # Areas of ordered pairs: 3/4 for a and b (scores 0.75 and 0.25 against 0.25), 1 for a and c, 1
+    # for b and a, 1/2 for b and c, 3/4 for c and a (0.5 against 0 and 0.5), 1 for c and b.
     hand_till = (3 / 4 + 1 + 1 + 1 / 2 + 3 / 4 + 1) / 6
-    # a against 0.25 and 0.0: 3.5 of 4 pairs. b against 0.25, 0.25 and 0.5: 2.5 of 3. c: 2.5 of 3.
+    # Each class against all others: 3.5 of 4 pairs for a, 2.5 of 3 for b, and 2.5 of 3 for c.
     macro = (3.5 / 4 + 2.5 / 3 + 2.5 / 3) / 3
     weighted = (2 * 3.5 / 4 + 2.5 / 3 + 2.5 / 3) / 4
-    # 0.75, 0.25, 0.5 and 0.5 against 0.25, 0, 0.25, 0.5, 0.25, 0.25, 0, 0.5.
+    # The positives have scores 0.75, 0.25, 0.5 and 0.5; the negatives have 0.25, 0, 0.25, 0.5,
+    # 0.25, 0.25, 0 and 0.5.
     micro = (8 + (2 + 4 / 2) + 2 * (6 + 2 / 2)) / 32
     expected = pl.DataFrame(
         {

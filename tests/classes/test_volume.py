@@ -93,8 +93,8 @@ STAGES = pl.DataFrame(
 
 
 def test_an_ordered_volume_by_hand(frame):
-    # Six times what triples count. Low 1: with mid 2 and high 2, 3, 4: 3 + 6 + 6; with mid 3:
-    # 0 + 3 + 6. Low 2: with mid 2: 1 + 3 + 3; with mid 3: 0 + 3 + 6.
+    # The terms are six times the shares of triples with high 2, 3 and 4. Low 1: 3 + 6 + 6 with
+    # mid 2, 0 + 3 + 6 with mid 3. Low 2: 1 + 3 + 3 with mid 2, 0 + 3 + 6 with mid 3.
     volume = Fraction(15 + 9 + 7 + 9, 6 * 2 * 2 * 3)
     low = [Fraction(24, 36), Fraction(16, 36)]
     mid = [Fraction(22, 36), Fraction(18, 36)]
