@@ -61,8 +61,8 @@ def power(
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows it is slightly below the correlation of their scores within a class. For separate rows
-        it is 0.
+        rows, use slightly less than the correlation of their scores within a class. For separate
+        rows, use 0.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -75,12 +75,12 @@ def power(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
         exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
-        near 1.
+        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
+        0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
-        (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
-        the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
+        in published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -90,9 +90,8 @@ def power(
         the values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
         `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` is the standard
         error of the estimated difference if the areas are as assumed, and `se_null` if the null
-        hypothesis is true. `null` is null
-        for two models, `auc_b` and `correlation` are null for one. `target` and `note` are always
-        null.
+        hypothesis is true. `null` is null for two models; `auc_b` and `correlation` are null for
+        one model. `target` and `note` are always null.
 
     Raises
     ------
@@ -106,9 +105,9 @@ def power(
     -----
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
     fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
-    higher than all negatives. With `se_at="estimate"` the result does not depend on which of the
-    two models is `auc_b`. Rows are assumed to be independent; many rows of one person contain less
-    information.
+    higher than all negatives. With `se_at="estimate"`, the result does not depend on which of the
+    two models is `auc_b`. Rows are assumed to be independent; several rows of one person contain
+    less information.
 
     References
     ----------
@@ -185,10 +184,10 @@ def sample_size(
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows it is slightly below the correlation of their scores within a class. For separate rows
-        it is 0.
+        rows, use slightly less than the correlation of their scores within a class. For separate
+        rows, use 0.
     ratio : float or sequence of float, default 1.0
-        Negatives per positive.
+        Number of negatives per positive.
     power : float or sequence of float, default 0.8
         Required power of the test, above `alpha`.
     alpha : float or sequence of float, default 0.05
@@ -199,12 +198,12 @@ def sample_size(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
         exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
-        near 1.
+        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
+        0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
-        (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
-        the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
+        in published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -233,7 +232,7 @@ def sample_size(
     fewer than 10 rows of a class, so the result has at least 10 rows of each class. The p-value of
     DeLong's test is null if all positives score higher than all negatives. With `se_at="estimate"`
     the result does not depend on which of the two models is `auc_b`. Rows are assumed to be
-    independent; many rows of one person contain less information.
+    independent; several rows of one person contain less information.
 
     References
     ----------
@@ -280,8 +279,8 @@ def sample_size(
     )
 
 
-MAX_CLASS_ROWS = 10**12  # beyond, there is no solution
-MIN_CLASS_ROWS = 10  # below, the normal approximation is poor
+MAX_CLASS_ROWS = 10**12  # maximum; larger plans have no solution
+MIN_CLASS_ROWS = 10  # the normal approximation is poor for fewer rows
 RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 
 
@@ -340,8 +339,8 @@ def detectable_difference(
         null hypothesis is then that both areas equal `auc_b`, so that their difference is 0.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows it is slightly below the correlation of their scores within a class. For separate rows
-        it is 0.
+        rows, use slightly less than the correlation of their scores within a class. For separate
+        rows, use 0.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -356,12 +355,12 @@ def detectable_difference(
     variance : str, optional
         Formula for the variance of an estimated area. `"hanley_mcneil_exponential"` is exact for
         exponential scores and close for many others. `"obuchowski"` is for normal scores that are
-        given as ratings. It is larger for areas from about 0.7 to 0.95, and smaller near 0.5 and
-        near 1.
+        given as ratings. Its variance is larger for areas from about 0.7 to 0.95, and smaller near
+        0.5 and near 1.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: `"estimate"` for DeLong's tests
-        (`auc_test`, `compare`); `"null"`, under the null hypothesis, for published formulas and for
-        the permutation and Mann-Whitney tests against chance.
+        Area at which the standard error of the test is computed. `"estimate"`: the assumed area, as
+        in DeLong's tests (`auc_test`, `compare`). `"null"`: the area under the null hypothesis, as
+        in published formulas and in the permutation and Mann-Whitney tests against chance.
 
     Returns
     -------
@@ -389,7 +388,7 @@ def detectable_difference(
     The estimated area is assumed to be normal. This approximation is poor for areas near 1 and for
     fewer than 10 rows of a class. The p-value of DeLong's test is null if all positives score
     higher than all negatives. Under the null hypothesis both models have the area `auc_b`. Rows are
-    assumed to be independent; many rows of one person contain less information.
+    assumed to be independent; several rows of one person contain less information.
 
     References
     ----------
@@ -450,8 +449,8 @@ def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
     def with_fraction(fraction: float) -> PlannedTest:
         return PlannedTest(auc=start + fraction * (end - start), **options)
 
-    # The power may decrease at larger differences. The first step of the grid that reaches the
-    # required power is bisected.
+    # The power may be lower at a larger difference. So the first step of the grid that reaches the
+    # required power is searched before it is bisected.
     near = 0.0
     for far in AREA_GRID:
         if with_fraction(far).power >= power:
@@ -510,7 +509,7 @@ class PlannedTest:
 
     @property
     def se(self) -> float:
-        """Standard error of the estimated difference as assumed."""
+        """Standard error of the estimated difference if the areas are as assumed."""
         variance = self._area_variance(self.auc)
         if self.auc_b is None or self.correlation is None:
             return sqrt(variance)
@@ -540,8 +539,8 @@ def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
     # variance of the nonparametric area, except for areas near 1/2 and near 1. The rounded
     # constants, 0.0099 for 1/(32π) and 1.414 for √2, are those of the paper and of other programs.
     a = 1.414 * STANDARD_NORMAL.inv_cdf(area)
-    spread = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
-    return 0.0099 * exp(-(a**2) / 2) * spread
+    factor = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
+    return 0.0099 * exp(-(a**2) / 2) * factor
 
 
 Numbers: TypeAlias = "float | Sequence[float]"
@@ -616,7 +615,7 @@ def _parse_planning_numbers(argument: str, value: object) -> list[float]:
 
 
 def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
-    """Return a row of the result from the options and the planned test; None is no solution."""
+    """Return a row of the result; `test` is None if there is no solution."""
     row = {"target" if name == "power" else name: value for name, value in options.items()}
     if test is None:
         note: Note = "no_solution"

@@ -179,7 +179,7 @@ def pr_auc_of(curves: Curves) -> NDArray[np.float64]:
 
 
 def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
-    """Return `_steps` as floats; negatives are weighted if the table has its own prevalence."""
+    """Return `_steps` as floats; negatives are weighted if the table has a given prevalence."""
     tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
     if curves.prevalence is not None:
         pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
@@ -196,7 +196,9 @@ def _per_positive(curves: Curves, steps: NDArray[np.float64]) -> NDArray[np.floa
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         area: NDArray[np.float64] = np.add.reduceat(steps, curves.firsts) / curves.total("tp", "fn")
-    if curves.prevalence is not None:  # without negatives, precision is undefined there
+    if (
+        curves.prevalence is not None
+    ):  # precision at a given prevalence is undefined without negatives
         area[curves.total("fp", "tn") == 0] = np.nan
     return area
 
@@ -230,8 +232,8 @@ ROC_AREAS = ("roc", "det")
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
     """Return the area under each averaged curve, with straight lines between its rows.
 
-    It is null if the rows do not reach from one end of the axis to the other, if a row has no mean,
-    or if rows are means of different numbers of curves.
+    The area is null if the rows do not cover the axis from 0 to 1, if a row has no mean, or if rows
+    are means of different numbers of curves.
     """
     name = "auc_of_mean" if mean.kind.name in ROC_AREAS else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))

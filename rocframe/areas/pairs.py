@@ -83,7 +83,7 @@ def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = flo
 
 
 def _sum_dtype(scan: Scannable, power: int) -> Any:
-    """Return the type that holds sums of placements to this power."""
+    """Return a dtype that can represent sums of doubled placements to this power."""
     pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
@@ -95,8 +95,8 @@ def doubled_placements(scan: Scan) -> NDArray[Any]:
     """Return twice the placement value of each row of the frame; 0 for rows without a score.
 
     The placement value of a positive is the number of negatives with a lower score, that of a
-    negative the number of positives with a higher score; a tie counts 1/2. The scan must
-    keep row positions.
+    negative the number of positives with a higher score; a tie counts 1/2. The scan must have row
+    positions.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
@@ -115,7 +115,7 @@ def _doubled_placements(
 def doubled_ranks(scan: Scan) -> NDArray[Any]:
     """Return twice the mid-rank of each row within its group, counted from the highest score.
 
-    Unscored positives come after all others, unscored negatives before.
+    Unscored positives have the last ranks, and unscored negatives the first.
     """
     totals, unscored = scan.totals, scan.rows.unscored
     all_rows, first = totals.pos + totals.neg, unscored.neg_weight
@@ -134,8 +134,8 @@ def scatter_to_rows(
 ) -> NDArray[Any]:
     """Return a value for each row of the frame, from values of both classes at each step.
 
-    `unscored` are the values of unscored positives and negatives of each group. Rows that do not
-    count have 0.
+    `unscored` are the values of unscored positives and negatives of each group. Rows that are left
+    out have the value 0.
     """
     rows = scan.rows
     row = rows.row
@@ -159,7 +159,7 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the centred placement values of both classes, divided by the mass of the class."""
+    """Return the centred placement values of both classes, divided by the weight of the class."""
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
     v10 = (neg - totals.unscored_neg[0] - (block.fp0 + block.fp) / 2) / neg

@@ -96,7 +96,7 @@ class RateRange:
         return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
-        """Return both values; the class on the axis of integration is second."""
+        """Return the values of both classes; the class on the axis of integration is second."""
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
 
@@ -121,11 +121,11 @@ class Segments(NamedTuple):
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
 
     def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the height of each segment at `x`; of a vertical segment, the upper end."""
+        """Return the height of each segment at `x`: the upper end if the segment is vertical."""
         width = self.x1 - self.x0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            along = np.where(width > 0, (x - self.x0) / width, 1.0)
-        height: NDArray[np.float64] = self.y0 + np.clip(along, 0, 1) * (self.y1 - self.y0)
+            fraction = np.where(width > 0, (x - self.x0) / width, 1.0)
+        height: NDArray[np.float64] = self.y0 + np.clip(fraction, 0, 1) * (self.y1 - self.y0)
         return height
 
 
@@ -137,7 +137,7 @@ def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.fl
         segment = Segments.from_block(scan, block, rate_range)
         left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
         heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
-        return [np.add.reduceat((right - left) * high, block.starts[:-1]) for high in heights]
+        return [np.add.reduceat((right - left) * height, block.starts[:-1]) for height in heights]
 
     areas = group_sums(scan, scan.map(integrate), 3)
     areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
@@ -147,7 +147,7 @@ def partial_areas(scan: Scannable, rate_range: RateRange) -> tuple[NDArray[np.fl
 class ClippedPlacements(NamedTuple):
     """Placement values of rows over a range: derivatives of the area by the weight of a row.
 
-    They are correct up to a constant for each class, on which no variance depends.
+    A constant is left out for each class, because variances do not depend on it.
     `low` and `high` are the heights of each group's curve at the ends of the range. `unscored` has
     the values of unscored rows of each group, in the order of `RateRange.order_classes`.
     """
@@ -163,13 +163,13 @@ class ClippedPlacements(NamedTuple):
         """Compute the heights at the ends of the range and the values of unscored rows."""
         low, high = _heights_at_ends(scan, rate_range)
         totals = scan.totals
-        _, mass = rate_range.order_classes(totals.pos, totals.neg)
+        _, weight = rate_range.order_classes(totals.pos, totals.neg)
         _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
         # Unscored rows of the class on the axis of integration have the rates from 0 to the first
-        # point, where the curve is 0, and so have no value unless the range begins after them.
-        # Those of the other class lie beyond x = 1.
+        # point, where the height is 0. Their value is 0, unless the range begins after these rates.
+        # Unscored rows of the other class have the value 0.
         with np.errstate(divide="ignore", invalid="ignore"):
-            start = np.where(unscored / mass <= rate_range.ends[0], low, 0.0)
+            start = np.where(unscored / weight <= rate_range.ends[0], low, 0.0)
         return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -177,8 +177,8 @@ class ClippedPlacements(NamedTuple):
         start, stop = self.rate_range.ends
         segment = Segments.from_block(self.scan, block, self.rate_range)
         left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
-        # The rows of a step have the rates of its segment. Their value is the mean over it,
-        # where parts outside the range have the value at the nearest end of the range.
+        # The value of the rows of a step is the mean over its segment. The parts of the segment
+        # outside the range have the value at the nearest end of the range.
         before = np.minimum(segment.x1, start) - np.minimum(segment.x0, start)
         after = np.maximum(segment.x1, stop) - np.maximum(segment.x0, stop)
         width = segment.x1 - segment.x0
@@ -193,7 +193,7 @@ class ClippedPlacements(NamedTuple):
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the height of each curve at both ends of the range, the upper end of a jump."""
+    """Return the height of each curve at both ends of the range, at jumps that of the upper end."""
     heights = np.zeros((2, len(scan.totals.pos)))
 
     def at_ends(block: Block) -> list[tuple[Any, Any]]:
@@ -213,7 +213,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 
 
 def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the clipped placement value of each row; the scan must keep row positions."""
+    """Return the clipped placement value of each row; the scan must have row positions."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     unscored = rate_range.order_classes(*placements.unscored)
     return scatter_to_rows(
@@ -226,7 +226,7 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
     placements = ClippedPlacements.from_scan(scan, rate_range)
     totals, unscored_totals = scan.totals, scan.rows.unscored
     rows = np.array(rate_range.order_classes(totals.pos_rows, totals.neg_rows))
-    mass = np.array(rate_range.order_classes(totals.pos, totals.neg))
+    weight = np.array(rate_range.order_classes(totals.pos, totals.neg))
     unscored = np.array(
         rate_range.order_classes(unscored_totals.pos_weight, unscored_totals.neg_weight)
     )
@@ -236,31 +236,31 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
 
     def sums(block: Block) -> list[NDArray[np.float64]]:
         return [
-            np.add.reduceat(mass * values, block.starts[:-1])
-            for mass, values in zip(
+            np.add.reduceat(weight * values, block.starts[:-1])
+            for weight, values in zip(
                 rate_range.order_classes(block.pos, block.neg), placements.at(block), strict=True
             )
         ]
 
     with np.errstate(divide="ignore", invalid="ignore"):
         means = group_sums(scan, scan.map(sums), 2) + unscored * placements.unscored
-        means /= mass
+        means /= weight
 
     # Squared deviations are summed in a second pass. A difference of two sums would not be exactly
     # 0 for a variance of 0.
     def squares(block: Block) -> list[NDArray[np.float64]]:
-        masses = rate_range.order_classes(block.pos, block.neg)
+        weights = rate_range.order_classes(block.pos, block.neg)
         if block.pos_squares is not None:
-            masses = rate_range.order_classes(block.pos_squares, block.neg_squares)
+            weights = rate_range.order_classes(block.pos_squares, block.neg_squares)
         return [
-            np.add.reduceat(mass * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
-            for mass, values, mean in zip(masses, placements.at(block), means, strict=True)
+            np.add.reduceat(weight * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for weight, values, mean in zip(weights, placements.at(block), means, strict=True)
         ]
 
     centred = group_sums(scan, scan.map(squares, squares=True), 2)
     centred += unscored_squares * (placements.unscored - means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (rows / (rows - 1) * centred / np.square(mass, dtype=float)).sum(axis=0)
+        variance = (rows / (rows - 1) * centred / np.square(weight, dtype=float)).sum(axis=0)
     variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
     return np.where((rows < 2).any(axis=0), np.nan, variance)
 
@@ -271,19 +271,19 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
     placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))
     unscored = rate_range.order_classes(*placements.unscored[:, 0])
-    masses = (
+    weights = (
         np.append(block.pos, totals.unscored_pos[0]),
         np.append(block.neg, totals.unscored_neg[0]),
     )
 
-    def centred(values: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = mass.sum()
-        shares: NDArray[np.float64] = (values - (mass * values).sum() / total) / total
+    def centred(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = weight.sum()
+        shares: NDArray[np.float64] = (values - (weight * values).sum() / total) / total
         return shares
 
     pos, neg = (
-        centred(np.append(values, last), mass)
-        for values, last, mass in zip(steps, unscored, masses, strict=True)
+        centred(np.append(values, last), weight)
+        for values, last, weight in zip(steps, unscored, weights, strict=True)
     )
     return pos, neg
 

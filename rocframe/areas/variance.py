@@ -95,7 +95,7 @@ def placement_covariance(
 
 
 def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return DeLong's variance of weighted rows: squared weights, degrees of freedom from rows."""
+    """Return DeLong's variance of weighted rows; the degrees of freedom count rows."""
     auc = pairs.areas[0]
     m, n = scan.totals.pos_rows, scan.totals.neg_rows
     scored_neg = pairs.neg - scan.totals.unscored_neg
@@ -218,18 +218,18 @@ def centred_cluster_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sums of the centred values of the positives and negatives of each cluster.
 
-    The sums are divided by the mass of the class in the group.
+    The sums are divided by the total weight of the class in the group.
     """
     group, groups = clusters.group, clusters.groups
     sides = []
     for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
-        mass = np.ones(len(rows)) if weight is None else weight[rows]
+        row_weight = np.ones(len(rows)) if weight is None else weight[rows]
         # Sums of integers are exact in any order, so the mean is subtracted after summation.
-        exact_sums = _binned(cluster, mass * values[rows], len(group))
-        masses = _binned(cluster, mass, len(group))
-        total, total_mass = _binned(group, exact_sums, groups), _binned(group, masses, groups)
+        exact_sums = _binned(cluster, row_weight * values[rows], len(group))
+        weights = _binned(cluster, row_weight, len(group))
+        total, total_weight = _binned(group, exact_sums, groups), _binned(group, weights, groups)
         with np.errstate(divide="ignore", invalid="ignore"):
-            centred = (exact_sums - masses * (total / total_mass)[group]) / total_mass[group]
+            centred = (exact_sums - weights * (total / total_weight)[group]) / total_weight[group]
             sides.append(centred / np.broadcast_to(scale, groups)[group])
     return sides[0], sides[1]
 
@@ -292,5 +292,5 @@ def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) 
     `q2` the probability that a random positive has a higher score than two random negatives.
     """
     square = area**2
-    spread = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
-    return spread / (n_pos * n_neg)
+    numerator = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
+    return numerator / (n_pos * n_neg)

@@ -56,8 +56,8 @@ def auc_covariance(
 ) -> FrameT:
     """Estimate the covariance matrix of the areas of all models in each group.
 
-    This is DeLong's estimate from the placement values of the rows that all models of the group
-    scored. It gives the variance of any sum or difference of areas.
+    DeLong's estimate is computed from the placement values of the rows that all models of the group
+    scored. The matrix determines the variance of any sum or difference of areas.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ def auc_covariance(
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; one
         row per group and ordered pair of its models, including each model with itself, sorted by
-        these columns. `covariance` is that of the two estimated areas; it is the variance of the
-        area for a model with itself. `correlation` is in [-1, 1]. Both are null where a class has
-        fewer than two rows, or clusters; the correlation is also null where a variance is 0. With
-        `fpr` or `tpr` the areas are `partial_auc_a` and `partial_auc_b`. These columns are Float64.
-        `n_pos` and `n_neg` (Int64) count the rows that all models scored. `note` (String) is null,
-        or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
+        these columns. `covariance` is the covariance of the two estimated areas; for a model with
+        itself, it is the variance of the area. `correlation` is in [-1, 1]. Both are null where a
+        class has fewer than two rows, or clusters; the correlation is also null where a variance is
+        0. With `fpr` or `tpr` the areas are `partial_auc_a` and `partial_auc_b`. These columns are
+        Float64. `n_pos` and `n_neg` (Int64) count the rows that all models scored. `note` (String)
+        is null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
         one_negative, zero_variance`, or the number of rows left out (`unmatched:3`).
 
     Raises

@@ -104,8 +104,8 @@ def compare(
         `"delong_unpaired"`: a t test with Welch's degrees of freedom, for models that scored
         different rows. `"bootstrap"`: a normal test with the variance over resamples, which are
         stratified by class and the same for both models. `"permutation"`: exchanges the ranks that
-        the two models give to a row. `"venkatraman"`: the same permutations, but compares the whole
-        curves, which may differ even if their areas are equal.
+        the two models give to a row. `"venkatraman"`: uses the same permutations to compare the
+        complete curves, which may differ even if their areas are equal.
     fpr : float or (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. A number
         compares the true positive rates at this false positive rate, with `method="bootstrap"`.
@@ -117,10 +117,10 @@ def compare(
     margin : float, default None
         Non-inferiority margin, from 0 to below 1. The test is one-sided, with the alternative that
         `model_b` is worse than `model_a` by less than the margin; it requires `baseline`, which is
-        `model_a`. A p-value below 0.05 corresponds to limits of `level=0.9`.
+        `model_a`. The p-value is below 0.05 if the limits of `level=0.9` exclude the margin.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the two values differ (`"two-sided"`), that of `model_a` is larger
-        (`"greater"`) or it is smaller (`"less"`).
+        Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
+        larger (`"greater"`) or smaller (`"less"`).
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -169,14 +169,15 @@ def compare(
 
         `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are its confidence limits,
         and `se` is its standard error. The limits are not adjusted for the number of tests; only
-        `p_adjusted` is. All three are null for the two permutation tests, and if the variance of
-        the difference is 0. If the variance is 0, `p_value` is null, unless the difference is 0
-        too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0 for a test
-        with a positive `margin`. `statistic` is the difference from the null hypothesis in standard
-        errors; for `"permutation"` it is `difference`, and for `"venkatraman"` the absolute
-        difference of the numbers of errors of the two models, summed over all ranks. `df` is null
-        unless the statistic is a t. With a range the areas are `partial_auc_a` and `partial_auc_b`,
-        with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`. These columns are Float64.
+        `p_adjusted` is. The limits and `se` are null for the two permutation tests, and if the
+        variance of the difference is 0. If the variance is 0, `p_value` is null, unless the
+        difference is 0 too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and
+        0 for a test with a positive `margin`. `statistic` is the difference from the null
+        hypothesis in standard errors; for `"permutation"` it is `difference`, and for
+        `"venkatraman"` the absolute difference of the numbers of errors of the two models, summed
+        over all ranks. `df` is null except for the t test. With a range the areas are
+        `partial_auc_a` and `partial_auc_b`, with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and
+        `fpr_b`. These columns are Float64.
 
         `n_paired` (Int64) counts the rows that both models scored; it is null for unpaired rows.
         `ci_level` is `level`, and null for tests without limits. `test` (String) is `method`, with

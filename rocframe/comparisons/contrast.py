@@ -67,9 +67,9 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the areas of its models is 0.
 
-    A contrast is a weighted sum of areas with weights that add up to 0. DeLong's chi-squared test
-    has the null hypothesis that one contrast, or each of several, is 0. By default the null
-    hypothesis is that all models of the group have the same area.
+    A contrast is a weighted sum of areas with weights that add up to 0. The null
+    hypothesis of DeLong's chi-squared test is that all given contrasts are 0, or by default, that
+    all models of the group have the same area.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def contrast(
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        Weights of one contrast by model, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or of
-        several. They add up to 0; models that are not named have a weight of 0. None: all models
-        have the same area.
+        Weights of the models in one contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or
+        in several contrasts. The weights of a contrast add up to 0; models that are not named have
+        weight 0. None: test whether all models have the same area.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -132,13 +132,13 @@ def contrast(
         `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; one row per
         group, sorted by group. `statistic` has a chi-squared distribution with `df` degrees of
         freedom under the null hypothesis; `df` is the rank of the covariance matrix of the
-        contrasts. If all models order the rows alike, `df` is 0 and `p_value` is 1. These columns
-        are Float64. `n_models` (Int64) counts the models of the group, and `n_paired` (Int64) the
-        rows that all of them scored. `test` (String) is `delong`. The test is null where a class
-        has fewer than two rows, or clusters, where a model of a contrast has no rows, and where a
-        contrast is not 0 but has a variance of 0. `note` (String) is null, or the first that
-        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance`,
-        or the number of rows left out (`unmatched:3`).
+        contrasts. If all models have the same order of rows, `df` is 0 and `p_value` is 1. These
+        columns are Float64. `n_models` (Int64) counts the models of the group, and `n_paired`
+        (Int64) the rows that all of them scored. `test` (String) is `delong`. The test is null
+        where a class has fewer than two rows, or clusters, where a model of a contrast has no rows,
+        and where a contrast is not 0 but has a variance of 0. `note` (String) is null, or the first
+        that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        zero_variance`, or the number of rows left out (`unmatched:3`).
 
     Raises
     ------
@@ -326,8 +326,8 @@ def chi_squared(
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T
-    # The coefficients of a contrast add up to 0, so the variances of the areas cancel. They are
-    # left out, because the variances of differences may be as small as their rounding errors.
+    # The coefficients of a contrast add up to 0, so the variances of the areas cancel. They are set
+    # to 0, because their rounding errors may be as large as the variances of differences.
     differences = difference_variances.copy()
     diagonal = np.arange(differences.shape[1])
     differences[:, diagonal, diagonal] = 0

@@ -148,10 +148,10 @@ def difference_columns(
     offset = difference - hypothesis.null
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = offset / se
-    # Without variance the test is defined only if the difference and its null value are 0.
+    # If the variance is 0, the test is defined only if the difference and its null value are 0.
     statistic[(variance == 0) & (difference == 0) & (offset == 0)] = 0.0
     p_value = normal_p_value(statistic, hypothesis.alternative, df)
-    if hypothesis.non_inferiority:  # identical orders of rows have a difference within any margin
+    if hypothesis.non_inferiority:  # a difference of exactly 0 is within the margin
         p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
     z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
     largest = quantity.max_difference

@@ -56,7 +56,7 @@ MIN_MATRIX_SIZE = 16  # models from which matrix products are faster than produc
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedAreas:
-    """Areas of the models of a batch, and the placement values that their variances come from.
+    """Areas of the models of a batch, and the placement values for their variances.
 
     `area` and `placements` have an array for each model: an area per group, a placement value per
     row. `total` contains the sums of the placement values of each group's positives; it is None if
@@ -98,7 +98,7 @@ class PairedAreas:
         )
 
     def _weighted_variance(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance from squared weights about the weighted mean."""
+        """Return the variance from the squares of the weighted deviations."""
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         squares = _segment_sums(count * deviation, deviation, self.segment)
@@ -107,7 +107,7 @@ class PairedAreas:
         return variance
 
     def _deviations(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return weighted deviations from the weighted mean of the class, over its mass."""
+        """Return the weighted deviations from the mean of the class, over its total weight."""
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         weight = np.ones(len(values)) if self.weight is None else self.weight
         length = np.diff(np.append(self.segment, len(values)))
@@ -162,7 +162,7 @@ class PairedAreas:
             result = self._sum_of_classes(sums)
         else:
             return self._exact_covariances(self.total)
-        # Variances of 0 have rounding errors, and so do the covariances of constant placements.
+        # The variances and covariances of constant placement values may have rounding errors.
         constant = np.diagonal(result, axis1=1, axis2=2) < ZERO_VARIANCE
         result[constant[:, :, None] | constant[:, None, :]] = 0
         return result
@@ -214,10 +214,11 @@ def sums_of_products(
     """
     size, length = len(left), len(left[0])
     integers = left[0].dtype.kind != "f"
-    # Which of the two ways rounds sums of floats must not depend on the number of groups.
-    few_models = size**2 < len(segment) if integers else size < MIN_MATRIX_SIZE
+    # Both methods round sums of floats differently. So for floats, the choice must not depend on
+    # the number of groups.
+    use_pairs = size**2 < len(segment) if integers else size < MIN_MATRIX_SIZE
     block = MATRIX_VALUES // size
-    if integers and not few_models:
+    if integers and not use_pairs:
         largest = [max(int(each.max(initial=0)) for each in side) for side in (left, right)]
         n_rows, repeated = length, 1
         if count is not None:
@@ -226,7 +227,7 @@ def sums_of_products(
         block = min(block, MAX_EXACT_FLOAT // max(math.prod(largest) * repeated, 1))
         if math.prod(largest) * n_rows > MAX_INT64:
             block = 0
-    if few_models or not block:
+    if use_pairs or not block:
         return _sums_of_pairs(left, right, segment, count)
     result = np.zeros((len(segment), size, size), np.int64 if integers else np.float64)
     for i, (start, end) in enumerate(zip(segment, np.append(segment, length)[1:], strict=True)):
@@ -245,7 +246,7 @@ def _sums_of_pairs(
     segment: NDArray[np.int64],
     count: NDArray[np.int64] | None,
 ) -> NDArray[Any]:
-    """Return the matrices of `sums_of_products`, one pair of values for all segments at a time."""
+    """Return the result of `sums_of_products`, one pair (a, b) for all segments at a time."""
     pairs = [
         (a, b) for a in range(len(left)) for b in range(len(right)) if left is not right or a <= b
     ]
@@ -275,13 +276,13 @@ def paired_areas(
     rows, segment = batch.rows, batch.segment
     weight = _scaled_weights(instances, batch)
     count = None if instances.count is None else instances.count[rows]
-    mass: NDArray[Any] = np.ones(len(rows), np.int64) if count is None else count
-    mass = mass if weight is None else mass * weight
+    row_weight: NDArray[Any] = np.ones(len(rows), np.int64) if count is None else count
+    row_weight = row_weight if weight is None else row_weight * weight
     area, placements, totals, scan = [], [], [], None
     for scan in model_scans(instances, batch):
         if rate_range is None:
             placements.append(doubled_placements(scan))
-            totals.append(_segment_sums(mass, placements[-1], segment)[0::2])
+            totals.append(_segment_sums(row_weight, placements[-1], segment)[0::2])
             area.append(_area_from_placements(scan, totals[-1]))
         else:
             # NaN where a class is absent: the variance is undefined there in any case.
@@ -341,7 +342,7 @@ def _segment_sums(
 
 
 def model_scans(instances: Instances, batch: ModelBatch) -> Iterator[Scan]:
-    """Yield the scan of each model of a batch; all have the rows of the batch, in its order."""
+    """Yield the scan of each model of a batch; each has the rows of the batch in the same order."""
     rows = batch.rows
     groups = RowGroups(keys=pl.DataFrame(height=len(batch.groups)), starts=batch.starts, order=rows)
     weight = _scaled_weights(instances, batch)
@@ -368,7 +369,7 @@ def _scaled_weights(instances: Instances, batch: ModelBatch) -> NDArray[np.float
 
 
 def in_rank_order(instances: Instances, batch: ModelBatch) -> ModelBatch:
-    """Sort the rows of each class by their ranks, which does not depend on their input order."""
+    """Sort the rows of each class by their ranks, so that the input order has no effect."""
     table = _distinct_columns(instances, batch)
     order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
     return replace(batch, rows=batch.rows[order.cast(pl.Int64).to_numpy()])

@@ -46,7 +46,7 @@ Unmatched = Literal["raise", "drop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingOptions:
-    """Options of the pairing of rows; `min_models` is the least number of models side by side."""
+    """Options of the pairing of rows; `min_models` is the minimum number of score columns."""
 
     between: str
     id: Column | Sequence[Column] | None
@@ -121,7 +121,8 @@ def plan_comparison(
 ) -> FrameT:
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
-    `schema` returns its columns for models of a dtype. `anchor` names a column that is never null.
+    `schema` returns the columns of the result for a dtype of the models. `anchor` names a column
+    that is never null.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -340,11 +341,11 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
 
 def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
     """Return the sorted models, and the rows of each."""
-    # The rows of a model are mostly consecutive, so grouping runs is faster than grouping rows.
+    # Most rows of a model are consecutive, so grouping ranges of rows is faster than grouping rows.
     changes = model.ne_missing(model.shift()).to_numpy()
     changes[:1] = True
     starts = np.flatnonzero(changes)
-    runs = (
+    ranges = (
         pl.DataFrame({"model": model[starts], "start": starts})
         .with_columns(end=np.append(starts, len(model))[1:])
         .group_by("model", maintain_order=True)
@@ -352,11 +353,11 @@ def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]
         .sort("model")
     )
     rows = []
-    for run in runs.select("start", "end").iter_slices(1):
-        start, end = (ends.explode(empty_as_null=False).to_numpy() for ends in run)
+    for row_range in ranges.select("start", "end").iter_slices(1):
+        start, end = (ends.explode(empty_as_null=False).to_numpy() for ends in row_range)
         before = np.append(0, np.cumsum(end - start)[:-1])
         rows.append(np.repeat(start - before, end - start) + np.arange((end - start).sum()))
-    return runs.get_column("model"), rows
+    return ranges.get_column("model"), rows
 
 
 def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
@@ -377,7 +378,7 @@ def _match_rows(
     rows: list[NDArray[np.int64]],
     options: PairingOptions,
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the instances, and the row that each model has for each of them, or -1."""
+    """Return the instances, and the row of each model for each instance; -1 if there is none."""
     n_ids = len(options.id_columns)
     parts = [named[model_rows] for model_rows in rows]
     # If the models have the same instances in the same order, which is common, no join is needed.
@@ -406,7 +407,7 @@ def _match_rows(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelBatch:
-    """Models that scored the same instances in some groups; models and groups are numbers.
+    """Models that scored the same instances in some groups, as positions in all models and groups.
 
     The instances of group `i` are `rows[starts[i]:starts[i + 1]]`, first the positives, and from
     `middle[i]` the negatives. `unmatched` counts the rows of the models that are left out.
@@ -433,10 +434,11 @@ class ModelBatch:
 def model_batches(
     instances: Instances, groups: RowGroups, options: PairingOptions, *, together: bool = False
 ) -> Iterator[ModelBatch]:
-    """Yield batches of models and groups, each pair of models of each group in exactly one.
+    """Yield batches of models and groups.
 
-    With `together`, all models of a group are in one batch, with the instances that all scored.
-    Otherwise each pair of models has all instances that these two scored.
+    With `together=True`, a batch has all models of its groups, and the instances that all of them
+    scored. Otherwise, each pair of models of a group is in one batch, with the instances that both
+    scored.
     """
     # Below, instances are sorted by group, with the positives first.
     group = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
@@ -445,7 +447,7 @@ def model_batches(
     group, order = group[by_class], order[by_class]
     present, used = instances.present[:, order], instances.used[:, order]
     in_group = _present_in_groups(present, groups.starts)
-    if not len(order):  # models side by side exist without rows
+    if not len(order):  # score columns are models even without rows
         in_group[:] = True
     if options.unmatched == "raise":
         _check_unmatched(instances, in_group[:, group] & ~present, options)

@@ -62,7 +62,7 @@ def exchange_test(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
-    """Compare pairs of models by exchanging the ranks that they give to a row, or to a cluster.
+    """Compare pairs of models by exchanging their ranks of each row, or of each cluster.
 
     `statistic` takes the ranks under both models and the number of positives; `extreme` compares
     its values with the observed one. All exchanges are enumerated if there are no more than
@@ -186,7 +186,7 @@ def _exchange_p_values(
 
 
 def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the positives, and all rows, at each doubled rank; each permutation has a row."""
+    """Return the numbers of positives and of rows at each doubled rank, a row per permutation."""
     n_permutations, n_rows = ranks.shape
     width = 2 * n_rows + 1
     size = n_permutations * width
@@ -197,7 +197,7 @@ def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDA
 
 
 def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
-    """Return twice the number of pairs in which the positive ranks first; a tie counts half."""
+    """Return twice the number of pairs in which the positive ranks first; a tie counts 1/2."""
     pos, total = rank_counts(ranks, n_pos)
     cumulative = np.cumsum(pos, axis=1)
     wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
@@ -208,7 +208,7 @@ STATISTIC_ROUNDING = 1e-9  # relative rounding error of the statistic
 
 
 def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Compare the ROC curves of pairs of models by the errors they make at each rank."""
+    """Compare the ROC curves of pairs of models by the numbers of errors at each rank."""
     return exchange_test(
         comparison,
         name="venkatraman",

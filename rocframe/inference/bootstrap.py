@@ -50,8 +50,8 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `influence` returns the empirical influence values: the derivative of the statistic with respect
-    to the mass of positives and of negatives at each step, and last to that of unscored rows.
+    `influence` returns the empirical influence values of positives and of negatives: the derivative
+    of the statistic with respect to the weight at each step, and last, of unscored rows.
     """
 
     replicate: ReplicateStatistic
@@ -123,10 +123,10 @@ def batched_replicates(
     seed: Seed,
     key: tuple[int, ...],
 ) -> tuple[NDArray[Any], int]:
-    """Return all replicates, a row per replicate, and how many resamples were drawn again.
+    """Return all replicates, a row per replicate, and the number of resamples drawn again.
 
-    `draw` returns both for a batch of a given size. Batches run in parallel, each with its own
-    random stream, so results do not depend on the number of threads.
+    `draw` returns the same for a batch of a given size. Batches are drawn in parallel, each from
+    its own random stream, so results do not depend on the number of threads.
     """
 
     def batch(number: int) -> tuple[NDArray[Any], int]:
@@ -173,7 +173,8 @@ def bootstrap_interval(
 def _scale(values: NDArray[np.float64], bounds: tuple[float, float]) -> float:
     """Return the magnitude of the replicates, to which their rounding errors are proportional.
 
-    For a difference of two rates it is 1, as the difference itself may be nearly 0.
+    The magnitude of a difference of two rates is 1, because both rates have rounding errors even if
+    their difference is nearly 0.
     """
     if -inf < bounds[0] < 0:
         return 1.0
@@ -198,7 +199,8 @@ def bootstrap_limits(
 ) -> tuple[float, float]:
     """Return the limits from sorted replicates.
 
-    BCa limits are NaN if all replicates lie on one side of the estimate; `a` is the acceleration.
+    `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
+    below it.
     """
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if ci == "bootstrap_bca":
@@ -231,7 +233,7 @@ def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
 def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Return the percentile limits of each column of finite replicates, in any order."""
     probabilities = [(1 - level) / 2, (1 + level) / 2]
-    # The name in numpy of the quantile at position p·(n + 1).
+    # In numpy, "weibull" is the quantile at position p·(n + 1).
     limits: NDArray[np.float64] = np.quantile(values, probabilities, axis=0, method="weibull")
     return limits
 
@@ -279,7 +281,7 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of each row: its weight times the influence of a unit of mass."""
+    """Return the influence of each row: its weight times the influence of weight 1."""
     steps = np.searchsorted(side.n_above, np.arange(len(side.rows)), "right")
     values: NDArray[np.float64] = influence[steps]
     return values if side.weight is None else values * side.weight

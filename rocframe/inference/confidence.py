@@ -101,7 +101,7 @@ def newcombe(
 ) -> Limits:
     """Return Newcombe's (2006) limits of an AUC, by bisection.
 
-    A limit θ satisfies |area - θ| = z·se(θ), with the standard error at θ instead of the estimate.
+    A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error of an area of θ.
     """
 
     def beyond_limit(trial: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -129,13 +129,13 @@ def newcombe_variance(
     pairs = n_pos.astype(np.float64) * n_neg
     extra = (n_pos + n_neg) / 2 - 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = 1 + extra * (1 - area) / (2 - area) + extra * area / (1 + area)
-        variance: NDArray[np.float64] = area * (1 - area) * spread / pairs
+        factor = 1 + extra * (1 - area) / (2 - area) + extra * area / (1 + area)
+        variance: NDArray[np.float64] = area * (1 - area) * factor / pairs
     return variance
 
 
 def is_perfect(area: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return True for areas of 0 and of 1, within the rounding error."""
+    """Return which areas are 0 or 1, up to rounding errors."""
     return np.asarray(np.abs(area - 0.5) > 0.5 - AREA_ROUNDING)
 
 

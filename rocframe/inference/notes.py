@@ -70,7 +70,8 @@ def class_notes(
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None, for two classes.
 
-    The other arguments are those of `first_notes`. None: the note applies to no group.
+    The other arguments have a Boolean or a count per group, as in `first_notes`. None: the note
+    applies to no group.
     """
     applies: dict[Note, NDArray[np.bool_ | np.int64] | None] = {
         **absent_classes(n_pos, n_neg),

@@ -30,7 +30,7 @@ def normal_p_value(
 
     def lower_tail(value: NDArray[np.float64]) -> NDArray[np.float64]:
         probability: NDArray[np.float64] = ndtr(value) if df is None else stdtr(df, value)
-        # A difference of exactly 0 without variance has no degrees of freedom.
+        # If the difference and its variance are 0, the statistic is 0 and `df` is NaN.
         return np.where(value == 0, 0.5, probability)
 
     if alternative == "two-sided":
@@ -76,7 +76,7 @@ def adjust_p_values(
 ) -> NDArray[np.float64]:
     """Adjust p-values within families by Holm's or Benjamini and Hochberg's method.
 
-    `families` numbers the family of each test. NaN means no test, and stays NaN.
+    `families` numbers the family of each test. NaN values are not tests, and remain NaN.
     """
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))
@@ -104,10 +104,10 @@ def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> 
     result = values.copy()
     ends = np.append(starts[1:], len(values))
     step, longest = 1, int((ends - starts).max())
-    place = np.arange(len(values)) - np.repeat(starts, ends - starts)
+    position = np.arange(len(values)) - np.repeat(starts, ends - starts)
     while step < longest:  # each pass doubles the distance
-        near = place >= step
-        before = np.flatnonzero(near) - step
-        result[near] = np.maximum(result[near], result[before])
+        has_previous = position >= step
+        before = np.flatnonzero(has_previous) - step
+        result[has_previous] = np.maximum(result[has_previous], result[before])
         step *= 2
     return result

@@ -295,8 +295,8 @@ def intervals(
 class IntervalOptions:
     """The metrics, the axis and values that determine the points, and the interval options.
 
-    `point_method` is the method of the intervals at points, that of `confidence` for complete
-    curves.
+    `confidence.ci` is the interval method for metrics of complete curves, `point_method` for
+    metrics of points.
     """
 
     metrics: Mapping[str, Statistic | Rate]
@@ -331,7 +331,7 @@ class IntervalOptions:
 class IntervalResults:
     """Columns of the table, as arrays with a row per line and a column per group.
 
-    `constant` marks where all replicates are equal; `n_redrawn` counts resamples that were drawn
+    `constant` is True where all replicates are equal; `n_redrawn` counts resamples that were drawn
     again or omitted.
     """
 
@@ -419,8 +419,8 @@ def _bootstrap(
         rates.setdefault(depends_on_prevalence, []).append(rate)
     statistics = [statistic.replicate for statistic in options.curve_statistics.values()]
     if search is not None:
-        # A resample may lack the score of a point. The threshold is then searched, but
-        # only if a metric uses it.
+        # A resample may not contain the score of a point. Its threshold is then another score,
+        # which is searched only if a metric uses the threshold.
         scores = any(rate.uses_threshold for rate in options.rates)
         points_of = partial(search.points, scores=scores)
         statistics += [
@@ -557,7 +557,7 @@ def _limits_of_proportions(
 def _table(
     scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
 ) -> pl.DataFrame:
-    """Return the table, with all lines of the first group first."""
+    """Return the table, in which the rows of a group are consecutive."""
     lines, totals = options.lines, scan.totals
     groups = len(totals.pos)
     note = [

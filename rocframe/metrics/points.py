@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class CurvePoints(NamedTuple):
     """A row of the curve for each group and value: its threshold and counts.
 
-    `missing` is True where the curve has no row that meets the condition.
+    `missing` is True where the curve has no point for the value.
     """
 
     threshold: NDArray[np.float64]
@@ -85,7 +85,7 @@ class PointSearch:
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:
         """Return the points of each group.
 
-        Without `scores`, the threshold may be a lower score with the same counts.
+        With `scores=False`, the threshold may be a lower score with the same counts.
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
@@ -93,8 +93,8 @@ class PointSearch:
         parts = scan.map(lambda block: self._block_points(scan, block, scores=scores))
         for piece, block_points in zip(scan.ranges, parts, strict=True):
             for i, part in enumerate(block_points):
-                # For a TPR, the first step with at least this value; for other axes, the last step
-                # that does not exceed the value.
+                # The point of a TPR is the first step with at least this value. On other axes, it
+                # is the last step that does not exceed the value.
                 better = part.exists
                 if self.axis == "tpr":
                     better = better & ~exists[i][piece.groups]
@@ -147,7 +147,7 @@ class PointSearch:
         return before
 
     def _rate(self, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
-        # Computed from the same counts as rates in curve tables, so that both are identical.
+        # The formula of curve tables is used, so that rates are identical to theirs.
         ratio = NAMES[self.axis].count_ratio
         assert ratio is not None
         return ratio.evaluate({"tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp})
@@ -160,7 +160,7 @@ class PointSearch:
         code: NDArray[Any],
         exists: NDArray[np.bool_],
     ) -> CurvePoints:
-        """Return the points, of which some may be the row above all scores."""
+        """Return the points; a point may be the row above all scores."""
         totals = scan.totals
         is_alert = exists & ((tp > 0) | (fp > 0))
         threshold = np.where(is_alert, self.codec.decode(np.where(is_alert, code, 0)), np.inf)
@@ -211,7 +211,7 @@ def rates_at(
     """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
-    if search.axis == "threshold":  # the given threshold, not the lowest score that reaches it
+    if search.axis == "threshold":  # the given threshold, not the lowest score at or above it
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
     values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))
@@ -230,8 +230,8 @@ def influence_at(
 ) -> Influences:
     """Return the influence values of a metric at a given threshold.
 
-    They are the derivatives with respect to the four counts: a positive above the threshold adds to
-    `tp`, one below it to `fn`, and so on.
+    The influence of a row is the derivative of the metric with respect to the count `tp`, `fp`,
+    `fn` or `tn` that includes the row.
     """
     counts = stack_points(search.points(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)

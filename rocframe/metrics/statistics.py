@@ -49,7 +49,7 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def eer(scan: Scannable) -> NDArray[np.float64]:
-    """Return FPR where it equals 1 - TPR, linear between points; NaN where a class is absent."""
+    """Return the interpolated FPR at which FPR = 1 - TPR; NaN where a class is absent."""
     rate = np.ones(len(scan.totals.pos))
 
     def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -57,9 +57,9 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
         x1, y1 = _step_rates(scan, block, block.tp, block.fp)
         crosses = np.flatnonzero((x0 + y0 < 1) & (x1 + y1 >= 1))
         x0, y0, x1, y1 = (side[crosses] for side in (x0, y0, x1, y1))
-        mix = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
+        fraction = (1 - x0 - y0) / (x1 + y1 - x0 - y0)
         owner = np.searchsorted(block.starts, crosses, "right") - 1
-        return block.groups[owner], x0 + mix * (x1 - x0)
+        return block.groups[owner], x0 + fraction * (x1 - x0)
 
     for groups, fpr in scan.map(crossings):
         rate[groups] = fpr
@@ -68,7 +68,7 @@ def eer(scan: Scannable) -> NDArray[np.float64]:
 
 def average_precision(scan: Scannable) -> NDArray[np.float64]:
     """Return the average precision of each group; NaN without positives."""
-    return _per_positive_mass(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
+    return _sum_per_positive(scan, lambda tp, fp, tp0, _: step_sum(tp, fp, tp0))
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ def pr_auc(scan: Scannable) -> NDArray[np.float64]:
     def steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
         return precision_recall_integral(*(count.astype(float) for count in counts))
 
-    return _per_positive_mass(scan, steps)
+    return _sum_per_positive(scan, steps)
 
 
 def _step_rates(
@@ -95,10 +95,10 @@ def _nan_without_class(scan: Scannable, values: NDArray[np.float64]) -> NDArray[
     return np.where(absent, np.nan, np.clip(values, 0, 1))
 
 
-def _per_positive_mass(
+def _sum_per_positive(
     scan: Scannable, steps: Callable[..., NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Add up steps of all blocks, divided by the positives of each group."""
+    """Return the sum of the steps of each group, divided by its number of positives."""
     totals = scan.totals
 
     def add(block: Block) -> list[NDArray[np.float64]]:
@@ -136,13 +136,13 @@ def eer_influence(sample: ReplicateScan) -> Influences:
     if not len(crosses):
         return pos, neg
     at = crosses[0]
-    wide, high = x1[at] - x0[at], y1[at] - y0[at]
-    mix = (1 - x0[at] - y0[at]) / (wide + high)
+    width, height = x1[at] - x0[at], y1[at] - y0[at]
+    fraction = (1 - x0[at] - y0[at]) / (width + height)
     pos[:at] = neg[:at] = neg[-1] = 1
-    pos[at] = neg[at] = mix
-    # If the segment moves by (dx, dy), its intersection moves along the line FPR = 1 - TPR.
-    share = wide / (wide + high)
-    tpr, fpr = y0[at] + mix * high, x0[at] + mix * wide
+    pos[at] = neg[at] = fraction
+    # If the segment moves, its intersection with FPR = 1 - TPR moves along this line.
+    share = width / (width + height)
+    tpr, fpr = y0[at] + fraction * height, x0[at] + fraction * width
     return -share * (pos - tpr) / steps.pos, (1 - share) * (neg - fpr) / steps.neg
 
 
@@ -180,7 +180,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
 
     # Within a step, tp = tp0 + more·u and the number of alerts is d = before + length·u, u from 0
     # to 1. The integrals of 1/d, 1/d², u/d², ... are multiplied by powers of `length` or `before`,
-    # so that they are logarithms and shares, which do not overflow.
+    # so that they are logarithms and proportions, which do not overflow.
     growth = log_growth(before, length)
     pos_share, start_precision = share(more, length), share(tp0, before)
     new, old = share(length, before + length), share(before, before + length)
@@ -248,7 +248,7 @@ def _perfect_precision(
     return wilson(share * n_pos, n_pos, level)
 
 
-# If the AUC is 0 or 1: method and limits of statistics that are at the end of their bounds.
+# The interval method and limits of statistics at the ends of their bounds, if the AUC is 0 or 1.
 PERFECT_LIMITS = {
     "auc": ("newcombe", perfect_area_limits),
     "gini": ("newcombe", perfect_area_limits),

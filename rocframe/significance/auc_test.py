@@ -64,8 +64,9 @@ def auc_test(
 ) -> FrameT:
     """Test whether the AUC of each group differs from chance, or from a given area.
 
-    The p-value is the probability of an area at least as far from `null` if the true area is
-    `null`. It does not measure how much better than chance a model is; see the interval of `auc`.
+    The p-value is the probability that the estimated area is at least as far from `null` as
+    observed, if the true area is `null`. It does not measure how much better than chance a model
+    is; see the interval of `auc`.
 
     Parameters
     ----------
@@ -311,7 +312,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
             keys=stream_keys(scan.rows.keys, cases.model),
         )
         test[defined[exact]] = "permutation_exact"
-    # Without variance the test is defined only if the area equals its null value.
+    # If the variance is 0, the test is defined only if the area equals its null value.
     equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
     statistic[equal], p_value[equal] = 0, 1
     sizes, zero_variance = class_sizes(scan, clusters), variance == 0

@@ -64,7 +64,7 @@ def permutation_p_values(
             'Use method="mann_whitney", the limit of this test for many rows.',
         )
     # The rows of the smaller class are drawn. The centered ranks of all rows add up to 0, so that
-    # the sum over the negatives is that over the positives with the opposite sign.
+    # the sum over the negatives is minus the sum over the positives.
     draws = _Draws(
         ranks=ranks,
         groups=groups,
@@ -109,12 +109,12 @@ def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
 
 
 def _count_enumerated(
-    draws: _Draws, which: NDArray[np.int64], n_extreme: NDArray[np.int64]
+    draws: _Draws, selected: NDArray[np.int64], n_extreme: NDArray[np.int64]
 ) -> None:
     """Count all subsets that are at least as extreme as the data, for groups of few subsets."""
-    shapes = np.stack([draws.n_rows[which], draws.n_drawn[which]], axis=1)
+    shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
-        same_shape = which[(shapes == (n_rows, n_drawn)).all(axis=1)]
+        same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
         for positions in _enumerate_subsets(n_rows, n_drawn):
             size = max(1, BLOCK_ROWS // max(positions.size, n_rows))
             for part in np.split(same_shape, range(size, len(same_shape), size)):
@@ -134,17 +134,17 @@ def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]
 
 def _count_sampled(
     draws: _Draws,
-    which: NDArray[np.int64],
+    selected: NDArray[np.int64],
     n_extreme: NDArray[np.int64],
     *,
     n_perm: int,
     seed: Seed,
     keys: Sequence[tuple[int, ...]],
 ) -> None:
-    """Count the subsets that are at least as extreme as the data among `n_perm` random ones."""
+    """Count the subsets that are at least as extreme as the data among `n_perm` random subsets."""
     samplers = {}
     tasks = []
-    for i in which.tolist():
+    for i in selected.tolist():
         n_scores = len(draws.ranks.of_group(draws.groups[i])[0])
         sampler = SubsetSampler.fastest(
             n_rows=int(draws.n_rows[i]), n_scores=n_scores, n_drawn=int(draws.n_drawn[i])
@@ -173,8 +173,9 @@ UINT16_VALUES = 1 << 16
 class SubsetSampler:
     """Draws subsets of `n_drawn` rows, and adds up their ranks.
 
-    `strategy` is what is drawn: the number of rows of each distinct score, each row of a subset, or
-    for all rows whether they are in it. `batch_size` is the number of subsets that fill a block.
+    A `strategy` draws the number of rows of each distinct score (`"scores"`), the rows of a subset
+    (`"draws"`), or for each row whether it is in the subset (`"rows"`). `batch_size` is the number
+    of subsets that fill a block.
     """
 
     strategy: Literal["scores", "draws", "rows"]
@@ -189,7 +190,7 @@ class SubsetSampler:
             costs["draws"] = CALL_COST + DRAW_COST * n_drawn
         strategy: Any = min(costs, key=costs.__getitem__)
         width = {"scores": n_scores, "rows": n_rows, "draws": n_drawn}[strategy]
-        # A row takes one byte, anything else takes eight.
+        # A row takes one byte; a score or a draw takes eight.
         block = 4 * BLOCK_ROWS if strategy == "rows" else BLOCK_ROWS
         return cls(strategy=strategy, n_drawn=n_drawn, batch_size=max(1, block // width))
 
@@ -226,8 +227,8 @@ def sample_subsets(
 ) -> NDArray[np.bool_]:
     """Return `size` random subsets of `n_drawn` rows, all subsets with the same probability."""
     # First, each row is included with the same probability. Then random rows are added or removed
-    # until the size is right; all subsets of a size stay equally likely. The first step includes
-    # fewer rows than needed, because adding rows takes fewer attempts than removing them.
+    # until there are `n_drawn` rows; subsets of equal size remain equally likely. The first step
+    # includes fewer rows than needed, because adding rows takes fewer attempts than removing them.
     expected = max(0.0, n_drawn - math.sqrt(n_drawn * (1 - n_drawn / n_rows)))
     uniform = stream.integers(0, UINT16_VALUES, (size, n_rows), np.uint16)
     subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
@@ -237,7 +238,7 @@ def sample_subsets(
     # attempt to remove one with at least n_drawn / n_rows. This bounds the expected number of
     # passes.
     while lacking.any():
-        # At most as many rows change as are lacking, so that no subset overshoots its size.
+        # A pass changes at most `lacking` rows of a subset, so its size never crosses `n_drawn`.
         subset = np.repeat(np.arange(size), np.abs(lacking))
         positions = subset * n_rows + stream.integers(0, n_rows, len(subset))
         positions = np.sort(positions[flat[positions] != (lacking > 0)[subset]])
@@ -260,7 +261,7 @@ class CenteredRanks:
 
     @classmethod
     def from_scan(cls, scan: Scan) -> CenteredRanks:
-        """Rank the rows of all groups; they have no weights."""
+        """Rank the rows of all groups, which must not have weights."""
         total = scan.totals.pos_rows + scan.totals.neg_rows
 
         def rank_block(block: Block) -> tuple[NDArray[np.int64], ...]:
