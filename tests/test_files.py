@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rocframe as rf
-from rocframe.io.files import check_target, file_problem, replaced, write_text
+from rocframe.io.files import check_target, file_problem, replacement, write_text
 
 
 def names(folder):
@@ -37,7 +37,7 @@ def test_a_folder_and_a_missing_file_are_distinct_problems(tmp_path):
 def test_a_file_is_replaced_only_when_it_is_complete(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
-    with replaced(path) as new:
+    with replacement(path) as new:
         new.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
@@ -50,7 +50,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     path.write_text("old")
 
     def fail():
-        with replaced(path) as new:
+        with replacement(path) as new:
             new.write_text("half")
             raise error
 
@@ -62,7 +62,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
 
 def test_a_failing_disk_is_a_storage_error_with_the_path(tmp_path):
     path = tmp_path / "page.html"
-    with pytest.raises(rf.StorageError) as caught, replaced(path):
+    with pytest.raises(rf.StorageError) as caught, replacement(path):
         raise OSError(28, "No space left on device")
     assert str(caught.value) == (
         f"path={str(path)!r}: the file cannot be written: No space left on device.\n"

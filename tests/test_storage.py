@@ -19,7 +19,7 @@ from pyarrow.parquet import ParquetFile
 
 import rocframe as rf
 from rocframe.io import tables
-from rocframe.io.files import replaced
+from rocframe.io.files import replacement
 from tests.all_cases import all_cases
 
 LOG = pl.DataFrame(
@@ -388,7 +388,7 @@ def test_the_pages_of_parquet_files_have_checksums(tmp_path):
     with pytest.raises(rf.StorageError) as caught:
         rf.read(path)
     assert str(caught.value) == (
-        f"path={str(path)!r}: the file is damaged: its content does not have its checksum.\n"
+        f"path={str(path)!r}: the file is damaged: its content does not match its checksum.\n"
         "Check the path, or write the file again."
     )
     with (
@@ -501,7 +501,7 @@ def test_metadata_have_a_limited_depth_and_size(tmp_path, monkeypatch, suffix):
         rf.write(curve(), path, about={"a": "x" * 499, "b": "x" * 499})
     assert str(caught.value) == (
         "about['b']: the metadata have more than 1,000 characters.\n"
-        "Write them to a file of their own."
+        "Write the values to a separate file."
     )
     with pytest.raises(rf.OptionValueError, match=r"^about\['n'\]=<int>: JSON does not support"):
         rf.write(curve(), path, about={"n": 10**5000})
@@ -620,7 +620,7 @@ def test_a_process_killed_at_any_time_leaves_whole_files(tmp_path):
 
 def test_a_write_removes_files_of_killed_writers_but_not_of_running_ones(tmp_path):
     path, other = tmp_path / "curve.parquet", tmp_path / "other.parquet"
-    with replaced(path) as running, replaced(other) as of_other:
+    with replacement(path) as running, replacement(other) as of_other:
         stale = running.with_name(running.name.replace(".tmp", "0.tmp"))
         stale.touch()
         unrelated = of_other.with_name(of_other.name.replace(".tmp", "0.tmp"))

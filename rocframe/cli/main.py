@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("rocframe: interrupted. All files are complete or unchanged.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output has closed it. Without this, Python reports an error at exit.
+        # A program such as `head` has closed the output. Python reports an error at exit if stdout
+        # remains closed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return SUCCESS
     return code if isinstance(code, int) else SUCCESS
@@ -96,7 +97,7 @@ def with_options(message: str) -> str:
 
 
 def similar_option(option: str) -> str | None:
-    """Return the option that a user probably means, which other programs may name differently."""
+    """Return the option that a user probably means by an unknown option; None without a guess."""
     from rocframe.cli.options import CommandOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
@@ -105,7 +106,7 @@ def similar_option(option: str) -> str | None:
 
 
 def application() -> "App":
-    """Return the definition of the commands; their docstrings are the help."""
+    """Return the definition of the commands, whose docstrings are the help texts."""
     from cyclopts import App, Parameter
 
     import rocframe as rf
@@ -137,14 +138,14 @@ def application() -> "App":
         Parameters
         ----------
         log
-            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. If a
-            folder is named key=value, its logs have a column of this name.
+            Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
+            If a folder is named day=5, its logs have a column day with the value 5.
         out
             Folder for the files. It is created if it does not exist.
         max_error
-            Write fewer rows of each curve to curves.parquet, as simplify does: the largest allowed
-            distance from the full curve, as a fraction of the length of an axis, such as 0.002. It
-            applies to the first kind. The page and the areas use the full curves.
+            Simplify the curves in curves.parquet. The number is the largest distance of a
+            simplified curve of the first kind from the full curve, as a fraction of the length of
+            an axis, such as 0.002. The page and the areas use the full curves.
         """
         from rocframe.cli.tasks import evaluate_logs
 
@@ -170,8 +171,8 @@ def application() -> "App":
         Parameters
         ----------
         log
-            Files, globs or folders: Parquet, Arrow IPC or CSV with one row per prediction. If a
-            folder is named key=value, its logs have a column of this name.
+            Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
+            If a folder is named day=5, its logs have a column day with the value 5.
         out
             HTML file to write, in an existing folder.
         """

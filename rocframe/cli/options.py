@@ -33,19 +33,19 @@ class CommandOptions:
     by
         Group column; each group has its own curve. Repeat the option for several columns.
     over
-        Group column over which the page averages curves. By default "fold", if that is a group
+        Group column over which the page averages curves. By default "fold", if --by names this
         column.
     id
         Column that identifies the instance of a row. With this option, the page compares the models
         in the group column "model". Repeat the option for several columns.
     positive
-        Value of the label that is the positive class; dates and times in ISO format.
+        Value of the label that is the positive class. Dates and times have ISO format.
     weight
         Column with the weight of a row.
     count
         Column with the number of identical rows that a row represents.
     no_count
-        Ignore the column named "count"; it does not contain numbers of identical rows.
+        Ignore a column named "count" that does not contain numbers of identical rows.
     missing
         Handling of rows with a missing label, score or weight. "raise": stop with an error. "drop":
         leave the rows out and count them. "worst": count rows without a score as errors of the
@@ -59,11 +59,11 @@ class CommandOptions:
         Confidence level of the intervals, between 0 and 1.
     unmatched
         Handling of instances that only one of two compared models has. "raise": stop with an error.
-        "drop": leave them out of the comparison and count them.
+        "drop": leave these instances out of the comparison and count their rows.
     title
         Title of the page.
     skip_unreadable
-        Skip files that are empty, truncated or damaged, and list them.
+        Skip empty, truncated and damaged files, and print their names.
     quiet
         Print only errors and warnings.
     """
@@ -100,7 +100,7 @@ class CommandOptions:
         return {**columns, self.label: "--label"}
 
     def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
-        """Return the options of the report; the dtype of the labels is that of `--positive`."""
+        """Return the options of the report, with `--positive` in the dtype of the labels."""
         arguments: dict[str, Any] = {
             "label": self.label,
             "score": self.score if len(self.score) > 1 else self.score[0],

@@ -37,7 +37,7 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 class Outcome:
     """The table of areas, the files written, and the logs skipped with the reasons.
 
-    `unused_keys` are columns such as "model" that are not used, so that their rows are pooled.
+    `unused_keys` are columns such as "model" that no option names.
     """
 
     areas: pl.DataFrame
@@ -148,7 +148,7 @@ def _output_folder(folder: Path, files: Sequence[Path]) -> Iterator[None]:
             check_target(file)
         yield
     except BaseException:
-        with suppress(OSError):  # a folder with files stays
+        with suppress(OSError):  # a folder that contains files is not removed
             for path in new:
                 path.rmdir()
         raise
@@ -201,7 +201,7 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 def _page(
     evaluation: Evaluation, options: CommandOptions, files: tuple[str, str] | None = None
 ) -> str:
-    """Return the page."""
+    """Return the page as HTML."""
     title, logs = options.title, evaluation.provenance["files"]
     if title is None:
         title = f"Evaluation of {Path(logs[0]).name if len(logs) == 1 else f'{len(logs):,} files'}"

@@ -35,7 +35,7 @@ MIN_NAME_WIDTH = 8
 def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
     """Return the table of areas as text: a line per group, with aligned numbers.
 
-    Group names are shortened until the lines fit into `width` characters, if they can.
+    Long group names are shortened until the lines fit into `width` characters, if possible.
     """
     top = areas.head(max_rows)
     columns = [
@@ -82,7 +82,6 @@ def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
     """Shorten the widest group names in place until the lines fit or the names are too short."""
     from rich.cells import cell_len, set_cell_size
 
-    # Each pass makes a column narrower.
     while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:
         widest = max(range(n_names), key=lambda i: _text_width(columns[i]), default=None)
         if widest is None or _text_width(columns[widest]) <= MIN_NAME_WIDTH:
@@ -98,7 +97,7 @@ class Progress:
     """Show the current step on stderr after a delay.
 
     A terminal shows one line, which is removed at the end. Other outputs, such as the log of a
-    nightly job, get a line per step. Fast commands show nothing.
+    nightly job, contain one line per step. Commands that end before the delay show nothing.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
@@ -139,7 +138,7 @@ class Progress:
             self._show()
 
     def count(self, text: str, n_done: int, n_total: int) -> None:
-        """Set the current step and the number of its item. Logs contain only the first item."""
+        """Set the current step, with the number of the current item if stderr is a terminal."""
         if self._terminal or n_done == 0:
             self.step(f"{text} {n_done + 1:,} of {n_total:,}" if self._terminal else text)
 

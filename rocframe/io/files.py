@@ -1,4 +1,4 @@
-"""File formats, checks of files before they are read or written, and writing in one step."""
+"""Check files before they are read, and replace files only when the new file is complete."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ FILE_FORMATS: dict[str, FileFormat] = {
 # Files of each format begin and end with these bytes. A truncated file lacks them at the end.
 MAGIC_BYTES: dict[FileFormat, bytes] = {"Parquet": b"PAR1", "Arrow IPC": b"ARROW1"}
 
-# `add_checksum` inserts these bytes and a CRC-32 before the footer of a file. All readers find data
-# and footer by their positions, so they ignore bytes between the two.
+# `add_checksum` inserts these bytes and a CRC-32 before the footer of a file. Programs find data
+# and footer by their positions, so they ignore bytes between data and footer.
 CHECKSUM_MARK = b"ROCFRAME-CRC"
 CHECKSUM_SIZE = len(CHECKSUM_MARK) + 4
 CHUNK_SIZE = 1 << 20
@@ -49,7 +49,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 
 
 def local_path(path: object) -> Path:
-    """Return a path in which the home folder replaces `~`; raise if no file can have this name."""
+    """Replace `~` in a path by the home folder; raise an error if no file can have this name."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         hint = 'Pass a str or a Path, such as path="table.parquet".'
@@ -66,7 +66,7 @@ def local_path(path: object) -> Path:
 
 
 def file_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Return the problem of a file, from its first and last bytes; None if there is none."""
+    """Return why a file cannot be read, by its first and last bytes; None if it can."""
     if not path.exists():
         return "the file does not exist"
     if not path.is_file():
@@ -99,7 +99,7 @@ def add_checksum(path: Path, file_format: FileFormat) -> None:
 
 
 def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
-    """Compare a file with the checksum of `add_checksum`; None if it is equal or there is none."""
+    """Return how a file differs from its checksum; None if they agree or there is no checksum."""
     with path.open("rb") as file:
         start = _footer_start(file, file_format) - CHECKSUM_SIZE
         if start < 0:
@@ -109,7 +109,7 @@ def checksum_problem(path: Path, file_format: FileFormat) -> str | None:
         footer = file.read()
         if mark != CHECKSUM_MARK or _checksum(file, start, footer) == expected:
             return None
-    return "the file is damaged: its content does not have its checksum"
+    return "the file is damaged: its content does not match its checksum"
 
 
 def _footer_start(file: BinaryIO, file_format: FileFormat) -> int:
@@ -140,7 +140,7 @@ def error_reason(error: BaseException) -> str:
 def check_target(path: str | os.PathLike[str]) -> Path:
     """Check that a file can be written, and return its path without symbolic links.
 
-    A symbolic link is resolved: the file it points to is replaced, and the link stays.
+    If the path is a symbolic link, the result is the file that the link refers to.
     """
     target, path_text = Path(os.path.realpath(local_path(path))), os.fspath(path)
     folder = target.parent
@@ -169,7 +169,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a new file in the same folder, which replaces `path` at the end of the block.
 
     If the block fails or the process is killed, the old file is unchanged. Other programs see
@@ -192,25 +192,25 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file in one step."""
-    with replaced(path) as new:
+    """Write a text file; if writing fails, the old file is unchanged."""
+    with replacement(path) as new:
         new.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
 def _temporary_file(target: Path) -> Iterator[Path]:
-    """Yield a new empty file in the folder of `target`, and remove it if it is still there.
+    """Yield a new empty file in the folder of `target`, and remove the file if it still exists.
 
-    Files that a killed process left for the same target are removed first. The lock of a process
-    ends with it, so a file without a lock has no writer.
+    Temporary files of killed processes for the same target are removed first. The locks of a
+    process are released when the process ends, so a file without a lock has no writer.
     """
-    # The name is hidden and has another suffix, so that programs do not read it as a table.
+    # The name is hidden and has another suffix, so that programs do not read the file as a table.
     prefix = f".rocframe-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
     if sys.platform != "win32":
         for stale in target.parent.glob(f"{prefix}*.tmp"):
             with suppress(OSError), _locked(stale, os.O_RDWR):
                 stale.unlink()
-    # Another writer can remove a new file only before it is locked.
+    # Another process can remove a new file before it is locked: then the next name is tried.
     for _ in range(MAX_ATTEMPTS):
         new, is_locked = target.with_name(f"{prefix}{token_hex(8)}.tmp"), False
         try:  # the file is created in this block, so that an interrupt at any time removes it
@@ -243,7 +243,7 @@ def _locked(path: Path, flags: int) -> Iterator[None]:
 
 
 def _flush_to_disk(path: Path) -> None:
-    """Wait until a file, or the list of files of a folder, is on the disk."""
+    """Wait until a file, or the list of the files in a folder, is stored on the disk."""
     if path.is_dir() and os.name == "nt":
         return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

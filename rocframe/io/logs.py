@@ -1,4 +1,4 @@
-"""Logs of predictions: find the files, check them, and read them as one table."""
+"""Find the files of logs of predictions, check them, and read them as one table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rocframe.io.files import (
     file_problem,
     local_path,
 )
-from rocframe.text import format_list
+from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ HIDDEN_PREFIXES = (".", "_")
 
 
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
-    """Return the files that are given by names, globs and folders, without repetition.
+    """Return the files that names, globs and folders specify, without repetition.
 
     `exclude` contains files that are not logs, such as the tables of an earlier run in the same
     folder.
@@ -54,7 +54,7 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
 
 def _expand(source: str) -> Iterator[str]:
     path = str(local_path(source))
-    searched = f"Searched in {str(Path.cwd())!r}."
+    searched = f"The current folder is {str(Path.cwd())!r}."
     if Path(path).is_dir():
         files = list(_logs_in_folder(path))
         if not files:
@@ -95,7 +95,7 @@ def open_logs(
     skip_unreadable: bool = False,
     on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Check each file and read its schema, but no rows; `on_file` receives its number."""
+    """Check each file and read its schema, but no rows; `on_file` is called with its index."""
     parts: dict[tuple[object, ...], LogPart] = {}
     skipped = {}
     for number, file in enumerate(files):
@@ -128,7 +128,7 @@ def _open_file(file: str) -> LogPart:
         else:
             problem = file_problem(Path(file), log_format)
         if problem is None:
-            # Keys of folders named key=value, by the rule that polars uses.
+            # polars uses the same rule for columns of folders named key=value.
             keys = (part.split("=", 1)[0] for part in Path(file).parts[:-1] if "=" in part)
             schema = _read_schema(file, log_format)
             return LogPart(format=log_format, schema=schema, hive_keys=tuple(keys), files=(file,))
@@ -150,7 +150,7 @@ def _checked_logs(parts: Sequence[LogPart], skipped: Mapping[str, str]) -> Logs:
     if not parts:
         file, problem = next(iter(skipped.items()))
         n_others = len(skipped) - 1
-        others = f"; {n_others} more cannot be read either" if n_others else ""
+        others = f"; {format_count(n_others, 'more file')} cannot be read" if n_others else ""
         raise LogError.compose(file, problem + others, "Write or download the files again.")
     return Logs(parts=tuple(parts), skipped=skipped)
 
@@ -196,7 +196,7 @@ class Logs:
         return any(name in part.schema for part in self.parts)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return a LazyFrame of the rows of all files. `columns` maps each column to its option."""
+        """Return the rows of all files; `columns` maps each column to the option that names it."""
         plans = [part.scan(columns) for part in self.parts]
         schemas = []
         for part, plan in zip(self.parts, plans, strict=True):
@@ -217,10 +217,10 @@ class Logs:
     def read(
         self, columns: Mapping[str, str], *, skip_unreadable: bool = False
     ) -> tuple[pl.DataFrame, Logs]:
-        """Read the columns; return them and the logs that they come from.
+        """Return the rows of all readable files, and the logs without files that cannot be read.
 
         Some damage is detected only when a complete file is read. In this case, each file is read
-        separately to find the damaged ones.
+        separately to find the damaged files.
         """
         try:
             return collect_frame(self.scan(columns)), self
@@ -229,9 +229,7 @@ class Logs:
         except READ_ERRORS as error:
             damaged = self._damaged_files(columns)
             if not damaged:
-                hint = (
-                    "Run the command again, or pass the files one by one to find the damaged one."
-                )
+                hint = "Run the command again, or pass one file at a time to find the damaged file."
                 raise LogError.compose(
                     format_list(self.files), _read_problem(error), hint
                 ) from error
@@ -262,7 +260,7 @@ def _read_problem(error: BaseException) -> str:
 
 
 def _unreadable_log(file: str, problem: str) -> LogError:
-    hint = "Write or download it again, or skip unreadable files with --skip-unreadable."
+    hint = "Write or download the file again, or skip unreadable files with --skip-unreadable."
     return LogError.compose(file, problem, hint)
 
 
@@ -293,7 +291,7 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
             raise LogError.compose(
                 file,
                 f"column {name!r} has type {dtype}, but in {first} it has type {common}",
-                "A column must have the same type in all files. Cast it before writing the files.",
+                "Cast the column to the same type in all files.",
             )
         if wider != common:
             first, common = file, wider
@@ -301,9 +299,9 @@ def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
-    """Return a dtype that represents the values of both, or None.
+    """Return a dtype that represents the values of both dtypes, or None.
 
-    With `small_integers`, all integers are below 2**53.
+    With `small_integers`, all integers are below 2**53, so Float64 represents them exactly.
     """
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:
@@ -312,7 +310,7 @@ def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.
         return max(pair, key=FLOAT_DTYPES.index)
     if pair <= set(INTEGER_DTYPES):
         return pl.Int64()
-    # pandas converts integers with missing values to floats. A float cannot represent all 64-bit
+    # pandas stores integers as floats if values are missing. Float64 cannot represent all 64-bit
     # integers.
     if pair <= {*FLOAT_DTYPES, *INTEGER_DTYPES} and (small_integers or pl.Int64() not in pair):
         return pl.Float64()

@@ -23,7 +23,7 @@ from rocframe.io.files import (
     error_reason,
     file_problem,
     local_path,
-    replaced,
+    replacement,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_frame, public
@@ -48,22 +48,22 @@ def write(
     *,
     about: Mapping[str, object] | None = None,
 ) -> None:
-    """Write a table to a Parquet or Arrow file in one step.
+    """Write a table to a Parquet or Arrow file.
 
-    The file is replaced only after the new table is complete: if writing fails, the old file is
-    unchanged. The metadata of the file describe the table; see `about`. The file has a checksum,
-    with which `read`, `scan` and `about` detect damage. Parquet files also have checksums of their
+    An existing file is replaced when the new file is complete; if writing fails, the old file is
+    unchanged. The file contains metadata, which the function `about` returns, and a checksum, with
+    which `read`, `scan` and `about` detect damage. Parquet files also have checksums of their
     pages, which other programs can verify.
 
     Parameters
     ----------
     table : DataFrame or LazyFrame
-        Any table. A LazyFrame is collected first, so it may read the file that it replaces.
+        Any table. A LazyFrame is collected first, so it may scan the file that is replaced.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.
     about : mapping of str to JSON value, default None
-        Names and values to add to the metadata.
+        Names and values that are added to the metadata.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def write(
     RepeatedNameError
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
-        If `about` is not a mapping, if JSON does not support one of its values, if it has more than
-        100 levels or 16 million characters, or if `table` is not a DataFrame or LazyFrame.
+        If `about` is not a mapping, if JSON does not support one of its values, if `about` has more
+        than 100 levels or 16 million characters, or if `table` is not a DataFrame or LazyFrame.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def write(
             os.fspath(path), problem, "Scan the file again, then write the table."
         ) from error
     text = json.dumps({**_table_metadata(frame), **metadata})
-    with replaced(path) as new:
+    with replacement(path) as new:
         if file_format == "Parquet":
             _write_parquet(frame, new, text)
         else:
@@ -156,7 +156,7 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        The table that was written. `collect` reads only the columns and rows that the query needs.
+        The table that was written. `collect` reads only the parts of the file that the query needs.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def _check_metadata(about: object) -> dict[str, object]:
         if size > MAX_METADATA_SIZE:
             problem = f"the metadata have more than {MAX_METADATA_SIZE:,} characters"
             raise OptionValueError(
-                f"about[{name!r}]: {problem}.\nWrite them to a file of their own."
+                f"about[{name!r}]: {problem}.\nWrite the values to a separate file."
             )
     return dict(about)
 
@@ -314,7 +314,7 @@ def check_nesting(argument: str, value: object) -> None:
         n_values += len(level)
         if not level:
             return
-        if n_values >= MAX_METADATA_SIZE // 2:  # each needs two characters at least
+        if n_values >= MAX_METADATA_SIZE // 2:  # a value needs two characters or more
             break
     raise OptionValueError(
         f"{argument}: expected at most {MAX_METADATA_DEPTH} levels and "
@@ -371,7 +371,7 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
 
 
 def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file, after a check of its magic and checksum.
+    """Return the local path and the format of a file that is complete and matches its checksum.
 
     polars can abort the process if the footer is damaged, so pyarrow reads the footer of a Parquet
     file first.
@@ -397,4 +397,4 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
 
 def _unreadable_table(path: str | os.PathLike[str], reason: str) -> StorageError:
     problem = f"the file cannot be read: {reason}"
-    return StorageError.compose(os.fspath(path), problem, "Write or download it again.")
+    return StorageError.compose(os.fspath(path), problem, "Write or download the file again.")

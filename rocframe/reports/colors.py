@@ -23,13 +23,13 @@ PAGE_STYLE = Palette(
     colors=tuple(_css_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
 )
 
-# Colors that are written in the specification of a chart, and their variables.
+# Colors in the specification of a chart, and the CSS variables that replace them.
 REPLACEMENTS = {
     **{getattr(LIGHT, part): getattr(PAGE_STYLE, part) for part in CSS_VARIABLES},
     **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
 }
 
-# Parts of a specification that contain names and values of the user, which can look like colors.
+# Parts of a specification with names and values of the user, which can be equal to a color.
 DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
 TITLE_TEXT_KEYS = {"text", "subtitle"}
 

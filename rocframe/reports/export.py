@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.errors import OptionValueError, StorageError
-from rocframe.io.files import check_target, local_path, replaced
+from rocframe.io.files import check_target, local_path, replacement
 from rocframe.options import check_supported, check_text, public
 from rocframe.reports.offline_script import (
     bundle_script,
@@ -62,10 +62,9 @@ def save_chart(
 ) -> None:
     """Save a chart as an image, an HTML page or a Vega-Lite specification.
 
-    This differs from `chart.save` in four ways: the file is replaced in one step, so a failure
-    leaves the old file unchanged; an HTML page needs no network, and no other script than its own
-    can run in it; markup in names and values is shown as text; and data that JSON cannot represent
-    become null.
+    There are four differences from `chart.save`. If writing fails, an old file is unchanged. An
+    HTML page needs no network, and browsers run only the scripts of the page itself. Markup in
+    names and values is shown as text. Data that JSON cannot represent become null.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def save_chart(
     StorageError
         If the suffix is unknown, the folder does not exist, or the file cannot be written.
     MissingExtraError
-        If vl-convert is not installed; only `.json` does not need it.
+        If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
         If `chart` is not an Altair chart, if `scale` or `ppi` is not a positive number, or if the
         option does not apply to the format.
@@ -114,16 +113,16 @@ def save_chart(
         _check_image_option(name, value, suffix)
     check_target(path)
     content = _file_content(chart, suffix, options)
-    with replaced(path) as new:
+    with replacement(path) as new:
         new.write_bytes(content)
 
 
 def _check_image_option(name: str, value: object, suffix: str) -> None:
     formats = [one for one, options in CHART_FORMATS.items() if name in options]
-    hint = f"It applies to {format_list(formats)}. Leave it out."
+    hint = f"Leave {name}= out, or use one of these formats: {format_list(formats)}."
     check_supported(name, value, f"the format {suffix!r}", supported=suffix in formats, hint=hint)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e4:
-        hint = f"Pass one, such as {name}=2, or leave it out."
+        hint = f"Use, for example, {name}=2."
         raise OptionValueError.compose(name, value, "expected a positive number", hint)
 
 
@@ -147,8 +146,8 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     r"""Return a chart as an HTML fragment to insert in any page.
 
     The fragment needs no network and has no ids, so a page can contain any number of fragments.
-    Markup in names and values is escaped. The result is HTML already: use `| safe` in templates,
-    `IPython.display.HTML` in notebooks, and a block of raw HTML in Markdown and Quarto.
+    Markup in names and values is escaped. Insert the result as raw HTML: with `| safe` in Jinja
+    templates, `IPython.display.HTML` in notebooks, or a block of raw HTML in Markdown and Quarto.
 
     Parameters
     ----------
@@ -156,13 +155,13 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
         Any Altair chart. Its data are embedded; NaN and infinite values become null, because JSON
         has neither. Its description becomes the text alternative for screen readers.
     bundle : bool, default True
-        Whether the fragment contains the script that draws it, about 900 kB. A page with several
-        charts needs the script once: pass False, and add `chart_bundle()` anywhere in the page.
+        Whether the fragment contains the script that draws the chart, about 900 kB. For a page with
+        several charts, pass False, and insert `chart_bundle()` once, anywhere in the page.
 
     Returns
     -------
     str
-        A `<div>` of the class `rocframe-chart` and one or two scripts. It has no blank lines,
+        A `<div>` of the class `rocframe-chart` and one or two scripts. The text has no blank lines,
         because a blank line ends HTML in Markdown.
 
     Raises
@@ -174,7 +173,7 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
 
     See Also
     --------
-    chart_bundle : The script, once.
+    chart_bundle : The script that draws the fragments in a page.
 
     Examples
     --------
@@ -199,15 +198,15 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
 def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, Any]:
     """Return the Vega-Lite specification of a chart, including its data.
 
-    NaN and infinite values become null. Validation against the schema of Vega-Lite takes a third
-    of the run time of a report, and the charts of this package do not need it.
+    NaN and infinite values become null. Charts of this package need no validation against the
+    schema of Vega-Lite, which takes a third of the run time of a report.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
             f"chart: expected an Altair chart, got {type(chart).__name__}.\n"
             "Pass the result of .roc.chart(), or any other Altair chart."
         )
-    # A data transformer that the user has enabled may write the data to separate files.
+    # Other data transformers, which the user may have enabled, write the data to separate files.
     with alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = _null_nonfinite(chart.to_dict(validate=validate))
     return spec

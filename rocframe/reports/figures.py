@@ -73,7 +73,7 @@ def curve_caption(kind: KindName, averages: pl.DataFrame | None, over: str | Non
 def curve_figures(
     curves: pl.DataFrame, averages: pl.DataFrame | None, kind: KindName, selection: CurveSelection
 ) -> list[Figure]:
-    """Draw the curves of one kind: a figure per panel, or per mean curve with its curves."""
+    """Return the figures of one kind: one per panel, or one per mean curve if there are means."""
     figures: list[Figure] = []
     color = selection.color
     for name, groups in selection.panels:
@@ -101,7 +101,7 @@ def _mean_figures(
     selection: CurveSelection,
     groups: pl.DataFrame,
 ) -> Iterator[Figure]:
-    """Draw each mean with its limits, in front of the curves it averages."""
+    """Draw each mean curve with its limits, in front of the curves of its group."""
     keys = group_columns(groups)
     texts = [distinct_labels(groups.get_column(key)) for key in keys]
     color, detail = selection.color, [str(selection.averaged)]
@@ -142,7 +142,7 @@ def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
 
 
 def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `groups`, which may have fewer group columns than the table."""
+    """Return the rows of a table in `groups`, which may have fewer group columns than the table."""
     on = [column(key) for key in group_columns(groups)]
     if not on:
         return table
@@ -157,14 +157,14 @@ def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
 
 
 def table_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Draw a table other than a curve, if it has rows and a chart."""
+    """Return the chart of a table other than a curve; None if it has no rows or no chart."""
     if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
         return None
     return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
 
 
 def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
-    """Draw the areas: of all groups, or, if there are many, of the means or of the drawn curves."""
+    """Draw the areas of all groups or, if there are many, of the means or of the drawn curves."""
     areas = tables.areas
     if areas.height <= MAX_DRAWN_CURVES:
         return table_figure(areas)
@@ -218,16 +218,16 @@ class CurveSelection:
             undefined = format_count(self.n_undefined, noun.removesuffix("s"))
             sentences.append(f"The AUC of {undefined} is undefined.")
         if file:
-            sentences.append(f"{file} contains all of them.")
+            sentences.append(f"{file} contains all curves.")
         return " ".join(sentences)
 
 
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     """Select the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. The values with the largest mean AUC have
-    colors. Of many dates, evenly spaced ones are drawn. `areas` is the table of `auc`. With
-    `averaged`, the means over that group column are selected.
+    The numbers of panels, colors and curves are limited. Of many values with colors, those with the
+    largest mean AUC are drawn; of many dates, evenly spaced dates. `areas` is the table of `auc`.
+    With `averaged`, the means over this group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
@@ -282,7 +282,8 @@ def _select_values(
     """Return the groups of some values of a group column, and the rule of the selection.
 
     If there are more than `most` values, those with the largest mean AUC, or with the most rows,
-    are selected. Of more than `most_times` dates or times, evenly spaced ones are selected.
+    are selected. If there are more than `most_times` dates or times, evenly spaced values are
+    selected.
     """
     defined = drawn.filter(pl.col("auc").is_not_null())
     is_time = drawn.schema[key].is_temporal()
@@ -325,9 +326,9 @@ def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFr
 
 
 def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
-    """Return the groups of one panel that are drawn: those with the largest mean AUC by color.
+    """Return the groups of a panel that are drawn: all groups of the colors with the largest AUCs.
 
-    A model is therefore drawn with all its folds, up to the limit of curves.
+    Colors are ordered by the mean AUC of their groups, until the limit of curves is reached.
     """
     numbered = groups.select(
         pl.int_range(pl.len()).alias("row"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocframe.errors import MissingExtraError, StorageError
-from rocframe.io.files import replaced
+from rocframe.io.files import replacement
 from rocframe.options import public
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-# With `ast`, Vega interprets expressions. It would compile them with `Function` otherwise, which a
-# content security policy forbids unless it contains 'unsafe-eval'.
+# With `ast`, Vega interprets expressions. Without it, Vega compiles expressions with `Function`,
+# which a content security policy forbids unless the policy contains 'unsafe-eval'.
 EMBED = "window.rocframe={embed:(box,spec,options)=>vegaEmbed(box,spec,{...options,ast:true})};"
 DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
 
@@ -30,14 +30,16 @@ def chart_bundle() -> str:
     """Return the script that draws the charts of a page, as HTML.
 
     One copy of the script, anywhere in the page, draws all fragments that
-    `chart_fragment(chart, bundle=False)` returned. It is about 900 kB and needs no network.
+    `chart_fragment(chart, bundle=False)` returned. The script has about 900 kB and needs no
+    network.
 
     Returns
     -------
     str
-        A `<script>` element. It defines the global name `rocframe`, and may be repeated.
-        `rocframe.draw()` draws fragments that other scripts add to the page later. The script does
-        not use `eval`, so a content security policy of the page need not contain `'unsafe-eval'`.
+        A `<script>` element, which defines the global name `rocframe`. A page may contain several
+        copies. `rocframe.draw()` draws fragments that other scripts add to the page later. The
+        script does not use `eval`, so the content security policy of a page need not contain
+        `'unsafe-eval'`.
 
     Raises
     ------
@@ -46,7 +48,7 @@ def chart_bundle() -> str:
 
     See Also
     --------
-    chart_fragment : The charts.
+    chart_fragment : A chart as an HTML fragment.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def content_policy(*scripts: str) -> str:
 def embed_script() -> str:
     """Return a script that defines `rocframe.embed`, unless another copy has defined it."""
     library = load_vl_convert("chart_bundle")
-    # Bundling takes two seconds and gives the same text for the same release of vl-convert.
+    # Bundling takes two seconds. The result depends only on EMBED and the release of vl-convert.
     name = f"embed-{library.__version__}-{_sha256(EMBED)[:8]}.js"
     code = cached_text(name, partial(library.javascript_bundle, EMBED))
     # In an HTML page, these two texts would end the script element or start a comment.
@@ -98,7 +100,7 @@ def load_vl_convert(feature: str) -> ModuleType:
 
 
 def cached_text(name: str, create: Callable[[], str]) -> str:
-    """Return a text from the cache of this user; if it is not there, create and store it.
+    """Return a text from the cache of this user; if the cache lacks it, create and store the text.
 
     The first line of a cached file is the checksum of the rest. A damaged file is written again.
     """
@@ -113,7 +115,7 @@ def cached_text(name: str, create: Callable[[], str]) -> str:
     text = create()
     with suppress(OSError, StorageError):
         folder.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as new:
+        with replacement(path) as new:
             new.write_bytes(f"{_sha256(text)}\n{text}".encode())
     return text
 

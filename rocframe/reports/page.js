@@ -21,8 +21,8 @@
     return spec;
   }
 
-  // Fit legends and the names of lines to the width. Among several charts of one kind, the heading
-  // has the title.
+  // Fit legends and the names of lines to the width. If there are several charts of one kind, their
+  // title is in the heading.
   function adapt(spec, room, many) {
     const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
     if (legend) {
@@ -42,7 +42,7 @@
     for (const part of [...spec.layer ?? [], ...spec.vconcat ?? [], ...spec.concat ?? []]) adapt(part, room, many);
   }
 
-  // The expression of a label of at most `length` characters, which is cut in the middle.
+  // Return the expression of a label that is shortened in the middle to `length` characters.
   function shortened(label, length, tail = length / 2) {
     const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 8);
     const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
@@ -52,7 +52,7 @@
   // A panel of the dashboard is about 270 pixels wide, with its axis.
   const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 18) / 288)));
 
-  // Give a chart that is drawn again the current values of its sliders.
+  // Return the specification with the current values of the sliders, to draw the chart again.
   function withSliderValues(spec, view) {
     for (const param of spec.params ?? []) {
       if (!view || !param.bind?.input) continue;
@@ -102,7 +102,7 @@
     link.click();
   }
 
-  // State below a table that rows or columns are hidden, if they are.
+  // If rows or columns of a table are hidden, say so below the table.
   function updateCue(box) {
     const cue = box.nextElementSibling, { rows, columns } = cue.dataset;
     const hidden = [
@@ -117,7 +117,7 @@
   const observer = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target);
   }, { rootMargin: "300px" });
-  // Then draw the charts out of sight, one by one, so that search and print find all of them.
+  // Also draw the charts that are not visible, so that search and print include all charts.
   const idle = () => new Promise((done) => { setTimeout(done); });
   async function drawAll() {
     for (const box of boxes) { await idle(); await draw(box); }

@@ -106,7 +106,7 @@ def report_page(
 
 
 def _with_line_breaks(name: str) -> str:
-    """Return a name as HTML, in which lines may break after hyphens, underscores and the like."""
+    """Return a name as HTML, in which lines may break after characters such as "-" and "_"."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(map(escape, re.findall(BREAKABLE_PARTS, name, re.DOTALL)))
@@ -153,7 +153,8 @@ def _omissions(
     # With missing="worst", no row is left out: the settings state how many count as errors.
     if n_missing and options.missing != "worst":
         rows = format_count(n_missing, "prediction")
-        sentences.append(f"{rows} with a missing label, score or weight: left out.")
+        verb = "was" if n_missing == 1 else "were"
+        sentences.append(f"{rows} with a missing label, score or weight {verb} left out.")
     for note in UNDEFINED_AUC:
         groups = areas.filter(pl.col("note") == note)
         if groups.height:
@@ -176,7 +177,7 @@ def pooling_sentence(unused: Sequence[str]) -> str:
 
 
 def _unmatched(comparison: pl.DataFrame | None) -> list[str]:
-    """Return a sentence about rows that comparisons leave out because a model lacks them."""
+    """Return a sentence about rows that comparisons leave out because only one model has them."""
     if comparison is None:
         return []
     notes = comparison.get_column("note").str.extract(r"unmatched:(\d+)").cast(pl.Int64)
@@ -186,7 +187,7 @@ def _unmatched(comparison: pl.DataFrame | None) -> list[str]:
     rows = format_count(int(notes.max()), "row")  # type: ignore[arg-type]
     most = "up to " if notes.n_unique() > 1 else ""
     pairs = format_count(n_pairs, "pair")
-    return [f"Comparison: {most}{rows} that one of the two models lacks, in {pairs} of models."]
+    return [f"The comparison of {pairs} of models leaves out {most}{rows} that one model lacks."]
 
 
 def _group_names(groups: pl.DataFrame) -> str:
@@ -209,7 +210,7 @@ MISSING_POLICIES = {
     "worst": "rows without a score count as errors at every threshold",
 }
 
-UNMATCHED = {"drop": "instances that one of the two models lacks are left out of the comparison"}
+UNMATCHED = {"drop": "instances that only one of two models has are left out of the comparison"}
 
 
 def _settings_list(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
 FOLD = "fold"  # averaged by default if it is a group column
-USUAL_KEYS = (MODEL, FOLD, CLASS)  # names of columns that are mostly group columns
+USUAL_KEYS = (MODEL, FOLD, CLASS)  # columns of these names are usually group columns
 
 
 @public
@@ -62,10 +62,10 @@ def report(
 ) -> Path:
     """Write an HTML page with the AUC and the curves of each group.
 
-    The page is one file that needs no network. It contains tables of the AUC and of other metrics
-    of whole curves, charts, an interactive dashboard, a comparison of models if their rows can be
-    paired, a list of what was left out, and the data and settings. The same predictions give the
-    same file, byte by byte; for bootstrap intervals, only with the same `seed`.
+    The page is one file that needs no network. The page contains tables of the AUC and of other
+    metrics, charts, an interactive dashboard, a comparison of models if their rows can be paired, a
+    list of rows and results that were left out, and the data and settings. The same predictions
+    give the same file, byte by byte; with bootstrap intervals, this requires the same `seed`.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ def report(
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row. With them, the page compares the models that
+        Columns that identify the instance of a row. With `id`, the page compares the models that
         the group column `model` names. Scores in several columns are compared without `id`.
     kind : str or sequence of str, optional
-        One kind of curve or several.
+        Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
         Method of the confidence interval of the AUC, as in `auc`; None for no intervals.
     level : float, default 0.95
@@ -142,7 +142,7 @@ def report(
 
     See Also
     --------
-    chart_fragment : One chart, for a page of your own.
+    chart_fragment : A chart as an HTML fragment for any page.
 
     Examples
     --------
@@ -189,8 +189,8 @@ def check_page_path(path: str | os.PathLike[str]) -> None:
     if suffix.lower() != ".html":
         raise StorageError.compose(
             os.fspath(path),
-            f"a page is an HTML file, and the suffix is {suffix!r}",
-            "Use a name that ends with .html.",
+            f"expected the suffix '.html', got {suffix!r}",
+            "Pass a name that ends with .html.",
         )
     check_target(path)
 
@@ -284,7 +284,7 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return the usual group columns that no option uses, so that their rows are pooled."""
+        """Return columns of `USUAL_KEYS` that no option names."""
         several = isinstance(self.score, Mapping) or len(_as_list(self.score)) > 1
         count = [] if self.count is NOT_GIVEN else [self.count]
         roles = [self.label, self.weight, *count, *_as_list(self.id), *_as_list(self.score)]
@@ -307,7 +307,7 @@ class ReportOptions:
             required = dict.fromkeys([*self.keys, *cast("list[str]", roles)])
             optional = {"count": None} if self.count is NOT_GIVEN else {}
             if not set(required) <= set(available):
-                return collect_frame(plan.head(0))  # auc raises the error
+                return collect_frame(plan.head(0))  # auc raises the error of the missing column
             plan = plan.select(column(name) for name in required | optional if name in available)
         return collect_frame(plan)
 

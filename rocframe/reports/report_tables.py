@@ -155,7 +155,7 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         raise OptionValueError.compose(
             "id",
             options.id,
-            "it pairs the rows of models, and no group column names the models",
+            "rows of models cannot be paired, because no group column names the models",
             'Name the column of the models "model" and include it in by=, or leave out id=.',
         )
     return compare(
@@ -224,7 +224,10 @@ class TextTable:
 
 
 def areas_text(tables: ReportTables, file: str | None) -> TextTable:
-    """Return the AUC and other metrics of each group as text; `file` contains all rows."""
+    """Return the AUC and other metrics of each group as text.
+
+    `file` is the name of a file with all rows of the table, or None.
+    """
     areas, top = tables.areas, tables.areas.head(MAX_TABLE_ROWS)
     metrics = tables.metrics.head(MAX_TABLE_ROWS)
     n_rows = top["n_pos"] + top["n_neg"]
@@ -269,10 +272,11 @@ class Summary:
 
 
 def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
-    """Return which model is best, by how much, and whether the differences are certain.
+    """Return which model is best, by how much, and whether the differences are significant.
 
-    Returns None if the report has less than two models. If the models are compared, they are
-    ranked by the compared areas, which are those of all rows of a model.
+    The result is None if the report has fewer than two models. If the comparison of the models is
+    part of the report, models are ranked by the areas of the comparison, which pools all rows of a
+    model.
     """
     areas = tables.areas if tables.folds is None else tables.folds
     first = "auc" if tables.folds is None else "mean_auc"
@@ -297,9 +301,9 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
         *([] if ranked_by == "pooled_auc" else main),
         number_column("below the best", top.select(below).to_series()),
         TextColumn(
-            title="difference certain",
+            title="significant",
             cells=[
-                _certainty(*row, alpha)
+                _significance(*row, alpha)
                 for row in zip(top["area"], top["rank"], top["p"], strict=True)
             ],
             kind="word",
@@ -316,7 +320,7 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
 
 
 def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
-    """Return the position, the area and the rank of each model in its group, best first."""
+    """Return the row, the area and the rank of each model; the best model of a group is first."""
     number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
@@ -372,7 +376,7 @@ def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextCol
     )
 
 
-def _certainty(area: float | None, rank: int, p_value: float | None, alpha: float) -> str:
+def _significance(area: float | None, rank: int, p_value: float | None, alpha: float) -> str:
     if area is None:
         return "AUC undefined"
     if rank == 0:
@@ -385,7 +389,10 @@ def _certainty(area: float | None, rank: int, p_value: float | None, alpha: floa
 
 
 def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> list[str]:
-    """Return the best model, or how often each model is the best, and how this is tested."""
+    """Return sentences on the best model and on the tests of the differences from it.
+
+    If there are several groups, the first sentence states how often each model is the best.
+    """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
     sentences = []
@@ -400,21 +407,23 @@ def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> li
             for model, n in zip(counts["model"], counts["len"], strict=True)
         ]
         groups = format_count(best.height, "group")
-        sentences.append(f"Highest AUC, of {groups}: {join_names(texts)}.")
+        sentences.append(f"Models with the highest AUC in {groups}: {join_names(texts)}.")
     if not tested:
         sentences.append("The differences are not tested, because the rows are not paired.")
         return sentences
     others = ranks.filter(pl.col("rank") > 0, pl.col("p").is_not_null())
-    n_certain = others.filter(pl.col("p") < alpha).height
+    n_significant = others.filter(pl.col("p") < alpha).height
     criterion = f"(adjusted p-value below {alpha:.4g})"
     if others.height == 1:
-        certain = "certain" if n_certain else "not certain"
-        sentences.append(f"The difference from the other model is {certain} {criterion}.")
-    elif others.height:
-        number = f"{n_certain:,}" if n_certain else "None"
-        verb = "is" if n_certain < 2 else "are"
+        negation = "" if n_significant else "not "
         sentences.append(
-            f"{number} of the {others.height:,} differences from the best model {verb} certain "
+            f"The difference from the other model is {negation}significant {criterion}."
+        )
+    elif others.height:
+        number = f"{n_significant:,}" if n_significant else "None"
+        verb = "is" if n_significant < 2 else "are"
+        sentences.append(
+            f"{number} of the {others.height:,} differences from the best model {verb} significant "
             f"{criterion}."
         )
     return sentences
@@ -486,7 +495,7 @@ def interval_title(table: pl.DataFrame) -> str | None:
     return f"{100 * level[0]:g} % interval" if len(level) else None
 
 
-# Each note of a table, and what a report writes in its place. "{}" is the number in the note.
+# The text of each note in a report. "{}" is the number in the note.
 NOTE_TEXTS: dict[Note, str] = {
     "no_rows": "no rows",
     "no_positives": "no positives",

@@ -54,5 +54,5 @@ def test_incompatible_dtypes_name_both_files(dtypes):
         common(first, first, second)
     assert str(caught.value) == (
         f"2.parquet: column 'x' has type {second}, but in 0.parquet it has type {first}.\n"
-        "A column must have the same type in all files. Cast it before writing the files."
+        "Cast the column to the same type in all files."
     )

@@ -72,14 +72,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["a.parquet", "gone.parquet"])
     assert str(caught.value) == (
-        f"gone.parquet: the file or folder does not exist.\nSearched in {str(tmp_path)!r}."
+        "gone.parquet: the file or folder does not exist.\n"
+        f"The current folder is {str(tmp_path)!r}."
     )
 
 
 def test_a_glob_without_matches_is_named(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["gone*.parquet"])
-    assert str(caught.value) == f"gone*.parquet: no file matches.\nSearched in {str(tmp_path)!r}."
+    assert (
+        str(caught.value)
+        == f"gone*.parquet: no file matches.\nThe current folder is {str(tmp_path)!r}."
+    )
 
 
 def test_a_folder_without_logs_is_named():

@@ -11,7 +11,7 @@ from rocframe.io.logs import find_logs, open_logs
 
 NEEDED = {"label": "--label", "score": "--score"}
 LOG = pl.DataFrame({"label": [1, 0], "score": [0.5, 0.25], "note": ["a", "b"]})
-SKIP = "Write or download it again, or skip unreadable files with --skip-unreadable."
+SKIP = "Write or download the file again, or skip unreadable files with --skip-unreadable."
 
 
 @pytest.fixture(autouse=True)
@@ -196,7 +196,7 @@ def test_at_least_one_file_must_be_readable():
     with pytest.raises(rf.LogError) as caught:
         read(".", skip_unreadable=True)
     assert str(caught.value) == (
-        "1.parquet: the file is empty (0 bytes); 1 more cannot be read either.\n"
+        "1.parquet: the file is empty (0 bytes); 1 more file cannot be read.\n"
         "Write or download the files again."
     )
 

@@ -276,7 +276,7 @@ def test_the_page_names_what_was_left_out_and_why():
             "The columns fold and class are not group columns, so rows with different values of "
             "them are pooled."
         ),
-        "1 prediction with a missing label, score or weight: left out.",
+        "1 prediction with a missing label, score or weight was left out.",
         "1 group has no negatives, so its AUC is undefined: model = c.",
     ]
     assert {"missing", "note", "no negatives"} <= set(read.text)
@@ -299,7 +299,7 @@ def test_unmatched_rows_are_left_out_of_the_comparison_and_counted_in_words():
     read = Reader(write(rows, id="id", unmatched="drop"))
     words = "rows left out because one of the two models lacks them: 1"
     assert any(text.endswith(words) for text in read.text)
-    assert "Comparison: 1 row that one of the two models lacks, in 1 pair of models." in read.text
+    assert "The comparison of 1 pair of models leaves out 1 row that one model lacks." in read.text
     with pytest.raises(rf.UnknownOptionError, match=r"^unmatched='all': "):
         write(rows, unmatched="all")
 
@@ -336,8 +336,8 @@ def test_report_returns_the_path_and_writes_html_files_only(tmp_path):
         with pytest.raises(rf.StorageError) as error:
             rf.report(rows, "label", "score", path=tmp_path / name, by="model")
         assert str(error.value) == (
-            f"path={str(tmp_path / name)!r}: a page is an HTML file, and the suffix is "
-            f"{(tmp_path / name).suffix!r}.\nUse a name that ends with .html."
+            f"path={str(tmp_path / name)!r}: expected the suffix '.html', got "
+            f"{(tmp_path / name).suffix!r}.\nPass a name that ends with .html."
         )
     assert sorted(file.name for file in tmp_path.iterdir()) == ["b.html", "page.HTML"]
 
@@ -350,7 +350,7 @@ def test_the_page_counts_the_groups_that_it_does_not_show():
     )
     assert "Not shown here: 100 rows, see auc.parquet." in read.text
     said = "The charts show 12 of 600 curves: the 12 values of model with the largest AUC."
-    assert f"{said} curves.parquet contains all of them." in read.text
+    assert f"{said} curves.parquet contains all curves." in read.text
     assert said in without_files.text
 
 
@@ -439,7 +439,7 @@ def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others
         row = means[model]
         return [f"{row['mean_auc']:.4f}", limits(row["lower"], row["upper"])]
 
-    start = read.text.index("difference certain") + 4
+    start = read.text.index("significant") + 4
     best, forest, noise = (read.text[start + 7 * i :][:7] for i in range(3))
     assert best == [
         *("linear_svm", f"{svm_noise['auc_a']:.4f}", "–", "best", "–", *main("linear_svm")),
@@ -455,8 +455,8 @@ def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others
     ]
     area = f"{svm_noise['auc_a']:.4f}"
     assert (
-        f"Highest AUC: linear_svm, {area}. 2 of the 2 differences from the best model are certain "
-        "(adjusted p-value below 0.05)."
+        f"Highest AUC: linear_svm, {area}. 2 of the 2 differences from the best model are "
+        "significant (adjusted p-value below 0.05)."
     ) in read.text
     assert read.text.index("Best model") < read.text.index("Mean over")
     assert any(text.startswith("Mean AUC: mean of the areas of each") for text in read.text)
@@ -469,15 +469,15 @@ def test_differences_that_are_not_tested_are_stated_as_such():
     )
     rows = pl.concat([rows, rows.filter(model="a").with_columns(day=2)], how="vertical_relaxed")
     read = Reader(write(rows, by=["model", "day"], kind="roc"))
-    start = read.text.index("difference certain") + 1
+    start = read.text.index("significant") + 1
     assert read.text[start:][:18] == [
         *("1", "a", "0.9444", "0.4746 to 0.9969", "–", "best"),
         *("1", "b", "0.0556", "0.0031 to 0.5254", "0.8889", "not tested"),
         *("2", "a", "0.9444", "0.4746 to 0.9969", "–", "best"),
     ]
     assert (
-        "Highest AUC, of 2 groups: a in 2. The differences are not tested, because the rows are "
-        "not paired."
+        "Models with the highest AUC in 2 groups: a in 2. The differences are not tested, "
+        "because the rows are not paired."
     ) in read.text
     assert "Best model" not in Reader(write(log("a"))).text
 
@@ -501,7 +501,7 @@ def test_an_emoji_of_several_characters_stays_whole():
 
 def test_models_with_different_rows_are_not_compared():
     assert "Comparison of models" not in Reader(plain()).text
-    with pytest.raises(rf.OptionValueError, match=r"^id='id': it pairs the rows of models, and no"):
+    with pytest.raises(rf.OptionValueError, match=r"^id='id': rows of models cannot be paired,"):
         write(log().rename({"model": "day"}), by="day", id="id")
 
 

@@ -93,7 +93,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             {"scale": 2},
             (
                 "scale=2: the format '.svg' does not support this option.\n"
-                "It applies to '.png', '.pdf'. Leave it out."
+                "Leave scale= out, or use one of these formats: '.png', '.pdf'."
             ),
         ),
         (
@@ -101,18 +101,18 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
             {"ppi": 300},
             (
                 "ppi=300: the format '.pdf' does not support this option.\n"
-                "It applies to '.png'. Leave it out."
+                "Leave ppi= out, or use one of these formats: '.png'."
             ),
         ),
         (
             "chart.png",
             {"scale": 0},
-            "scale=0: expected a positive number.\nPass one, such as scale=2, or leave it out.",
+            "scale=0: expected a positive number.\nUse, for example, scale=2.",
         ),
         (
             "chart.png",
             {"ppi": "300"},
-            "ppi='300': expected a positive number.\nPass one, such as ppi=2, or leave it out.",
+            "ppi='300': expected a positive number.\nUse, for example, ppi=2.",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_of_many_models_those_with_the_largest_areas_are_drawn_in_their_order():
     assert_frame_equal(drawn(table), table.tail(MAX_DRAWN_COLORS))
     assert select_curves(table, None).note("curves.parquet") == (
         "The charts show 12 of 100 curves: the 12 values of segment with the largest AUC. "
-        "curves.parquet contains all of them."
+        "curves.parquet contains all curves."
     )
     falling = table.with_columns(n_pos=100 - pl.col("n_pos"))
     assert_frame_equal(drawn(falling), falling.tail(MAX_DRAWN_COLORS))

@@ -13,20 +13,29 @@ if TYPE_CHECKING:
 
     from rocframe.charts.dashboard.data import DashboardData
 
-# Names of parameters. Vega-Lite selects the point nearest to the pointer by an invisible cell
-# around it. The datum of the cell is the mark of the point, not its row, so the angle of the mark
-# stores the threshold of the row. The angle does not change the look of circles.
+# Names of Vega parameters and of the fields that they select. Vega-Lite finds the point nearest to
+# the pointer with an invisible Voronoi cell around each point. The datum of a cell is the mark of
+# the point instead of the data row. Parameters therefore read the threshold from the angle of the
+# mark, which does not change the look of a circle.
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
-CHOSEN = "rf_threshold_angle"  # the signal that Vega-Lite creates from both names
+SIGNAL = "rf_threshold_angle"  # Vega-Lite joins both names to this one
 NEAREST, STEP = "rf_near", "step"
-SET_PREVALENCE, COSTS, SHOWN, SELECTED = "rf_prevalence", "rf_costs", "rf_shown", "rf_selected"
-COST_RATIOS = (1, 2, 3, 4, 5, 10, 20, 50, 100)  # and their reciprocals
+SET_PREVALENCE, COSTS, LEGEND_SELECTION, LIST_SELECTION = (
+    "rf_prevalence",
+    "rf_costs",
+    "rf_shown",
+    "rf_selected",
+)
+COST_RATIOS = (1, 2, 3, 4, 5, 10, 20, 50, 100)  # the list also has their reciprocals
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitialValues:
-    """The initial values. With `prevalence=None`, each curve has its own prevalence."""
+    """The initial values of the controls; `fp` and `fn` are the costs of both errors.
+
+    With `prevalence=None`, each curve has its own prevalence.
+    """
 
     threshold: float
     prevalence: float | None
@@ -49,9 +58,9 @@ def controls(
 ) -> list[Any]:
     """Return the parameters of a dashboard.
 
-    The threshold is set by the point nearest to the pointer in the views `near`, and by the mark
-    below the pointer in the views `over`. The legends of the views `legend` select curves, and so
-    does a list, which also works with the keyboard and on a touch screen.
+    In the views `near`, the point nearest to the pointer sets the threshold; in the views `over`,
+    the mark below the pointer sets the threshold. The legends of the views `legend` select curves.
+    A drop-down list also selects curves, because legends do not react to the keyboard.
     """
     slider = data.slider
     marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
@@ -80,7 +89,7 @@ def controls(
         alt.VariableParameter(
             name=COSTS,
             value=initial.cost_ratio,
-            bind=_list("Cost of a false positive : false negative ", _cost_ratios(initial)),
+            bind=_drop_down("Cost of a false positive : false negative ", _cost_ratios(initial)),
         ),
     ]
     if data.groups.color is not None:
@@ -89,13 +98,13 @@ def controls(
         options |= {value: value for value in column.values}
         parameters.append(
             alt.VariableParameter(
-                name=SELECTED, value=None, bind=_list(f"Show {column.title} ", options)
+                name=LIST_SELECTION, value=None, bind=_drop_down(f"Show {column.title} ", options)
             )
         )
         select = {"type": "point", "fields": [data.groups.color]}
         parameters.append(
             alt.TopLevelSelectionParameter(
-                name=SHOWN, select=select, bind="legend", views=list(legend)
+                name=LEGEND_SELECTION, select=select, bind="legend", views=list(legend)
             )
         )
     return parameters
@@ -105,7 +114,7 @@ def _range_input(name: str, low: float, high: float, step: float) -> alt.BindRan
     return alt.BindRange(input="range", min=low, max=high, step=step, name=name)
 
 
-def _list(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
+def _drop_down(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
     """Return a drop-down list of values with their labels."""
     return alt.BindRadioSelect(
         input="select", options=list(options), labels=list(options.values()), name=name
@@ -113,7 +122,7 @@ def _list(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
 
 
 def _cost_ratios(initial: InitialValues) -> dict[float, str]:
-    """Return the ratios of the list, with the initial one, as text such as "4 : 1"."""
+    """Return the cost ratios of the list, with the initial ratio, and texts such as "4 : 1"."""
     ratios = {1 / ratio for ratio in COST_RATIOS} | set(COST_RATIOS)
     ratios = {ratio for ratio in ratios if not isclose(ratio, initial.cost_ratio)}
     return {
@@ -123,17 +132,17 @@ def _cost_ratios(initial: InitialValues) -> dict[float, str]:
 
 
 def filter_selected(chart: Any, data: DashboardData) -> Any:
-    """Keep the curves that the list selects or, without a selection there, the legend."""
+    """Keep the curves that the list selects or, if it selects none, those of the legend."""
     return chart if data.groups.color is None else chart.transform_filter(_is_selected(data))
 
 
 def _is_selected(data: DashboardData) -> dict[str, Any]:
-    in_legend = {"and": [f"!isValid({SELECTED})", {"param": SHOWN}]}
-    return {"or": [in_legend, f"datum.{data.groups.color} === {SELECTED}"]}
+    in_legend = {"and": [f"!isValid({LIST_SELECTION})", {"param": LEGEND_SELECTION}]}
+    return {"or": [in_legend, f"datum.{data.groups.color} === {LIST_SELECTION}"]}
 
 
 def opacity_if_selected(data: DashboardData, faint: float) -> Any:
-    """Return an opacity that is low for curves that are not selected."""
+    """Return the opacity 1 for selected curves and `faint` for other curves."""
     if data.groups.color is None:
         return alt.OpacityValue(1)
     return alt.OpacityValue(faint, condition={"test": _is_selected(data), "value": 1})

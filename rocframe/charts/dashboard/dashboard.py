@@ -54,21 +54,22 @@ def dashboard(
     prevalence: float | None = None,
     costs: Mapping[str, float] | None = None,
 ) -> alt.VConcatChart:
-    """Draw curves, scores and confusion matrices of each group at one movable threshold.
+    """Draw linked panels of curves, scores and a confusion matrix at one movable threshold.
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider sets the threshold, or the pointer on a curve or on a bin of scores. For each curve, the
-    row with the smallest threshold that is not below it is shown, as in `at`. Above the highest
-    score, no row is predicted positive.
+    slider, or the pointer on a curve or on a bin of scores, sets the threshold. For each curve, the
+    numbers are those of the row with the smallest threshold that is not below the threshold of the
+    slider, as in `at`. Above the highest score, no row is predicted positive.
 
-    Another slider sets the prevalence, and a list the ratio of the costs of both errors. Precision,
-    accuracy, alert rate, expected cost, net benefit and event rate depend on them; counts do not. A
-    ring marks the row of lowest expected cost of all shown curves. It is named in the ROC panel,
-    and a line of equal expected cost touches it. A click in the legend selects curves, or a list
-    selects those of one color. The distribution of scores and the matrix are those of the first
-    selected curve, and so are the event rates if some scores are outside [0, 1], because scores of
-    different scales have no common axis.
+    Another slider sets the prevalence, and a list sets the ratio of the costs of both errors. Rates
+    that combine both classes, such as precision and expected cost, depend on these settings; counts
+    do not. In the ROC panel, a ring and a text mark the point with the lowest expected cost of all
+    shown curves, and a line shows where the expected cost is equal to this cost. A click in the
+    legend selects curves; a list selects the curves of one color. The distribution of scores and
+    the confusion matrix are those of the first selected curve. If some scores are outside [0, 1],
+    the event rates are also those of the first selected curve, because scores of different scales
+    have no common axis.
 
     Parameters
     ----------
@@ -79,26 +80,27 @@ def dashboard(
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
         Group column with a color for each of its values and a legend that selects curves; None for
-        one color. By default, `model` if that is a group column, else the first one.
+        one color. By default, `model` if it is a group column, else the first group column.
     threshold : float, default None
-        Initial threshold. By default 0.5; if most scores are outside [0, 1], or if every curve
-        predicts only one class at 0.5, the threshold with the largest mean of `tpr - fpr`.
+        Initial threshold. The default is 0.5. If most scores are outside [0, 1], or if every curve
+        predicts only one class at 0.5, the default is the threshold with the largest mean of
+        `tpr - fpr` over the curves.
     prevalence : float, default None
-        Initial prevalence. By default, the prevalence at which the table was computed, or else that
-        of each curve.
+        Initial prevalence. By default, the value of `prevalence=` with which the table was
+        computed. If it was computed without this option, each curve has its own prevalence.
     costs : mapping of str to float, default None
-        Costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
-        changes the cost of a false positive only.
+        Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each costs 1. The list
+        in the dashboard changes only the cost of a false positive.
 
     Returns
     -------
     altair.VConcatChart
-        A plain Altair chart, about 850 pixels wide. The browser computes all numbers from rows of
-        the curves. Of long curves, the chart contains only about 240 rows or more; the subtitle
-        states how many are omitted. At a threshold between two of these rows, the numbers are those
-        of the row with the higher threshold. Bins of scores count all rows. Net benefit is
-        that of probabilities: it uses the odds of the chosen threshold, is undefined outside
-        [0, 1), and is not shown for curves with scores outside [0, 1]. Curves without positives or
+        An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
+        curves. The chart contains about 2,880 rows at most, divided equally between the curves; the
+        subtitle states how many rows are omitted. At a threshold between two of these rows, the
+        numbers are those of the row with the higher threshold. Bins of scores count all rows. Net
+        benefit uses the odds of the threshold of the slider; it is undefined for thresholds outside
+        [0, 1), and not shown for curves with scores outside [0, 1]. Curves without positives or
         without negatives are not drawn; the subtitle lists them.
 
     Raises
@@ -111,8 +113,8 @@ def dashboard(
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
         If the table is not a curve table, if a group is not complete, or if a curve ends before its
-        lowest score. A filter can remove rows between the first and the last row without an error;
-        filter predictions or groups instead.
+        lowest score. If a filter removed other rows of a curve, there is no error, but the numbers
+        may be wrong: filter predictions or complete groups instead.
 
     Examples
     --------
@@ -146,13 +148,13 @@ def _parse_costs(costs: object) -> tuple[float, float]:
         raise OptionValueError.compose("costs", costs, "expected a dict of costs", COSTS_HINT)
     for name in costs:
         check_choice("costs", name, ERRORS)
-    for name in ERRORS:  # in other functions, an error that is not named costs 0
+    for name in ERRORS:  # both are required: a ratio of costs is undefined if one of them is 0
         parse_number(f"costs[{name!r}]", costs.get(name, 0), low=0, hint=COSTS_HINT)
     return float(costs["fp"]), float(costs["fn"])
 
 
 def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
-    """Put the panels and the controls together."""
+    """Return the dashboard with its panels and controls."""
     panels: list[Any] = [
         *(rate_panel(data, panel) for panel in RATE_PANELS),
         score_panel(data),
@@ -167,7 +169,7 @@ def _assemble(data: DashboardData, initial: InitialValues) -> alt.VConcatChart:
         _number_layers(numbers, 1),
     ]
     views = [name for panel in names for name in panel]
-    # In place: the constructors and .properties copy all panels several times.
+    # The attributes are set directly, because the constructors and .properties copy all panels.
     grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=18)
     grid.concat = panels
     chart = alt.VConcatChart(
@@ -207,9 +209,9 @@ def _convert_layers(panel: alt.LayerChart) -> None:
 
 
 def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
-    """Add the position of a panel to the names of its layers, as Altair does when it joins panels.
+    """Add the position of a panel to the names of its layers, and return the new names.
 
-    Return the names: the parameters of the dashboard need them.
+    Altair does the same if a constructor concatenates the panels.
     """
     named = [layer for layer in panel.layer if isinstance(layer.name, str)]
     for layer in named:
@@ -218,7 +220,7 @@ def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
 
 
 def _transform(data: DashboardData, initial: InitialValues) -> list[Any]:
-    """Return the transform that gives each point a row with its rates and texts."""
+    """Return the transform of the records to one row per point, with rates and texts."""
     next_row = [
         {"op": "lead", "field": field, "as": name}
         for field, name in (("hi", "lo"), ("tp", "tp_next"), ("fp", "fp_next"))
@@ -237,7 +239,7 @@ def _calculate(fields: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _subtitle(data: DashboardData) -> Any:
-    """Return lines about curves and thresholds that are not shown."""
+    """Return the lines of the subtitle, which state the curves and thresholds that are omitted."""
     lines = []
     if data.undefined:
         lines.append(f"Not drawn because one class is missing: {'; '.join(data.undefined)}")
@@ -247,7 +249,7 @@ def _subtitle(data: DashboardData) -> Any:
 
 
 def _description(data: DashboardData) -> str:
-    """Describe the dashboard for readers who cannot see it."""
+    """Return the text alternative for screen readers."""
     labels = [record["label"] for record in data.records]
     names = ": " + ", ".join(labels) if data.groups.columns else ""
     return (

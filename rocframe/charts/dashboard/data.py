@@ -1,4 +1,4 @@
-"""Data of a dashboard: rows of each curve, and bins of its scores."""
+"""Compute the data of a dashboard: selected rows of each curve, and bins of its scores."""
 
 from __future__ import annotations
 
@@ -29,22 +29,26 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By
     from rocframe.options import NotGiven
 
-MAX_CURVES = 12  # there are 12 distinct colors
-MAX_FLOAT = 1.7976931348623157e308  # stands for infinity, which JSON and Vega do not have
+MAX_CURVES = 12  # the palette has 12 colors
+MAX_FLOAT = 1.7976931348623157e308  # replaces infinity, which JSON cannot represent
 SLIDER_STEPS = 1000
-MAX_LABEL_LENGTH = 32  # of a name beside numbers
-ROWS = 2880  # of all curves together; shorter curves have all their rows
-MAX_CORNERS = 80  # of each of two lines
-DASHBOARD_TOLERANCE = 1 / 1000  # of an axis, if MAX_CORNERS suffice
-MAX_BETWEEN = 60  # points of a curve between rows
-# Shares of a class. Rows between two of them are skipped.
+MAX_LABEL_LENGTH = 32  # in characters
+ROWS = 2880  # approximate limit for all curves together
+MAX_CORNERS = 80  # of the ROC line, and of the precision-recall line
+DASHBOARD_TOLERANCE = 1 / 1000  # fraction of an axis; larger if MAX_CORNERS are not enough
+MAX_INTERPOLATED = 60  # interpolated points per curve
+# Values of TPR and FPR. Of several rows between two neighbouring values, some are omitted.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
-MIN_BEND = 1 / 200  # of an axis: closer rows need no points between them
+MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are interpolated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """The range of thresholds. `top` is above every finite score."""
+    """The values of the slider of thresholds.
+
+    `top` is the value at which no finite score is predicted positive, unless it is the largest
+    Float64 itself.
+    """
 
     low: float
     high: float
@@ -63,10 +67,10 @@ class DashboardData:
     """Records of curves and of bins of scores, and their groups.
 
     `undefined` are the names of curves without positives or negatives, which have no record.
-    `n_omitted` is the number of rows that the records of other curves omit. `unit_scores` is true
-    if all scores are between 0 and 1, and `integer_counts` if all counts are integers. `prevalence`
-    is that of the rates of the table, None if each curve has its own. `threshold` is the default
-    threshold.
+    `n_omitted` is the number of rows of the other curves that their records omit. `unit_scores` is
+    true if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
+    `prevalence` is the prevalence of the rates in the table, None if each curve has its own
+    prevalence. `threshold` is the default threshold.
     """
 
     records: list[dict[str, Any]]
@@ -82,7 +86,7 @@ class DashboardData:
 
 
 def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None) -> DashboardData:
-    """Read a curve table."""
+    """Return the data of a dashboard from a curve table."""
     names = curve_layout(table.schema, by, ()).by
     curves = curves_of(table, names)
     groups = read_groups(curves.keys, names, table.columns, ChartOptions(color=color))
@@ -103,13 +107,13 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     )
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
-    # Each curve has a color of its own, also for ordered values.
+    # Values that are not ordered have distinct colors; ordered values have shades of one color.
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned_column, areas, roc)
     groups = replace(groups, columns=columns, captions=captions)
     labels = groups.names(n_curves)
     defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
-    selected = [choose_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
+    selected = [_select_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
         {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
         | _point_record(curves, curve, rows)
@@ -117,7 +121,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     ]
     groups.name(records)
     bins = score_bins(curves).filter(pl.col("curve").is_in(defined.tolist()))
-    slider = _slider(curves, bins)
+    slider = _threshold_slider(curves, bins)
     return DashboardData(
         records=records,
         bins=_bin_records(bins, records),
@@ -135,8 +139,8 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
 def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
     """Return 0.5, or the value of the slider with the largest mean of tpr - fpr.
 
-    0.5 is the default if most scores are between 0 and 1, unless every curve predicts only one
-    class at 0.5, so that all curves have the same rates.
+    The result is 0.5 if most scores are between 0 and 1 and the mean of tpr - fpr is not 0 at 0.5.
+    The mean is 0 if every curve predicts only one class at 0.5.
     """
 
     def mean_difference(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,17 +162,19 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
 
 
 def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the totals of a curve and its points."""
-    rows, places = points_along(curves, curve, selected)
-    real = places % 1 == 0
-    at = np.arange(len(selected))
+    """Return the totals and the drawn points of a curve."""
+    rows, positions = _interpolated_points(curves, curve, selected)
+    is_row = positions % 1 == 0
+    indices = np.arange(len(selected))
     counts = {
         name: np.where(
-            real, curves.columns[name][rows], np.interp(places, at, curves.columns[name][selected])
+            is_row,
+            curves.columns[name][rows],
+            np.interp(positions, indices, curves.columns[name][selected]),
         )
         for name in ("tp", "fp")
     }
-    # Points between two rows have the threshold of the lower one, to which they lead.
+    # An interpolated point has the threshold of the row after the point.
     thresholds = curves.columns["threshold"][rows].tolist()
     scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
     return {
@@ -200,25 +206,25 @@ def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[
     return records
 
 
-def _slider(curves: Curves, bins: pl.DataFrame) -> Slider:
-    """Choose round ends of the slider: most scores are between them, and none is above."""
+def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
+    """Return a slider with round ends: it includes most scores, and no finite score is above it."""
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
     threshold = curves.columns["threshold"]
     highest = float(threshold[np.isfinite(threshold)].max(initial=-inf))
     step = float(nice_step(max(high / SLIDER_STEPS - low / SLIDER_STEPS, ulp(high))))
-    # At the highest score, at least one row is predicted positive.
+    # One step above the highest score, no row is predicted positive.
     if high == highest:
         high = min(float(Decimal(repr(high)) + Decimal(repr(step))), MAX_FLOAT)
     top = min(max(high, nextafter(highest, inf)), MAX_FLOAT)
     return Slider(low=low, high=high, step=step, top=top)
 
 
-def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
-    """Return approximately `most` rows of a curve or fewer.
+def _select_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
+    """Return about `most` rows of a curve; all rows if the curve has no more.
 
-    They are the corners of its ROC and precision-recall lines, and evenly spaced rows.
+    The rows are the corners of the ROC and precision-recall lines, and evenly spaced ROC points.
     """
     start, end = curves.starts[curve], curves.starts[curve + 1]
     if end - start <= most:
@@ -241,26 +247,27 @@ def choose_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     return chosen
 
 
-def points_along(
+def _interpolated_points(
     curves: Curves, curve: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the fractional indices of points along some rows: the rows, and points between them.
+    """Return the row at or after each drawn point, and the index of the point in `rows`.
 
-    Counts are linear between two rows, so precision-recall curves are not straight there. The first
-    result is the row at or after each point.
+    The points are the rows, and points between rows, which have fractional indices. Counts are
+    linear between two rows, so precision is not, and its line needs more points.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     up = np.diff(curves.columns["tp"][rows]) / pos
     across = np.diff(curves.columns["fp"][rows]) / neg
-    # Horizontal and vertical steps are straight, and so are lines from the first point.
+    # No points are needed on horizontal and vertical ROC steps, nor on the first ROC segment, on
+    # which precision is constant.
     bend = np.minimum(up, across)
     bend[
         (bend < MIN_BEND) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
     ] = 0
-    added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_BETWEEN).astype(np.int64)
+    added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_INTERPOLATED).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
-    # Points are denser near the upper row, where the curve of precision is steepest.
+    # Points are denser near the first row, where precision changes fastest.
     share = (number / (added[first] + 1)) ** 2
-    places = np.sort(np.concatenate([np.arange(len(rows)), first + share]))
-    return rows[np.ceil(places).astype(np.int64)], places
+    positions = np.sort(np.concatenate([np.arange(len(rows)), first + share]))
+    return rows[np.ceil(positions).astype(np.int64)], positions

@@ -10,9 +10,9 @@ import altair as alt
 
 from rocframe.charts.dashboard.controls import (
     ANGLE,
-    CHOSEN,
     COSTS,
     SET_PREVALENCE,
+    SIGNAL,
     filter_selected,
     opacity_if_selected,
 )
@@ -31,7 +31,7 @@ NUMBER_WIDTH, NAME_WIDTH, ROW_HEIGHT = 53, 150, 24
 PANEL_RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 NUMBERS = ("threshold", *CONFUSION, *PANEL_RATES, "expected_cost")
 UNDEFINED = "–"
-# For each count: the label, the prediction, its rate, and the total of the rate.
+# For each count: the label, the prediction, the rate of the count, and the total of its class.
 MATRIX_CELLS = {
     "tp": ("Positive", "Predicted positive", "tpr", "pos"),
     "fn": ("Positive", "Predicted negative", "fnr", "pos"),
@@ -41,15 +41,16 @@ MATRIX_CELLS = {
 POSITIVE_BARS = {"color": FOREGROUND, "opacity": 0.85}
 NEGATIVE_BARS = {"color": MUTED, "opacity": 0.6}
 
-# A threshold t selects the row with hi >= t > lo, where lo is the threshold of the next row.
-AT_THRESHOLD = f"datum.hi >= {CHOSEN} && datum.lo < {CHOSEN}"
-IS_ROW = "datum.lo < datum.hi"  # excludes points between rows, and repeated thresholds
-# The threshold, clamped to the range of the score axis.
-CLAMPED = f"clamp({CHOSEN}, datum.first, datum.last)"
+# `hi` is the threshold of a row, and `lo` the threshold of the next row. The row that is shown has
+# hi >= t > lo, where t is the threshold of the slider.
+AT_THRESHOLD = f"datum.hi >= {SIGNAL} && datum.lo < {SIGNAL}"
+IS_ROW = "datum.lo < datum.hi"  # excludes interpolated points and repeated thresholds
+# The threshold of the slider, limited to the range of the score axis.
+CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
 
 
 def row_thresholds(slider: Slider) -> dict[str, str]:
-    """Return the fields of the threshold of a row: as a number, and as the slider value."""
+    """Return expressions of the threshold of a row: as a number, and as a value of the slider."""
     return {
         "hi": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
         ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
@@ -57,10 +58,10 @@ def row_thresholds(slider: Slider) -> dict[str, str]:
 
 
 def row_rates(initial: InitialValues) -> dict[str, str]:
-    """Return the fields that depend on counts, prevalence and costs, in order of computation.
+    """Return expressions of the rates and costs of a point, in order of computation.
 
-    `precision` is null if no row is predicted positive. `line_precision`, which is drawn, is then
-    the precision of the next point.
+    `precision` is null if no row is predicted positive. `line_precision`, the field that is drawn,
+    is the precision of the next point in this case.
     """
     next_alerts = (
         "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
@@ -89,7 +90,7 @@ def _ratio(numerator: str, denominator: str) -> str:
 
 
 def number_texts(data: DashboardData) -> dict[str, str]:
-    """Return the fields of the numbers of a row as text."""
+    """Return expressions of the numbers of a row as text."""
     number = "isValid(datum.{0}) ? format(datum.{0}, '{1}') : '" + UNDEFINED + "'"
     return {
         "threshold_text": "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.7~g')",
@@ -100,11 +101,11 @@ def number_texts(data: DashboardData) -> dict[str, str]:
     }
 
 
-# False positives are weighted by the odds of the threshold of the slider, so that the values of all
-# curves are comparable. Only probabilities have odds.
+# False positives are weighted by the odds of the threshold of the slider instead of the row, so
+# that all curves have the same weight. Scores that are not probabilities have no odds.
 NET_BENEFIT = {
-    "net_benefit": f"!datum.unit ? null : datum.hi == MAX_VALUE ? 0 : {CHOSEN} >= 0 && {CHOSEN} < 1"
-    f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {CHOSEN} / (1 - {CHOSEN}) : null",
+    "net_benefit": f"!datum.unit ? null : datum.hi == MAX_VALUE ? 0 : {SIGNAL} >= 0 && {SIGNAL} < 1"
+    f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {SIGNAL} / (1 - {SIGNAL}) : null",
     "net_benefit_text": "isValid(datum.net_benefit) ? format(datum.net_benefit, '.4~g') : '"
     + UNDEFINED
     + "'",
@@ -117,7 +118,7 @@ def _count_format(data: DashboardData) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatePanel:
-    """A panel of two rates: the field and the title of each axis."""
+    """A panel of two rates; `x` and `y` are the field and the title of each axis."""
 
     name: str
     title: str
@@ -152,7 +153,7 @@ RATE_PANELS = (
 
 
 def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
-    """Draw two rates of all curves, with a point at the threshold of each."""
+    """Draw two rates of all curves, with a point on each curve at the threshold."""
     x = alt.X(f"{panel.x[0]}:Q", title=panel.x[1], **_rate_axis())
     y = alt.Y(f"{panel.y[0]}:Q", title=panel.y[1], **_rate_axis())
     color = _color(data)
@@ -188,7 +189,7 @@ def rate_panel(data: DashboardData, panel: RatePanel) -> alt.LayerChart:
         .encode(x=x, y=y, color=color),
         data,
     )
-    # Vega-Lite uses the axes of the first layer.
+    # The curves are the first layer, because Vega-Lite uses its axes.
     cost_layers = _lowest_cost(data, x, y) if panel.name == "roc" else []
     return alt.LayerChart(
         layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
@@ -245,9 +246,10 @@ def _diagonal() -> Any:
 
 
 def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
-    """Mark and name the row of lowest expected cost of all shown curves, with its line of cost.
+    """Mark the row with the lowest expected cost of all shown curves: a line, a ring and a text.
 
-    Of several rows with this cost, it is the one of the first curve with the highest threshold.
+    If several rows have this cost, the mark is at the first of these curves, at its highest
+    threshold. The line contains the ROC points with this expected cost.
     """
     sort = [alt.SortField(field) for field in ("expected_cost", "curve", "step")]
     name = "datum.name, " if data.groups.columns else ""
@@ -279,7 +281,7 @@ def _lowest_cost(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
 
 
 def _first_curve(chart: Any, data: DashboardData) -> Any:
-    """Keep the first of the curves that the legend selects."""
+    """Keep the first of the selected curves."""
     sort = [alt.SortField("curve")]
     return (
         filter_selected(chart, data)
@@ -289,7 +291,7 @@ def _first_curve(chart: Any, data: DashboardData) -> Any:
 
 
 def _curve_name(rows: Any) -> Any:
-    """Write the name of the curve that a panel shows in its lower right corner."""
+    """Draw the name of a curve in the lower right corner of a panel."""
     limit = PANEL_WIDTH / 2 - 24
     text = rows.mark_text(fontSize=11, color=MUTED, align="right", limit=limit)
     x, y = alt.XValue(PANEL_WIDTH), alt.YValue(LOW_PANEL_HEIGHT + 29)
@@ -321,7 +323,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     cover = threshold.mark_rect(color=BACKGROUND, opacity=0.6)
     cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
     rule = threshold.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
-    # The cover lies on top of the bars, so invisible bars above it react to the pointer.
+    # The pointer does not reach bars below the cover, so invisible bars above it have the tooltips.
     hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
         name="spread_bins"
@@ -340,7 +342,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def event_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the share of positives in each bin, at the chosen prevalence."""
+    """Draw the share of positives in each bin, at the prevalence of the slider."""
     up, down = "datum.pi * datum.bin_pos / datum.pos", "(1 - datum.pi) * datum.bin_neg / datum.neg"
     bins = _event_curves(alt.Chart(), data).transform_calculate(
         pi=f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)",
@@ -358,7 +360,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
         x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
     )
     rule = _threshold(_event_curves(alt.Chart(), data)).mark_rule(color=FOREGROUND, strokeWidth=1.5)
-    # An invisible mark extends the axis from the middle to the end of the outer bins.
+    # Points are in the middle of a bin. Invisible marks extend the axis to the ends of outer bins.
     extent = bins.mark_rule(opacity=0).encode(
         x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
     )
@@ -381,7 +383,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _has_one_event_curve(data: DashboardData) -> bool:
-    """Whether the event rates of only one curve are shown: scores may have different scales."""
+    """Whether the event rates of one curve are shown, because scores may have different scales."""
     return not data.unit_scores and len(data.records) > 1
 
 
@@ -390,7 +392,7 @@ def _event_curves(chart: Any, data: DashboardData) -> Any:
 
 
 def _threshold(bins: Any) -> Any:
-    """Return the threshold, clamped to the range of the bins."""
+    """Return a row with the threshold, limited to the range of the bins."""
     ends = bins.transform_aggregate(first="min(left)", last="max(right)")
     return ends.transform_filter("isValid(datum.first)").transform_calculate(clamped=CLAMPED)
 
@@ -456,12 +458,12 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
 
 
 def _cell_property(position: int) -> str:
-    """Return the expression of a property of a cell."""
+    """Return the expression of an item of `MATRIX_CELLS` for the cell of a row."""
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
-    """Write the numbers of each curve at the threshold."""
+    """Draw a row of numbers for each curve, at the threshold."""
     rows = alt.Chart().transform_filter(AT_THRESHOLD)
     numbers = list(NUMBERS)
     if any(record["unit"] for record in data.records):
@@ -532,7 +534,7 @@ def _settings(initial: InitialValues) -> str:
     """Return the expression of the threshold, prevalence and costs as text."""
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
-        f"'Numbers at score ≥ ' + format({CHOSEN}, '.6~g')",
+        f"'Numbers at score ≥ ' + format({SIGNAL}, '.6~g')",
         f"({SET_PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
         f"'cost of a false positive ' + format({initial.fn!r} * {COSTS}, '.4~g')",
         f"'of a false negative {initial.fn:.4g}'",
