@@ -36,13 +36,12 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _without_page(monkeypatch):
-    """Do not write the page, which takes a second, in tests that do not need it."""
+    """Do not write pages, because each page takes a second."""
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)
 
 
-# What is said of the page that is left out here, of columns that no test needs, and, on a slow
-# machine, of the steps.
-ELSEWHERE = re.compile(
+# Messages that other tests check: the page is not written, rows are pooled, and progress.
+COMMON_MESSAGES = re.compile(
     r"^rocframe: (the page was not written.*|The columns? .* pooled\..*| +[\d.]+ s  .*)\n",
     re.MULTILINE,
 )
@@ -50,17 +49,17 @@ ELSEWHERE = re.compile(
 
 def run(capsys, *arguments):
     code = cli.main([str(one) for one in arguments])
-    printed = capsys.readouterr()
-    return code, printed.out, ELSEWHERE.sub("", printed.err)
+    captured = capsys.readouterr()
+    return code, captured.out, COMMON_MESSAGES.sub("", captured.err)
 
 
-def evaluated(capsys, *arguments):
+def evaluate(capsys, *arguments):
     code, out, err = run(capsys, "evaluate", *arguments, "--out", "out")
     assert (code, err) == (0, "")
     return out
 
 
-def refused(capsys, *arguments):
+def error_of(capsys, *arguments):
     code, out, err = run(capsys, "evaluate", *arguments, "--out", "out")
     assert (code, out) == (2, "")
     assert err.startswith("rocframe: ")
@@ -68,13 +67,13 @@ def refused(capsys, *arguments):
     return err.removeprefix("rocframe: ").removesuffix("\n")
 
 
-def test_the_tables_are_those_of_the_verbs(capsys):
-    out = evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model")
+def test_the_tables_are_those_of_the_functions(capsys):
+    out = evaluate(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model")
     vote = rf.datasets.vote()
     areas = rf.auc(vote, "label", "score", by="model")
     assert_frame_equal(rf.read("out/auc.parquet"), areas)
-    more = ["recall", "precision"]
-    curves = rf.curve(vote, "label", "score", by="model", metrics=more)
+    metrics = ["recall", "precision"]
+    curves = rf.curve(vote, "label", "score", by="model", metrics=metrics)
     assert_frame_equal(rf.read("out/curves.parquet"), curves)
     lines = out.splitlines()
     assert lines[0] == "model                   AUC     95 % interval  n_pos  n_neg  n_missing"
@@ -82,8 +81,8 @@ def test_the_tables_are_those_of_the_verbs(capsys):
     assert lines[7:] == ["", "out/curves.parquet", "out/auc.parquet"]
 
 
-def test_with_a_maximal_error_the_table_has_fewer_rows_of_each_curve(capsys):
-    evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model", "--kind", "pr",
+def test_max_error_simplifies_the_curves_in_the_table(capsys):
+    evaluate(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model", "--kind", "pr",
               "--max-error", "0.01")  # fmt: skip
     curves = rf.curve(rf.datasets.vote(), "label", "score", by="model", kind="pr")
     expected = rf.simplify(curves, max_error=0.01)
@@ -92,8 +91,8 @@ def test_with_a_maximal_error_the_table_has_fewer_rows_of_each_curve(capsys):
     assert rf.about("out/curves.parquet")["max_error"] == 0.01
 
 
-def test_columns_that_usually_are_group_columns_are_named_if_they_are_not_used(capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "ELSEWHERE", re.compile("$^"))
+def test_a_message_names_usual_group_columns_that_are_not_used(capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "COMMON_MESSAGES", re.compile("$^"))
     options = ["--label", "label", "--score", "score", "--quiet"]
     _, _, err = run(capsys, "evaluate", VOTE, *options, "--out", "out")
     assert (
@@ -107,16 +106,16 @@ def test_columns_that_usually_are_group_columns_are_named_if_they_are_not_used(c
     assert "group column" not in err
 
 
-def test_the_metadata_say_where_the_tables_come_from(capsys):
-    evaluated(capsys, "log.parquet", "--label", "truth", "--positive", "yes", "--score", "score",
+def test_the_metadata_contain_the_options_and_the_files(capsys):
+    evaluate(capsys, "log.parquet", "--label", "truth", "--positive", "yes", "--score", "score",
               "--by", "model", "--missing", "drop")  # fmt: skip
-    said = rf.about("out/curves.parquet")
-    assert {name: said[name] for name in ("table", "kind", "by")} == {
+    metadata = rf.about("out/curves.parquet")
+    assert {name: metadata[name] for name in ("table", "kind", "by")} == {
         "table": "curve",
         "kind": "roc",
         "by": ["model"],
     }
-    assert {name: said[name] for name in list(said)[7:]} == {
+    assert {name: metadata[name] for name in list(metadata)[7:]} == {
         "label": "truth",
         "score": ["score"],
         "positive": "yes",
@@ -134,7 +133,7 @@ def test_the_metadata_say_where_the_tables_come_from(capsys):
 def test_a_date_can_be_the_positive_class(capsys):
     days = LOG.select(label=pl.Series([1, 0, 1, 0, 0, 1]).cast(pl.Date), score="other")
     days.write_parquet("days.parquet")
-    evaluated(capsys, "days.parquet", "--label", "label", "--positive", "1970-01-02",
+    evaluate(capsys, "days.parquet", "--label", "label", "--positive", "1970-01-02",
               "--score", "score")  # fmt: skip
     expected = rf.auc(LOG, "label", "other")
     assert_frame_equal(rf.read("out/auc.parquet"), expected)
@@ -142,7 +141,7 @@ def test_a_date_can_be_the_positive_class(capsys):
 
 
 def test_several_scores_are_compared_as_models(capsys):
-    out = evaluated(capsys, "log.parquet", "--label", "label", "--score", "score",
+    out = evaluate(capsys, "log.parquet", "--label", "label", "--score", "score",
                     "--score", "other", "--missing", "drop")  # fmt: skip
     assert rf.read("out/auc.parquet")["model"].to_list() == ["other", "score"]
     assert rf.about("out/auc.parquet")["rows_missing"] == {"other": 0, "score": 1}
@@ -151,38 +150,38 @@ def test_several_scores_are_compared_as_models(capsys):
 
 def test_several_groups_and_globs(capsys):
     LOG.write_parquet("log2.parquet")
-    evaluated(capsys, "log*.parquet", "--label", "label", "--score", "other", "--by", "model",
+    evaluate(capsys, "log*.parquet", "--label", "label", "--score", "other", "--by", "model",
               "--by", "truth")  # fmt: skip
     expected = rf.auc(pl.concat([LOG, LOG]), "label", "other", by=["model", "truth"])
     assert_frame_equal(rf.read("out/auc.parquet"), expected)
     assert rf.about("out/auc.parquet")["files"] == ["log.parquet", "log2.parquet"]
 
 
-def test_a_hive_folder_gives_groups(capsys):
+def test_folders_named_key_value_are_a_group_column(capsys):
     Path("logs").mkdir()
     for (day,), part in LOG.group_by("model"):
         Path(f"logs/day={day}").mkdir()
         part.write_parquet(f"logs/day={day}/part.parquet")
-    evaluated(capsys, "logs", "--label", "label", "--score", "other", "--by", "day")
+    evaluate(capsys, "logs", "--label", "label", "--score", "other", "--by", "day")
     assert rf.read("out/auc.parquet")["day"].to_list() == ["a", "b"]
 
 
 def test_kinds_are_columns_of_one_table(capsys):
-    evaluated(capsys, *BASIC, "--kind", "pr", "--kind", "det", "--kind", "lift_chart")
+    evaluate(capsys, *BASIC, "--kind", "pr", "--kind", "det", "--kind", "lift_chart")
     columns = rf.read("out/curves.parquet").columns
     assert columns[5:] == ["recall", "precision", "fpr", "fnr", "alert_rate"]
     assert rf.about("out/curves.parquet")["kind"] == "precision_recall"
 
 
-def test_the_interval_can_be_chosen_or_left_out(capsys):
-    out = evaluated(capsys, VOTE, "--label", "label", "--score", "score", "--ci", "newcombe",
+def test_options_set_the_interval_or_omit_it(capsys):
+    out = evaluate(capsys, VOTE, "--label", "label", "--score", "score", "--ci", "newcombe",
                     "--level", "0.9")  # fmt: skip
     assert "90 % interval" in out
     assert rf.read("out/auc.parquet")["ci_method"].to_list() == ["newcombe"]
-    assert "interval" not in evaluated(capsys, *BASIC, "--ci", "none")
+    assert "interval" not in evaluate(capsys, *BASIC, "--ci", "none")
 
 
-def test_logs_may_lie_beside_the_tables_and_the_command_run_again(capsys):
+def test_tables_of_an_earlier_run_are_not_read_as_logs(capsys):
     for _ in range(2):
         assert run(capsys, "evaluate", "*.parquet", *BASIC[1:], "--out", ".")[0] == 0
     assert rf.about("auc.parquet")["files"] == ["log.parquet"]
@@ -190,42 +189,42 @@ def test_logs_may_lie_beside_the_tables_and_the_command_run_again(capsys):
 
 def test_weights_and_counts(capsys):
     LOG.with_columns(w=2.0, count=pl.lit(3)).write_parquet("log.parquet")
-    evaluated(capsys, *BASIC, "--weight", "w", "--count", "count")
+    evaluate(capsys, *BASIC, "--weight", "w", "--count", "count")
     assert rf.read("out/auc.parquet")["n_pos"].item() == 9
-    evaluated(capsys, *BASIC, "--no-count")
+    evaluate(capsys, *BASIC, "--no-count")
     assert rf.read("out/auc.parquet")["n_pos"].item() == 3
 
 
 def test_a_column_named_count_requires_an_option(capsys):
     LOG.with_columns(count=pl.lit(3)).write_parquet("log.parquet")
-    assert refused(capsys, *BASIC) == (
+    assert error_of(capsys, *BASIC) == (
         "--count: the log has a column named 'count', which may hold the number of rows that "
         "each row represents.\n"
         "Pass --count count if it does, or --no-count if it does not."
     )
-    assert refused(capsys, *BASIC, "--count", "count", "--no-count") == (
+    assert error_of(capsys, *BASIC, "--count", "count", "--no-count") == (
         "--count and --no-count cannot be combined."
     )
 
 
 def test_quiet_prints_nothing(capsys):
-    assert evaluated(capsys, *BASIC, "--quiet") == ""
-    assert evaluated(capsys, *BASIC, "-q") == ""
+    assert evaluate(capsys, *BASIC, "--quiet") == ""
+    assert evaluate(capsys, *BASIC, "-q") == ""
 
 
-def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
+def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
     Path("empty.parquet").touch()
-    assert refused(capsys, *BASIC, "empty.parquet").startswith("empty.parquet: the file is empty")
+    assert error_of(capsys, *BASIC, "empty.parquet").startswith("empty.parquet: the file is empty")
     assert not Path("out").exists()
     code, _, err = run(
         capsys, "evaluate", *BASIC, "empty.parquet", "--skip-unreadable", "-o", "out"
     )
-    why = "the file is empty (0 bytes)"
-    assert (code, err) == (0, f"rocframe: skipped empty.parquet: {why}.\n")
-    assert rf.about("out/auc.parquet")["files_skipped"] == {"empty.parquet": why}
+    reason = "the file is empty (0 bytes)"
+    assert (code, err) == (0, f"rocframe: skipped empty.parquet: {reason}.\n")
+    assert rf.about("out/auc.parquet")["files_skipped"] == {"empty.parquet": reason}
 
 
-# Errors of the caller: one short message, exit code 2
+# Errors of the user: one short message and exit code 2
 
 
 @pytest.mark.parametrize(
@@ -269,18 +268,18 @@ def test_files_that_cannot_be_read_are_left_out_on_request(capsys):
     ],
 )
 def test_a_user_error_is_one_short_message(capsys, arguments, text):
-    assert refused(capsys, *arguments).startswith(text)
+    assert error_of(capsys, *arguments).startswith(text)
     assert not Path("out/auc.parquet").exists()
 
 
-def test_a_group_with_the_name_of_a_column_of_the_table_is_refused(capsys):
+def test_a_group_column_with_the_name_of_a_result_column_raises_an_error(capsys):
     LOG.rename({"model": "precision"}).write_parquet("log.parquet")
-    assert refused(capsys, *BASIC, "--by", "precision").startswith(
+    assert error_of(capsys, *BASIC, "--by", "precision").startswith(
         "--by precision: the result has a column of this name.\n"
     )
 
 
-def test_a_folder_that_cannot_be_created_is_named(capsys):
+def test_the_error_names_a_folder_that_cannot_be_created(capsys):
     code, _, err = run(capsys, "evaluate", *BASIC, "--out", "log.parquet")
     assert code == 2
     assert err == (
@@ -290,10 +289,10 @@ def test_a_folder_that_cannot_be_created_is_named(capsys):
     assert_frame_equal(pl.read_parquet("log.parquet"), LOG)
 
 
-def test_a_failure_leaves_the_tables_of_an_earlier_run(capsys):
-    evaluated(capsys, *BASIC)
+def test_a_failure_does_not_change_the_tables_of_an_earlier_run(capsys):
+    evaluate(capsys, *BASIC)
     before = Path("out/auc.parquet").read_bytes()
-    refused(capsys, "log.parquet", "--label", "label", "--score", "score")
+    error_of(capsys, "log.parquet", "--label", "label", "--score", "score")
     assert Path("out/auc.parquet").read_bytes() == before
 
 
@@ -313,7 +312,7 @@ def test_arguments_in_messages_become_options(message, text):
     assert cli.with_options(message) == text
 
 
-# Around the work
+# Help, interrupts and failures
 
 
 def test_version_and_help(capsys):
@@ -335,7 +334,7 @@ def test_an_unknown_command_is_an_error(capsys):
     assert err.startswith('rocframe: Unknown command "evalute". Did you mean "evaluate"?')
 
 
-def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
+def test_ctrl_c_has_the_exit_code_130(capsys, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -345,7 +344,7 @@ def test_ctrl_c_has_its_own_exit_code(capsys, monkeypatch):
     assert err == "rocframe: interrupted. All files are complete or unchanged.\n"
 
 
-def test_too_little_memory_is_an_error_and_leaves_no_folder(capsys, monkeypatch):
+def test_too_little_memory_is_a_user_error_and_creates_no_folder(capsys, monkeypatch):
     def allocate(*_):
         raise MemoryError("Unable to allocate 7 TiB")
 
@@ -360,7 +359,7 @@ def test_too_little_memory_is_an_error_and_leaves_no_folder(capsys, monkeypatch)
     assert not Path("new").exists()
 
 
-def test_a_page_that_fails_leaves_no_tables(capsys, monkeypatch):
+def test_no_tables_are_written_if_the_page_fails(capsys, monkeypatch):
     def fail(*_, **__):
         raise rf.RocframeError("no page")
 
@@ -370,7 +369,7 @@ def test_a_page_that_fails_leaves_no_tables(capsys, monkeypatch):
     assert not Path("out").exists()
 
 
-def test_a_bug_keeps_its_traceback(capsys, monkeypatch):
+def test_an_error_of_the_package_shows_its_traceback(capsys, monkeypatch):
     def wrong(*_):
         raise ZeroDivisionError
 
@@ -389,8 +388,8 @@ sys.exit(main.main())
 PROGRAM = [sys.executable, "-c", SCRIPT]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signal")
-def test_ctrl_c_stops_the_program_and_leaves_no_half_file():
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for child processes")
+def test_ctrl_c_stops_the_program_and_leaves_no_temporary_file():
     pl.select(
         label=pl.int_range(1_000_000) % 2, score=pl.int_range(1_000_000).hash() % 1_000_000
     ).write_parquet("large.parquet")
@@ -437,10 +436,10 @@ def test_the_command_line_loads_its_libraries_lazily():
     script = (
         "import sys, rocframe.cli.main; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "set()\n"
+    assert result.stdout == "set()\n"
 
 
 def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys):
@@ -454,8 +453,8 @@ def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys)
 
 
 @pytest.mark.skipif(find_spec("vl_convert") is None, reason="the extra is not installed")
-def test_the_page_is_written_beside_the_tables(capsys, monkeypatch):
+def test_the_page_is_written_to_the_folder_of_the_tables(capsys, monkeypatch):
     monkeypatch.setattr(tasks, "find_spec", find_spec)
-    out = evaluated(capsys, *BASIC, "--title", "Who & what")
+    out = evaluate(capsys, *BASIC, "--title", "Who & what")
     assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
     assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ def curve():
 
 
 @every_suffix
-def test_a_curve_comes_back_as_it_was(tmp_path, suffix):
+def test_reading_returns_the_curve_that_was_written(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
     rf.write(curve(), path)
     assert_frame_equal(rf.read(path), curve(), check_exact=True)
@@ -49,7 +49,7 @@ def test_a_curve_comes_back_as_it_was(tmp_path, suffix):
 
 
 @both_formats
-def test_types_and_odd_values_come_back_as_they_were(tmp_path, suffix):
+def test_reading_returns_all_dtypes_and_special_values(tmp_path, suffix):
     table = pl.DataFrame(
         {
             "enum": pl.Series(["x", None], dtype=pl.Enum(["y", "x"])),
@@ -77,7 +77,7 @@ def test_types_and_odd_values_come_back_as_they_were(tmp_path, suffix):
     assert_frame_equal(back, table, check_exact=True)
 
 
-def test_a_table_without_rows_or_columns_comes_back(tmp_path):
+def test_reading_returns_tables_without_rows_or_columns(tmp_path):
     for number, table in enumerate([curve().clear(), pl.DataFrame()]):
         rf.write(table, tmp_path / f"{number}.parquet")
         assert_frame_equal(rf.read(tmp_path / f"{number}.parquet"), table)
@@ -96,7 +96,7 @@ def test_a_lazy_frame_may_read_the_file_that_it_replaces(tmp_path):
     assert_frame_equal(rf.read(path), curve().filter(pl.col("model") == "a"))
 
 
-def test_a_path_with_the_letters_of_a_glob_is_one_file(tmp_path):
+def test_a_path_with_characters_of_a_glob_is_one_file(tmp_path):
     path = tmp_path / "run[1]*.parquet"
     rf.write(curve(), path)
     assert_frame_equal(rf.read(path), curve())
@@ -109,11 +109,11 @@ def test_folders_with_an_equals_sign_add_no_column(tmp_path):
     assert rf.read(tmp_path / "day=1" / "curve.parquet").columns == curve().columns
 
 
-# What a table shows
+# Metadata
 
 
 @both_formats
-def test_the_metadata_say_what_the_table_shows(tmp_path, suffix):
+def test_the_metadata_describe_the_table(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
     rf.write(curve(), path, about={"positive": "voted", "files": ["a", "b"], "rows": None})
     assert rf.about(path) == {
@@ -147,94 +147,110 @@ def test_the_metadata_of_a_curve_contain_the_prevalence_of_its_rates(tmp_path):
     assert "prevalence" not in stored(metric)
 
 
-def shown(tmp_path, table):
+def metadata_of(tmp_path, table):
     rf.write(table, tmp_path / "table.parquet")
-    said = rf.about(tmp_path / "table.parquet")
-    return said["table"], said["kind"], said["by"], said["ties"]
+    metadata = rf.about(tmp_path / "table.parquet")
+    return metadata["table"], metadata["kind"], metadata["by"], metadata["ties"]
 
 
 @pytest.mark.parametrize("kind", ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"])
-def test_a_curve_says_its_kind(tmp_path, kind):
+def test_the_metadata_contain_the_kind_of_a_curve(tmp_path, kind):
     table = rf.curve(LOG, "label", "score", kind=kind)
-    assert shown(tmp_path, table) == ("curve", kind, [], "a tie is one row")
+    assert metadata_of(tmp_path, table) == ("curve", kind, [], "a tie is one row")
 
 
 def test_a_curve_without_its_rates_has_no_kind(tmp_path):
     table = curve().select("model", "threshold", "tp", "fp", "fn", "tn")
-    assert shown(tmp_path, table) == ("curve", None, ["model"], "a tie is one row")
+    assert metadata_of(tmp_path, table) == ("curve", None, ["model"], "a tie is one row")
 
 
-def test_areas_say_that_a_tie_is_one_half(tmp_path):
-    whole = rf.auc(LOG, "label", "score", by="model")
-    assert shown(tmp_path, whole) == ("auc", None, ["model"], "a tie counts one half")
-    part = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
-    assert shown(tmp_path, part) == ("partial_auc", None, [], "a tie counts one half")
+def test_the_metadata_contain_the_meaning_of_ties(tmp_path):
+    areas = rf.auc(LOG, "label", "score", by="model")
+    assert metadata_of(tmp_path, areas) == ("auc", None, ["model"], "a tie counts one half")
+    areas = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
+    assert metadata_of(tmp_path, areas) == ("partial_auc", None, [], "a tie counts one half")
     digits = rf.datasets.digits().head(20)
     classes = {digit: f"p{digit}" for digit in range(10)}
     areas = rf.multiclass_auc(digits, "label", classes, by="model")
-    assert shown(tmp_path, areas) == ("multiclass_auc", None, ["model"], "a tie counts one half")
+    assert metadata_of(tmp_path, areas) == (
+        "multiclass_auc",
+        None,
+        ["model"],
+        "a tie counts one half",
+    )
     three = digits.filter(pl.col("label") < 3)
     volumes = rf.volume(three, "label", "p0", classes=[2, 1, 0], by="model")
     ties = "a tie counts 1/k if k orders of the tied rows are possible"
-    assert shown(tmp_path, volumes) == ("volume", None, ["model"], ties)
+    assert metadata_of(tmp_path, volumes) == ("volume", None, ["model"], ties)
     test = rf.auc_test(LOG, "label", "score", by="model")
-    assert shown(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
+    assert metadata_of(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
     for verb, name in (
         (rf.compare, "comparison"),
         (rf.contrast, "contrast"),
         (rf.auc_covariance, "auc_covariance"),
     ):
         table = verb(LOG.rename({"model": "m"}), "label", {"a": "score", "b": "score"}, by="m")
-        assert shown(tmp_path, table) == (name, None, ["m"], "a tie counts one half")
+        assert metadata_of(tmp_path, table) == (name, None, ["m"], "a tie counts one half")
     band = rf.band(LOG, "label", "score", by="model", grid=3)
-    assert shown(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
+    assert metadata_of(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
 
 
 def test_metrics_with_intervals_differ_from_operating_points(tmp_path):
-    made = rf.intervals(LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None)
-    assert shown(tmp_path, made) == ("intervals", None, ["model"], "a tie is one row")
+    table = rf.intervals(
+        LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None
+    )
+    assert metadata_of(tmp_path, table) == ("intervals", None, ["model"], "a tie is one row")
 
 
 def test_operating_points_and_areas_differ_from_curves(tmp_path):
     points = rf.at(curve(), fpr=[0.1, 0.5])
-    assert shown(tmp_path, points) == ("operating_points", "roc", ["model"], "a tie is one row")
+    assert metadata_of(tmp_path, points) == (
+        "operating_points",
+        "roc",
+        ["model"],
+        "a tie is one row",
+    )
     area = rf.area(curve())
-    assert shown(tmp_path, area) == ("area", None, ["model"], "a tie counts one half")
+    assert metadata_of(tmp_path, area) == ("area", None, ["model"], "a tie counts one half")
     area = rf.area(curve(), kind="precision_recall")
-    assert shown(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
+    assert metadata_of(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
 
 
 def test_a_plan_has_neither_groups_nor_ties(tmp_path):
     plan = rf.sample_size(auc=[0.7, 0.8])
-    assert shown(tmp_path, plan) == ("plan", None, [], None)
+    assert metadata_of(tmp_path, plan) == ("plan", None, [], None)
     assert rf.about(tmp_path / "table.parquet")["rule"] is None
     assert_frame_equal(rf.read(tmp_path / "table.parquet"), plan)
 
 
 def test_a_group_column_may_have_the_name_of_a_column_of_another_table(tmp_path):
     table = rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc")
-    assert shown(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
+    assert metadata_of(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
 
 
 def test_a_table_is_recognized_with_columns_dropped_or_added(tmp_path):
     areas = rf.auc(LOG, "label", "score", by="model").drop("se", "n_missing")
-    assert shown(tmp_path, areas.with_columns(owner=pl.lit("me")))[:3] == ("auc", None, ["model"])
+    assert metadata_of(tmp_path, areas.with_columns(owner=pl.lit("me")))[:3] == (
+        "auc",
+        None,
+        ["model"],
+    )
     scores = {"a": "score", "b": "score"}
     pairs = rf.compare(LOG.rename({"model": "m"}), "label", scores, by="m").drop("df", "n_paired")
-    assert shown(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
+    assert metadata_of(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
 
 
 def test_group_columns_named_at_and_value_make_no_operating_points(tmp_path):
     keys = {"at": pl.col("model"), "value": pl.lit(1), "day": pl.lit(2)}
     table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "value", "day"])
-    assert shown(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
+    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "value", "day"])
 
 
 def test_any_other_table_is_a_table(tmp_path):
-    assert shown(tmp_path, LOG) == ("table", None, [], None)
+    assert metadata_of(tmp_path, LOG) == ("table", None, [], None)
 
 
-def test_other_programs_find_the_metadata(tmp_path):
+def test_other_programs_read_the_metadata(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path / "curve.parquet"
     rf.write(curve(), path)
@@ -245,7 +261,7 @@ def test_other_programs_find_the_metadata(tmp_path):
     assert with_polars == with_pyarrow == with_duckdb
     assert '"rule": "score >= threshold"' in with_polars
     n_rows = duckdb.sql(f"select count(*) from '{path}' where threshold = 'inf'").fetchall()
-    assert n_rows == [(4,)]  # one above all of each of three groups, and one score
+    assert n_rows == [(4,)]  # the first rows of three groups, and one infinite score
 
 
 def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
@@ -258,7 +274,7 @@ def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
 @pytest.mark.parametrize(
     "name", ["kind", "table", "by", "rule", "ties", "version", "schema", "prevalence"]
 )
-def test_reserved_metadata_names_are_refused(tmp_path, name):
+def test_reserved_metadata_names_raise_an_error(tmp_path, name):
     with pytest.raises(rf.RepeatedNameError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})
     assert str(caught.value) == (
@@ -268,17 +284,17 @@ def test_reserved_metadata_names_are_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("value", "reason"),
     [
         (float("nan"), "Out of range float values are not JSON compliant"),
         (date(2024, 1, 1), "Object of type date is not JSON serializable"),
     ],
 )
-def test_a_value_that_json_cannot_represent_is_refused(tmp_path, value, why):
+def test_a_value_that_json_cannot_represent_raises_an_error(tmp_path, value, reason):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
     assert str(caught.value).startswith(
-        f"about['day']={value!r}: JSON does not support this value: {why}"
+        f"about['day']={value!r}: JSON does not support this value: {reason}"
     )
 
 
@@ -291,19 +307,19 @@ def test_a_metadata_name_must_be_a_string(tmp_path):
     )
 
 
-@pytest.mark.parametrize("said", ["fraud", "", ["a"], 3])
-def test_metadata_must_be_a_mapping(tmp_path, said):
+@pytest.mark.parametrize("value", ["fraud", "", ["a"], 3])
+def test_metadata_must_be_a_mapping(tmp_path, value):
     with pytest.raises(rf.OptionValueError) as caught:
-        rf.write(curve(), tmp_path / "curve.parquet", about=said)
+        rf.write(curve(), tmp_path / "curve.parquet", about=value)
     assert str(caught.value) == (
-        f"about={said!r}: expected a mapping from names to values.\n"
+        f"about={value!r}: expected a mapping from names to values.\n"
         'Use, for example, about={"what": "fraud"}.'
     )
     assert list(tmp_path.iterdir()) == []
 
 
 @both_formats
-def test_a_file_without_our_metadata_can_be_read_but_has_no_about(tmp_path, suffix):
+def test_a_file_of_another_program_can_be_read_but_has_no_metadata(tmp_path, suffix):
     path = tmp_path / f"other.{suffix}"
     LOG.write_parquet(path) if suffix == "parquet" else LOG.write_ipc(path)
     assert_frame_equal(rf.read(path), LOG)
@@ -315,12 +331,12 @@ def test_a_file_without_our_metadata_can_be_read_but_has_no_about(tmp_path, suff
     )
 
 
-# Files that are not what they should be
+# Missing and damaged files
 
 
 @pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
 @both_formats
-def test_a_missing_file_is_named(tmp_path, verb, suffix):
+def test_an_error_names_a_missing_file(tmp_path, verb, suffix):
     path = tmp_path / f"gone.{suffix}"
     with pytest.raises(rf.StorageError) as caught:
         verb(path)
@@ -331,11 +347,13 @@ def test_a_missing_file_is_named(tmp_path, verb, suffix):
 
 @pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
 @both_formats
-def test_an_empty_a_truncated_and_another_file_are_named(tmp_path, verb, suffix):
+def test_an_error_names_an_empty_or_truncated_file_and_one_of_another_format(
+    tmp_path, verb, suffix
+):
     path = tmp_path / f"curve.{suffix}"
     rf.write(curve(), path)
-    whole = path.read_bytes()
-    for content in (b"", whole[: len(whole) // 2], whole[:-1], b"label,score\n1,0.5\n"):
+    complete = path.read_bytes()
+    for content in (b"", complete[: len(complete) // 2], complete[:-1], b"label,score\n1,0.5\n"):
         path.write_bytes(content)
         with pytest.raises(rf.StorageError) as caught:
             verb(path)
@@ -345,7 +363,7 @@ def test_an_empty_a_truncated_and_another_file_are_named(tmp_path, verb, suffix)
 
 
 @both_formats
-def test_a_damaged_file_is_named(tmp_path, suffix):
+def test_an_error_names_a_damaged_file(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
     rf.write(pl.concat([curve()] * 50), path)
     content = bytearray(path.read_bytes())
@@ -398,7 +416,7 @@ def test_the_pages_of_parquet_files_have_checksums(tmp_path):
         file.read()
 
 
-def test_types_that_arrow_lacks_are_written_to_parquet(tmp_path):
+def test_dtypes_that_arrow_does_not_support_are_written_to_parquet(tmp_path):
     table = pl.DataFrame({"n": pl.Series([2**100, None], dtype=pl.Int128)})
     rf.write(table, tmp_path / "table.parquet")
     assert_frame_equal(rf.read(tmp_path / "table.parquet"), table)
@@ -426,7 +444,7 @@ def test_invalid_metadata_are_reported(tmp_path):
 
 
 @pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about, lambda path: rf.write(LOG, path)])
-def test_an_unknown_suffix_is_refused(tmp_path, verb):
+def test_an_unknown_suffix_raises_an_error(tmp_path, verb):
     with pytest.raises(rf.StorageError) as caught:
         verb(tmp_path / "curve.csv")
     path = str(tmp_path / "curve.csv")
@@ -436,7 +454,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, verb):
     )
 
 
-def test_a_name_that_no_file_can_have_is_refused(tmp_path, monkeypatch):
+def test_a_name_that_no_file_can_have_raises_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = curve()
     chart = rf.chart(table)
@@ -488,9 +506,9 @@ def test_metadata_have_a_limited_depth_and_size(tmp_path, monkeypatch, suffix):
     assert rf.about(path)["deep"] == nested(100, {})
     before = path.read_bytes()
     monkeypatch.setattr(tables, "MAX_METADATA_SIZE", 1000)
-    circle: dict[str, object] = {}
-    circle["a"] = circle
-    for value in (nested(101, {}), nested(50_000, []), circle, [[[0] * 100] * 100] * 100):
+    cycle: dict[str, object] = {}
+    cycle["a"] = cycle
+    for value in (nested(101, {}), nested(50_000, []), cycle, [[[0] * 100] * 100] * 100):
         with pytest.raises(rf.OptionValueError) as caught:
             rf.write(curve(), path, about={"deep": value})
         assert str(caught.value) == (
@@ -509,7 +527,7 @@ def test_metadata_have_a_limited_depth_and_size(tmp_path, monkeypatch, suffix):
 
 
 @both_formats
-def test_metadata_of_other_programs_that_are_too_deep_are_a_storage_error(tmp_path, suffix):
+def test_metadata_of_other_programs_with_too_many_levels_raise_a_storage_error(tmp_path, suffix):
     path = tmp_path / f"other.{suffix}"
     table = LOG.to_arrow().replace_schema_metadata({"rocframe": "[" * 100_000 + "]" * 100_000})
     if suffix == "parquet":
@@ -528,7 +546,7 @@ def test_only_polars_frames_can_be_written(tmp_path):
     )
 
 
-def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):
+def test_a_dtype_that_arrow_does_not_support_raises_and_the_old_file_is_unchanged(tmp_path):
     path = tmp_path / "table.arrow"
     rf.write(LOG, path)
     with pytest.raises(rf.StorageError) as caught:
@@ -538,14 +556,14 @@ def test_a_type_that_arrow_lacks_is_refused_and_the_old_file_stays(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-# Faults
+# Failures while writing
 
 
 def broken(_):
     raise ZeroDivisionError
 
 
-def test_a_plan_that_fails_leaves_the_old_file(tmp_path):
+def test_a_query_that_fails_does_not_change_the_old_file(tmp_path):
     path = tmp_path / "curve.parquet"
     rf.write(LOG, path)
     with pytest.raises((ZeroDivisionError, pl.exceptions.ComputeError)):
@@ -554,7 +572,7 @@ def test_a_plan_that_fails_leaves_the_old_file(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_file_that_changes_between_scan_and_collect_is_a_storage_error(tmp_path):
+def test_a_file_that_changes_between_scan_and_collect_raises_a_storage_error(tmp_path):
     source, path = tmp_path / "log.parquet", tmp_path / "curve.parquet"
     LOG.write_parquet(source)
     plan = pl.scan_parquet(source)
@@ -568,7 +586,7 @@ def test_a_file_that_changes_between_scan_and_collect_is_a_storage_error(tmp_pat
 
 def test_the_output_is_checked_before_anything_is_computed(tmp_path):
     def forbidden(_):
-        pytest.fail("it was computed")
+        pytest.fail("the plan was computed")
 
     with pytest.raises(rf.StorageError):
         rf.write(LOG.lazy().map_batches(forbidden), tmp_path / "gone" / "curve.parquet")
@@ -579,7 +597,7 @@ import sys, polars as pl, rocframe as rf
 path = sys.argv[1]
 small, large = (pl.DataFrame({"a": range(n)}, schema={"a": pl.Int64}) for n in (10, 100_000))
 """
-WRITE_ON_AND_ON = """
+WRITE_REPEATEDLY = """
 paths = sys.argv[1:]
 for path in paths:
     rf.write(small, path)
@@ -602,11 +620,11 @@ def begin(script, *paths):
     return child
 
 
-def test_a_process_killed_at_any_time_leaves_whole_files(tmp_path):
+def test_files_are_complete_if_a_process_is_killed_at_any_time(tmp_path):
     paths = [tmp_path / f"curve.{suffix}" for suffix in ("parquet", "arrow")]
     random.seed(1)
     for _ in range(3):
-        child = begin(WRITE_ON_AND_ON, *paths)
+        child = begin(WRITE_REPEATEDLY, *paths)
         time.sleep(random.random() / 5)
         child.send_signal(signal.SIGKILL)
         child.communicate()
@@ -618,7 +636,7 @@ def test_a_process_killed_at_any_time_leaves_whole_files(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["curve.arrow", "curve.parquet"]
 
 
-def test_a_write_removes_files_of_killed_writers_but_not_of_running_ones(tmp_path):
+def test_write_removes_temporary_files_of_killed_processes_but_not_of_running_ones(tmp_path):
     path, other = tmp_path / "curve.parquet", tmp_path / "other.parquet"
     with replacement(path) as running, replacement(other) as of_other:
         stale = running.with_name(running.name.replace(".tmp", "0.tmp"))
@@ -635,9 +653,9 @@ def test_a_write_removes_files_of_killed_writers_but_not_of_running_ones(tmp_pat
     assert_frame_equal(rf.read(path), LOG)
 
 
-def test_ctrl_c_leaves_a_whole_file_and_nothing_beside_it(tmp_path):
+def test_ctrl_c_leaves_a_complete_file_and_no_temporary_file(tmp_path):
     path = tmp_path / "curve.parquet"
-    child = begin(WRITE_ON_AND_ON, path)
+    child = begin(WRITE_REPEATEDLY, path)
     time.sleep(0.1)
     child.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in child.communicate()[1]
@@ -645,7 +663,7 @@ def test_ctrl_c_leaves_a_whole_file_and_nothing_beside_it(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["curve.parquet"]
 
 
-FILL_THE_DISK = """
+EXCEED_FILE_SIZE = """
 import resource
 rf.write(small, path)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -659,18 +677,18 @@ except rf.StorageError as error:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_a_full_disk_leaves_the_old_file(tmp_path, suffix):
+def test_the_old_file_is_unchanged_if_the_disk_is_full(tmp_path, suffix):
     path = tmp_path / f"curve.{suffix}"
-    with begin(FILL_THE_DISK, path) as child:
-        said, errors = child.stdout.read(), child.stderr.read()
-    assert said.startswith(f"path={str(path)!r}: the file cannot be written: "), errors
+    with begin(EXCEED_FILE_SIZE, path) as child:
+        output, errors = child.stdout.read(), child.stderr.read()
+    assert output.startswith(f"path={str(path)!r}: the file cannot be written: "), errors
     assert rf.read(path).height == 10
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_two_writers_leave_one_whole_file(tmp_path):
+def test_two_writers_produce_one_complete_file(tmp_path):
     path = tmp_path / "curve.parquet"
-    children = [begin(WRITE_ON_AND_ON, path) for _ in range(2)]
+    children = [begin(WRITE_REPEATEDLY, path) for _ in range(2)]
     for _ in range(20):
         assert rf.read(path).height in {10, 100_000}
     for child in children:

@@ -1,4 +1,4 @@
-"""Dashboards opened from disk in a browser without a network: the threshold is moved both ways."""
+"""Dashboards that a browser opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not i
 
 @pytest.fixture(scope="module")
 def curves():
-    few = rf.datasets.vote().filter(pl.col("model").is_in(MODELS))
-    return rf.curve(few, "label", "score", by="model", metrics=["precision", "expected_cost"],
-                    costs={"fp": 1, "fn": 1})  # fmt: skip
+    predictions = rf.datasets.vote().filter(pl.col("model").is_in(MODELS))
+    metrics = ["precision", "expected_cost"]
+    costs = {"fp": 1, "fn": 1}
+    return rf.curve(predictions, "label", "score", by="model", metrics=metrics, costs=costs)
 
 
 @pytest.fixture(scope="module")
 def page(curves, tmp_path_factory):
     code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # In a string of the script, this would end it.
+    # These texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
         f"<script>{embed_script()}</script><script>rocframe.embed('#board', "
         f"{json_for_html(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
-        ".then(made => {window.view = made.view})</script>",
+        ".then(result => {window.view = result.view})</script>",
         encoding="utf-8",
     )
     with sync_api.sync_playwright() as playwright:
@@ -60,26 +61,26 @@ def page(curves, tmp_path_factory):
         browser.close()
 
 
-def written(page):
+def numbers_of(page):
     """Return the numbers that the page shows, by model and name."""
     page.evaluate("view.runAsync().then(() => null)")
-    said = page.locator("svg text[aria-label*=': ']").evaluate_all(
-        "every => every.map(one => one.getAttribute('aria-label'))"
+    labels = page.locator("svg text[aria-label*=': ']").evaluate_all(
+        "all => all.map(text => text.getAttribute('aria-label'))"
     )
-    found = {model: {} for model in MODELS}
-    for text in said:
+    numbers = {model: {} for model in MODELS}
+    for text in labels:
         model, _, rest = text.partition(": ")
         name, _, number = rest.partition(" ")
-        if model in found:
-            found[model][name] = number
-    return found
+        if model in numbers:
+            numbers[model][name] = number
+    return numbers
 
 
 def check(page, curves, threshold):
     """Compare the page with the result of `at`."""
-    shown = written(page)
+    all_numbers = numbers_of(page)
     for row in rf.at(curves, threshold=threshold).to_dicts():
-        numbers = shown[row["model"]]
+        numbers = all_numbers[row["model"]]
         assert [numbers[name] for name in COUNTS] == [f"{row[name]:,}" for name in COUNTS]
         for name in ("threshold", "fpr", "tpr", "expected_cost"):
             assert float(numbers[name].replace("−", "-")) == pytest.approx(row[name], abs=6e-4)
@@ -96,14 +97,14 @@ def slide(page, name, value):
 
 
 @pytest.mark.parametrize("threshold", ["0.5", "0.105", "-1.2"])
-def test_the_slider_moves_every_number(page, curves, threshold):
+def test_the_slider_changes_every_number(page, curves, threshold):
     slide(page, "rf_threshold_angle", threshold)
     assert page.evaluate(VALUE) == float(threshold)
     check(page, curves, float(threshold))
 
 
 @pytest.mark.parametrize("panel", ["roc", "precision_recall", "gain"])
-def test_the_pointer_on_a_curve_moves_every_number_and_the_slider(page, curves, panel):
+def test_the_pointer_on_a_curve_changes_every_number_and_the_slider(page, curves, panel):
     slide(page, "rf_threshold_angle", "1.2")
     box = page.locator(f"g[class*='{panel}_lines'] path").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3)
@@ -112,8 +113,8 @@ def test_the_pointer_on_a_curve_moves_every_number_and_the_slider(page, curves, 
     threshold = page.evaluate(VALUE)
     assert threshold in curves["threshold"].to_list()
     check(page, curves, threshold)
-    pointed = page.locator("#vg-tooltip-element").inner_text()
-    assert pointed in {f"{model}: threshold {threshold:.7g}" for model in MODELS}
+    tooltip = page.locator("#vg-tooltip-element").inner_text()
+    assert tooltip in {f"{model}: threshold {threshold:.7g}" for model in MODELS}
     slider = page.locator("input[name=rf_threshold_angle]").input_value()
     assert float(slider) == pytest.approx(threshold, abs=0.0051)
 
@@ -127,12 +128,12 @@ def test_the_pointer_on_a_bin_sets_its_left_edge(page, curves):
     check(page, curves, page.evaluate(VALUE))
 
 
-def test_prevalence_and_costs_change_what_depends_on_them_and_0_is_the_way_back(page):
+def test_prevalence_and_costs_change_rates_and_costs_but_not_counts(page):
     slide(page, "rf_threshold_angle", "0.3")
-    before = written(page)["naive_bayes"]
+    before = numbers_of(page)["naive_bayes"]
     slide(page, "rf_prevalence", "0.1")
     page.locator("select[name=rf_costs]").select_option(label="4 : 1")
-    after = written(page)["naive_bayes"]
+    after = numbers_of(page)["naive_bayes"]
     tpr, fpr = (float(before[name]) for name in ("tpr", "fpr"))
     assert [after[name] for name in (*COUNTS, "tpr", "fpr")] == [
         before[name] for name in (*COUNTS, "tpr", "fpr")
@@ -143,12 +144,12 @@ def test_prevalence_and_costs_change_what_depends_on_them_and_0_is_the_way_back(
     assert float(after["expected_cost"]) == pytest.approx(cost, abs=4e-3)
     slide(page, "rf_prevalence", "0")
     page.locator("select[name=rf_costs]").select_option(label="1 : 1")
-    assert written(page)["naive_bayes"] == before
+    assert numbers_of(page)["naive_bayes"] == before
 
 
 def test_the_keyboard_selects_one_curve_in_the_list(page, curves):
-    shown = page.locator("select[name=rf_selected]")
-    shown.focus()  # scrolls the page below the pointer
+    selection = page.locator("select[name=rf_selected]")
+    selection.focus()  # this scrolls the page, so the pointer is above another element
     page.mouse.move(0, 0)
     slide(page, "rf_threshold_angle", "0.3")
     page.keyboard.press("End")
@@ -157,7 +158,7 @@ def test_the_keyboard_selects_one_curve_in_the_list(page, curves):
     row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
     for name in COUNTS:
         page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
-    shown.focus()
+    selection.focus()
     page.keyboard.press("Home")
     page.wait_for_function("view.signal('rf_selected') === null")
 
@@ -171,7 +172,7 @@ def test_the_legend_shows_one_curve_alone(page, curves):
         page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
 
 
-def test_altair_saves_a_dashboard_as_page_picture_and_specification(curves, tmp_path):
+def test_altair_saves_a_dashboard_as_page_image_and_specification(curves, tmp_path):
     board = rf.dashboard(curves)
     for name in ("board.html", "board.png", "board.json"):
         board.save(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Charts of groups and models that have names of JavaScript or of Vega, in a browser."""
+"""Charts in a browser whose groups have names of JavaScript or of Vega."""
 
 from __future__ import annotations
 
@@ -30,17 +30,21 @@ def charts():
     """Return charts in which each name is a model, a panel, a line, a column and a mark."""
     rows = pl.concat(ROWS.with_columns(model=pl.lit(name)) for name in ("plain", *NAMES))
     special = rows.filter(pl.col("model").is_in(JAVASCRIPT_NAMES))
-    curves, few = (rf.curve(part, "label", "score", by="model") for part in (rows, special))
-    yield few.roc.chart()
-    yield few.roc.chart(color=None, facet="model")
+    curves, special_curves = (
+        rf.curve(part, "label", "score", by="model") for part in (rows, special)
+    )
+    yield special_curves.roc.chart()
+    yield special_curves.roc.chart(color=None, facet="model")
     yield rf.auc(rows, "label", "score", by="model").roc.chart()
-    yield rf.dashboard(few.filter(pl.col("model") != "if").rename({"model": "constructor"}))
+    yield rf.dashboard(
+        special_curves.filter(pl.col("model") != "if").rename({"model": "constructor"})
+    )
     plain = curves.filter(pl.col("model") == "plain")
     for name in NAMES:
         yield plain.rename({"model": name}).roc.chart(mark={name: 0.4})
 
 
-def test_names_of_javascript_and_vega_do_not_break_any_chart_of_a_page(tmp_path):
+def test_charts_with_names_of_javascript_and_vega_are_drawn(tmp_path):
     parts = [rf.chart_fragment(chart, bundle=False) for chart in charts()]
     path = tmp_path / "names.html"
     path.write_text(
@@ -66,7 +70,7 @@ def test_names_of_javascript_and_vega_do_not_break_any_chart_of_a_page(tmp_path)
         shown = boxes.evaluate_all(
             "all => all.map(one => [...one.querySelectorAll('svg text')].map(t => t.textContent))"
         )
-        # The list of names is complete: each member that all objects have is one of them.
+        # JAVASCRIPT_NAMES has to contain all members of `Object.prototype`.
         members = page.evaluate("Object.getOwnPropertyNames(Object.prototype)")
         browser.close()
     assert set(members) <= JAVASCRIPT_NAMES
@@ -76,6 +80,6 @@ def test_names_of_javascript_and_vega_do_not_break_any_chart_of_a_page(tmp_path)
     assert set(texts[2]) >= {"plain", *NAMES}
     assert set(texts[3]) >= {f"{name} (AUC 0.875)" for name in JAVASCRIPT_NAMES if name != "if"}
     for name, one in zip(NAMES, texts[4:], strict=True):
-        # The title of the legend, and the name of the mark in a legend.
+        # The name is the title of a legend, and the name of the mark in a legend.
         assert one.count(name) == 2
         assert "plain (AUC 0.875)" in one

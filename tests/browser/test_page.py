@@ -1,4 +1,4 @@
-"""Pages and fragments opened from disk in a browser without a network."""
+"""Pages and fragments that a browser opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocframe.cli.main import main
 sync_api = pytest.importorskip("playwright.sync_api")
 
 CHROMIUM = Path("/usr/bin/chromium")
-NASTY = [
+MARKUP = [
     "</script><script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
     "שלום עולם",
@@ -76,17 +76,17 @@ def vote(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def nasty(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nasty")
+def markup(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("markup")
     models = rf.datasets.vote()["model"].unique().sort()
-    named = dict(zip(models, NASTY, strict=True))
+    named = dict(zip(models, MARKUP, strict=True))
     rf.datasets.vote().select(
-        pl.col("model").replace_strict(named, return_dtype=pl.String).alias(NASTY[0]),
-        pl.col("label").alias(NASTY[1]),
+        pl.col("model").replace_strict(named, return_dtype=pl.String).alias(MARKUP[0]),
+        pl.col("label").alias(MARKUP[1]),
         pl.col("score").alias("a.b[0]:Q"),
     ).write_parquet(folder / "<i>.parquet")
-    arguments = [str(folder / "<i>.parquet"), "--label", NASTY[1], "--score", "a.b[0]:Q"]
-    arguments += ["--by", NASTY[0], "--title", NASTY[0], "--out", str(folder), "-q"]
+    arguments = [str(folder / "<i>.parquet"), "--label", MARKUP[1], "--score", "a.b[0]:Q"]
+    arguments += ["--by", MARKUP[0], "--title", MARKUP[0], "--out", str(folder), "-q"]
     assert main(["evaluate", *arguments]) == 0
     return folder / "charts.html"
 
@@ -148,8 +148,10 @@ wait();
 
 
 @pytest.mark.parametrize("bundled", [True, False])
-def test_fragments_stand_in_any_page_any_number_of_times(opened, tmp_path, bundled):
-    rows = pl.DataFrame({"model": NASTY, "label": [1, 0] * 3, "score": [0.1, 0.2] * 3})
+def test_a_page_may_contain_several_fragments_with_and_without_their_bundle(
+    opened, tmp_path, bundled
+):
+    rows = pl.DataFrame({"model": MARKUP, "label": [1, 0] * 3, "score": [0.1, 0.2] * 3})
     curves = rf.curve(rows, "label", "score", by="model")
     other = rf.curve(rf.datasets.vote(), "label", "score", by="model")
     parts = {
@@ -167,7 +169,7 @@ def test_fragments_stand_in_any_page_any_number_of_times(opened, tmp_path, bundl
     ]
 
 
-def test_a_saved_chart_is_a_page_that_draws_it(opened, tmp_path):
+def test_a_saved_page_draws_its_chart(opened, tmp_path):
     path = tmp_path / "chart.html"
     rf.save_chart(rf.curve(rf.datasets.vote(), "label", "score").roc.chart(), path)
     page, events = opened(path, drawn=DRAWN)
@@ -175,7 +177,7 @@ def test_a_saved_chart_is_a_page_that_draws_it(opened, tmp_path):
     assert page.locator("svg.marks .mark-line path").count() >= 1
 
 
-def test_only_their_own_scripts_run_in_pages(opened, vote, tmp_path):
+def test_pages_run_only_their_own_scripts(opened, vote, tmp_path):
     chart = rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.dashboard()
     rf.save_chart(chart, tmp_path / "board.html")
     foreign = "<script>document.title = 'foreign'</script><img src='data:,' onerror='alert(1)'>"
@@ -189,7 +191,7 @@ def test_only_their_own_scripts_run_in_pages(opened, vote, tmp_path):
         kinds, texts = zip(*events, strict=True)
         assert {"dialog", "error"}.isdisjoint(kinds)
         assert sum("Content Security Policy" in text for text in texts) == 2
-        # After a timeout: the browser permits it in the expression of a debugger.
+        # The script waits, because the browser permits eval in expressions of a debugger.
         assert page.evaluate(TRY_EVAL) == "EvalError"
 
 
@@ -217,26 +219,26 @@ def test_a_tooltip_names_the_model_and_the_threshold(opened, vote):
     assert "threshold" in tooltip
 
 
-def test_markup_in_names_is_shown_as_text(opened, nasty):
-    page, events = opened(nasty)
+def test_markup_in_names_is_shown_as_text(opened, markup):
+    page, events = opened(markup)
     assert events == []
-    assert page.title() == NASTY[0]
+    assert page.title() == MARKUP[0]
     assert page.locator("img").count() == 0
     first = page.locator("tbody th").all_inner_texts()
-    assert sorted(first) == sorted(NASTY)
+    assert sorted(first) == sorted(MARKUP)
     assert page.locator(".charts .mark-line path").count() == 12
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1200])
-def test_nothing_is_wider_than_the_screen(opened, nasty, width):
-    page, _ = opened(nasty, viewport={"width": width, "height": 800})
+def test_nothing_is_wider_than_the_screen(opened, markup, width):
+    page, _ = opened(markup, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for number in range(2):
         box = page.locator(".charts .chart").nth(number)
         assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
-def test_charts_fit_again_when_the_window_changes(opened, vote):
+def test_charts_are_fitted_to_a_window_with_a_new_size(opened, vote):
     page, events = opened(vote, viewport={"width": 1200, "height": 800})
     wide = page.locator(".charts svg.marks").first.bounding_box()["width"]
     page.set_viewport_size({"width": 360, "height": 800})
@@ -248,7 +250,7 @@ def test_charts_fit_again_when_the_window_changes(opened, vote):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_background(opened, vote, scheme):
+def test_text_and_lines_have_sufficient_contrast(opened, vote, scheme):
     page, _ = opened(vote, color_scheme=scheme)
     paper, ink = (
         page.evaluate(f"getComputedStyle(document.body).{name}")
@@ -270,19 +272,19 @@ def test_charts_follow_the_color_scheme_and_print_on_white(opened, vote):
     page, _ = opened(vote, color_scheme="dark")
     line = page.locator(".charts .mark-line path").first
     text = page.locator(".charts svg.marks text").first
-    seen = {}
+    colors_of = {}
     for name, media in {
         "dark": {"color_scheme": "dark"},
         "light": {"color_scheme": "light"},
         "paper": {"media": "print", "color_scheme": "dark"},
     }.items():
         page.emulate_media(**media)
-        seen[name] = (
+        colors_of[name] = (
             line.evaluate("one => getComputedStyle(one).stroke"),
             text.evaluate("one => getComputedStyle(one).fill"),
         )
-    assert seen["dark"][0] != seen["light"][0]
-    assert seen["paper"] == seen["light"]
+    assert colors_of["dark"][0] != colors_of["light"][0]
+    assert colors_of["paper"] == colors_of["light"]
 
 
 def contrast(one: str, other: str) -> float:
@@ -310,7 +312,7 @@ def test_a_printed_page_is_complete(opened, vote):
 def test_printing_draws_all_charts(browser, many):
     context = browser.new_context(viewport={"width": 700, "height": 500})
     page = context.new_page()
-    # Nothing is drawn but what is in sight, until the browser says that it prints.
+    # Without timers, only visible charts are drawn until the event `beforeprint`.
     page.add_init_script("window.setTimeout = () => 0;")
     page.goto(many.resolve().as_uri())
     total = page.locator(".charts .chart").count()
@@ -341,7 +343,7 @@ def test_a_chart_that_altair_saves_is_drawn_without_a_network(browser, tmp_path)
     context.close()
 
 
-def test_a_cue_is_shown_where_a_table_hides_rows_or_columns(opened, many):
+def test_a_text_states_that_a_table_has_hidden_rows_or_columns(opened, many):
     page, _ = opened(many, viewport={"width": 1400, "height": 900})
     cue = page.locator(".scroll[aria-labelledby=each] + .cue")
     assert cue.inner_text() == "Scroll down to see all 60 rows."
@@ -353,7 +355,7 @@ def test_a_cue_is_shown_where_a_table_hides_rows_or_columns(opened, many):
     )
 
 
-def test_long_names_leave_room_for_the_plot_and_break_between_words(opened, tmp_path):
+def test_long_names_do_not_narrow_the_plot_and_break_between_words(opened, tmp_path):
     names = {f"model-{i}-international-production-candidate-of-the-year": i for i in range(2)}
     vote = rf.datasets.vote().filter(pl.col("model").str.starts_with("l"))
     models = vote["model"].unique().sort()

@@ -1,4 +1,4 @@
-"""The dashboard of a report, opened from disk without a network."""
+"""The dashboard of a report that a browser opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def slide(page, value):
     )
 
 
-def wanted(predictions, threshold):
+def expected_texts(predictions, threshold):
     """Return the expected numbers: those of `at` for the pooled curve of each model."""
     curves = rf.curve(predictions, "label", "score", by="model")
     return {
@@ -67,8 +67,8 @@ def test_the_dashboard_shows_the_numbers_of_the_tables_at_any_threshold(
     opened, predictions, threshold
 ):
     slide(opened, threshold)
-    for said in wanted(predictions, float(threshold)):
-        opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
+    for text in expected_texts(predictions, float(threshold)):
+        opened.wait_for_selector(f".dashboard svg text[aria-label='{text}']")
 
 
 def test_the_dashboard_keeps_its_threshold_at_another_width(opened, predictions):
@@ -82,13 +82,13 @@ def test_the_dashboard_keeps_its_threshold_at_another_width(opened, predictions)
         arg=1.5 * wide["height"],
     )
     assert opened.evaluate("document.documentElement.scrollWidth") <= 360
-    for said in wanted(predictions, 0.3):
-        opened.wait_for_selector(f".dashboard svg text[aria-label='{said}']")
+    for text in expected_texts(predictions, 0.3):
+        opened.wait_for_selector(f".dashboard svg text[aria-label='{text}']")
     assert opened.locator(".controls input, .controls select").count() == 4
     opened.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_nothing_of_the_dashboard_is_clipped_at_900_pixels(opened):
+def test_no_part_of_the_dashboard_is_clipped_at_900_pixels(opened):
     opened.set_viewport_size({"width": 900, "height": 900})
     opened.wait_for_function(
         "() => { const box = document.querySelector('.dashboard .chart');"

@@ -27,7 +27,7 @@ def test_the_table_has_a_line_per_group_and_aligned_numbers():
     ]
 
 
-def test_without_groups_intervals_and_notes_their_columns_are_left_out():
+def test_columns_of_groups_intervals_and_notes_are_omitted_if_there_are_none():
     text = areas_table(table(LOG.filter(model="a"), by=None, ci=None), width=None)
     assert text.splitlines() == [
         "   AUC  n_pos  n_neg  n_missing",
@@ -42,12 +42,12 @@ def test_names_are_shortened_to_the_width_of_the_terminal():
     assert "…  " in lines[1]
 
 
-def test_a_terminal_that_is_too_narrow_gets_wide_lines():
+def test_lines_are_longer_than_a_terminal_that_is_too_narrow():
     lines = areas_table(table(), width=20).splitlines()
     assert lines[1].startswith("a      0.8750")
 
 
-def test_wide_letters_take_two_columns():
+def test_wide_characters_take_two_columns():
     lines = areas_table(table(LOG.with_columns(model=pl.lit("模型"))), width=None).splitlines()
     assert lines[0].startswith("model     AUC")
     assert lines[1].startswith("模型   0.9167")

@@ -8,12 +8,12 @@ from rocframe.io.logs import common_dtype
 
 
 def common(*dtypes, option="--by"):
-    found = [(f"{number}.parquet", dtype) for number, dtype in enumerate(dtypes)]
-    return common_dtype("x", option, found)
+    files = [(f"{number}.parquet", dtype) for number, dtype in enumerate(dtypes)]
+    return common_dtype("x", option, files)
 
 
 @pytest.mark.parametrize(
-    ("dtypes", "wanted"),
+    ("dtypes", "expected"),
     [
         ([pl.Float64()], pl.Float64()),
         ([pl.Float64(), pl.Float32()], pl.Float64()),
@@ -27,8 +27,8 @@ def common(*dtypes, option="--by"):
         ([pl.Enum(["a"]), pl.Enum(["a"])], pl.Enum(["a"])),
     ],
 )
-def test_the_common_dtype_represents_all_values(dtypes, wanted):
-    assert common(*dtypes) == wanted
+def test_the_common_dtype_represents_all_values(dtypes, expected):
+    assert common(*dtypes) == expected
 
 
 def test_integer_and_float_labels_have_a_common_dtype():

@@ -44,11 +44,11 @@ def _files(tmp_path, monkeypatch):
         (["a.parquet", "a.*", "./a.parquet"], ["a.parquet"]),
     ],
 )
-def test_names_globs_and_folders_give_each_file_once(sources, files):
+def test_each_file_of_names_globs_and_folders_is_listed_once(sources, files):
     assert find_logs(sources) == files
 
 
-def test_an_absolute_glob_works(tmp_path):
+def test_a_glob_may_be_an_absolute_path(tmp_path):
     assert find_logs([f"{tmp_path}/b.*"]) == [str(tmp_path / "b.arrow")]
 
 
@@ -64,11 +64,11 @@ def test_links_to_folders_are_followed_once():
     Path("elsewhere").mkdir()
     Path("elsewhere/g.parquet").touch()
     Path("logs/link").symlink_to(Path("elsewhere").resolve())
-    Path("logs/circle").symlink_to(Path("logs").resolve())
+    Path("logs/cycle").symlink_to(Path("logs").resolve())
     assert find_logs(["logs"]) == ["logs/c.csv", "logs/day=1/d.pq", "logs/link/g.parquet"]
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_the_error_names_a_missing_file(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["a.parquet", "gone.parquet"])
     assert str(caught.value) == (
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     )
 
 
-def test_a_glob_without_matches_is_named(tmp_path):
+def test_the_error_names_a_glob_without_matches(tmp_path):
     with pytest.raises(rf.LogError) as caught:
         find_logs(["gone*.parquet"])
     assert (
@@ -86,7 +86,7 @@ def test_a_glob_without_matches_is_named(tmp_path):
     )
 
 
-def test_a_folder_without_logs_is_named():
+def test_the_error_names_a_folder_without_logs():
     Path("empty").mkdir()
     with pytest.raises(rf.LogError) as caught:
         find_logs(["empty"])

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.io.logs import find_logs, open_logs
 
-NEEDED = {"label": "--label", "score": "--score"}
+REQUIRED = {"label": "--label", "score": "--score"}
 LOG = pl.DataFrame({"label": [1, 0], "score": [0.5, 0.25], "note": ["a", "b"]})
 SKIP = "Write or download the file again, or skip unreadable files with --skip-unreadable."
 
@@ -30,29 +30,29 @@ def save(path, frame=LOG, **columns):
     writers[Path(path).suffix](path)
 
 
-def read(*sources, needed=NEEDED, skip_unreadable=False):
+def read(*sources, required=REQUIRED, skip_unreadable=False):
     logs = open_logs(find_logs(sources), skip_unreadable=skip_unreadable)
-    return logs.read(needed, skip_unreadable=skip_unreadable)
+    return logs.read(required, skip_unreadable=skip_unreadable)
 
 
-def message(*sources, needed=NEEDED):
+def message(*sources, required=REQUIRED):
     with pytest.raises(rf.LogError) as caught:
-        read(*sources, needed=needed)
+        read(*sources, required=required)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["a.parquet", "a.arrow", "a.csv"])
-def test_only_the_needed_columns_are_read(path):
+def test_only_required_columns_are_read(path):
     save(path)
     table, logs = read(path)
     assert_frame_equal(table, LOG.select("label", "score"))
     assert logs.files == [path]
     assert logs.has_column("note")
-    plan = logs.scan(NEEDED).explain()
+    plan = logs.scan(REQUIRED).explain()
     assert "PROJECT 2/3 COLUMNS" in plan
 
 
-def test_files_may_differ_in_format_order_and_narrower_types():
+def test_files_may_have_different_formats_column_orders_and_dtypes():
     save("1.parquet")
     save("2.parquet", LOG.select("score", "label"))
     save("3.parquet", note=pl.lit(7))
@@ -64,28 +64,28 @@ def test_files_may_differ_in_format_order_and_narrower_types():
     assert len(logs.files) == 6
 
 
-def test_folders_called_key_value_are_columns():
+def test_folders_named_key_value_are_columns():
     save("logs/day=2024-01-01/fold=01/a.parquet")
     save("logs/day=2024-01-02/fold=02/a.parquet")
     by = {"day": "--by", "fold": "--by"}
-    table, _ = read("logs", needed={**NEEDED, **by})
-    expected = pl.scan_parquet("logs", hive_partitioning=True).select(*NEEDED, *by).collect()
+    table, _ = read("logs", required={**REQUIRED, **by})
+    expected = pl.scan_parquet("logs", hive_partitioning=True).select(*REQUIRED, *by).collect()
     assert_frame_equal(table, expected)
     assert table.schema["day"] == pl.Date
-    table, _ = read("logs/day=2024-01-02/*/*.parquet", needed={**NEEDED, **by})
+    table, _ = read("logs/day=2024-01-02/*/*.parquet", required={**REQUIRED, **by})
     assert table["fold"].to_list() == [2, 2]
 
 
-def test_a_hive_key_that_is_also_a_column_keeps_its_type():
+def test_a_column_of_the_file_has_precedence_over_the_name_of_a_folder():
     save("logs/fold=01/a.parquet", fold=pl.lit("01"))
-    table, _ = read("logs", needed={**NEEDED, "fold": "--by"})
+    table, _ = read("logs", required={**REQUIRED, "fold": "--by"})
     assert table["fold"].to_list() == ["01", "01"]
 
 
 def test_folders_with_different_keys_are_read_together():
     save("logs/day=1/a.parquet")
     save("logs/other/b.parquet", day=pl.lit(2, pl.Int64))
-    table, _ = read("logs", needed={**NEEDED, "day": "--by"})
+    table, _ = read("logs", required={**REQUIRED, "day": "--by"})
     assert sorted(table["day"]) == [1, 1, 2, 2]
 
 
@@ -99,7 +99,7 @@ def test_a_missing_column_is_named_with_its_file_and_a_suggestion():
     )
 
 
-def test_types_that_do_not_fit_name_both_files():
+def test_the_error_about_different_dtypes_names_both_files():
     save("1.parquet")
     save("2.parquet", label=pl.lit("yes"))
     assert message(".").startswith(
@@ -107,10 +107,10 @@ def test_types_that_do_not_fit_name_both_files():
     )
 
 
-def test_times_without_a_zone_are_not_mixed_with_others():
+def test_times_with_and_without_a_zone_have_no_common_dtype():
     save("1.parquet", at=pl.datetime(2024, 1, 1))
     save("2.parquet", at=pl.datetime(2024, 1, 1, time_zone="UTC"))
-    assert message(".", needed={**NEEDED, "at": "--by"}).startswith(
+    assert message(".", required={**REQUIRED, "at": "--by"}).startswith(
         "2.parquet: column 'at' has type Datetime(time_unit='us', time_zone='UTC'), but in "
         "1.parquet it has type Datetime("
     )
@@ -123,7 +123,7 @@ def test_an_empty_file_is_an_error():
         assert message("1.parquet", name) == (f"{name}: the file is empty (0 bytes).\n{SKIP}")
 
 
-def test_a_truncated_file_is_named():
+def test_the_error_names_a_truncated_file():
     save("1.parquet")
     Path("2.parquet").write_bytes(Path("1.parquet").read_bytes()[:-3])
     assert message(".") == (
@@ -131,50 +131,50 @@ def test_a_truncated_file_is_named():
     )
 
 
-def damaged(path):
+def damage(path):
     """Damage the pages of a file, but not its first and last bytes."""
     content = bytearray(Path(path).read_bytes())
     content[10:60] = bytes(50)
     Path(path).write_bytes(content)
 
 
-def test_a_file_that_fails_in_the_middle_is_found_and_named():
+def test_the_error_names_a_file_with_damaged_pages():
     for name in ("1.parquet", "2.parquet", "3.parquet"):
         save(name)
-    damaged("2.parquet")
+    damage("2.parquet")
     text = message(".")
     assert text.startswith("2.parquet: the file cannot be read: parquet: ")
     assert text.endswith(f"\n{SKIP}")
 
 
-def test_a_file_that_is_replaced_after_it_was_opened_is_named():
+def test_the_error_names_a_file_that_is_replaced_after_it_was_opened():
     save("1.parquet")
     save("2.parquet")
     logs = open_logs(find_logs(["."]))
     Path("2.parquet").write_bytes(b"")
     with pytest.raises(rf.LogError) as caught:
-        logs.read(NEEDED)
+        logs.read(REQUIRED)
     assert str(caught.value).startswith("2.parquet: the file cannot be read: ")
 
 
-def test_a_file_that_is_deleted_after_it_was_opened_is_named():
+def test_the_error_names_a_file_that_is_deleted_after_it_was_opened():
     save("1.parquet")
     save("2.parquet")
     logs = open_logs(find_logs(["."]))
     Path("2.parquet").unlink()
     with pytest.raises(rf.LogError) as caught:
-        logs.read(NEEDED)
+        logs.read(REQUIRED)
     assert str(caught.value).startswith(
         "2.parquet: the file cannot be read: it no longer exists.\n"
     )
 
 
-def test_files_that_cannot_be_read_are_left_out_on_request_and_listed():
+def test_unreadable_files_are_skipped_on_request_and_listed():
     for name in ("1.parquet", "2.parquet", "3.parquet", "4.parquet"):
         save(name)
     Path("2.parquet").write_bytes(b"")
     Path("3.parquet").write_bytes(b"PAR1")
-    damaged("4.parquet")
+    damage("4.parquet")
     table, logs = read(".", skip_unreadable=True)
     assert_frame_equal(table, LOG.select("label", "score"))
     assert logs.files == ["1.parquet"]
@@ -182,7 +182,7 @@ def test_files_that_cannot_be_read_are_left_out_on_request_and_listed():
     assert logs.skipped["2.parquet"] == ("the file is empty (0 bytes)")
 
 
-def test_a_column_that_is_missing_is_no_reason_to_leave_a_file_out():
+def test_a_file_without_a_required_column_is_not_skipped():
     save("1.parquet")
     save("2.parquet", LOG.drop("score"))
     with pytest.raises(rf.LogError) as caught:
@@ -201,7 +201,7 @@ def test_at_least_one_file_must_be_readable():
     )
 
 
-def test_other_suffixes_are_refused():
+def test_other_suffixes_raise_an_error():
     Path("log.xlsx").touch()
     assert message("log.xlsx") == (
         "log.xlsx: unknown suffix '.xlsx'.\n"
@@ -213,6 +213,6 @@ def test_other_suffixes_are_refused():
 def test_columns_may_have_any_name(name):
     save("1.parquet", LOG.rename({"score": name}))
     save("2.parquet", LOG[["score", "label"]].rename({"score": name}))
-    table, _ = read(".", needed={"label": "--label", name: "--score"})
+    table, _ = read(".", required={"label": "--label", name: "--score"})
     assert table.columns == ["label", name]
     assert table.height == 4

@@ -42,7 +42,7 @@ def test_the_dashboard_shows_the_curves_of_the_charts_and_counts_them():
     assert names(result) == [*map(str, range(10)), "13", "14"]
 
 
-def test_with_two_group_columns_the_dashboard_shows_whole_panels():
+def test_with_two_group_columns_the_dashboard_shows_complete_panels():
     result = section(
         groups(model=["a", "b", "c"]).join(pl.DataFrame({"day": range(6)}), how="cross"),
         ["model", "day"],

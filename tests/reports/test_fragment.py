@@ -14,17 +14,17 @@ from rocframe.reports.export import json_for_html
 
 pytest.importorskip("vl_convert")
 
-NASTY = "</script><script>alert(1)</script><!-- \"' & {{ a }} שלום 🦊 \u2028"
-OTHER = alt.Chart(pl.DataFrame({"a": [1, 2], "b": [NASTY, "c"]})).mark_bar().encode(x="a", y="b")
+MARKUP = "</script><script>alert(1)</script><!-- \"' & {{ a }} שלום 🦊 \u2028"
+OTHER = alt.Chart(pl.DataFrame({"a": [1, 2], "b": [MARKUP, "c"]})).mark_bar().encode(x="a", y="b")
 
 
 def chart(name="model", **options):
-    rows = pl.DataFrame({name: ["a", NASTY], "label": [1, 0], "score": [0.9, 0.4]})
+    rows = pl.DataFrame({name: ["a", MARKUP], "label": [1, 0], "score": [0.9, 0.4]})
     return rf.curve(rows, "label", "score", by=name).roc.chart(**options)
 
 
 class Reader(HTMLParser):
-    """The tags of a piece of HTML, and the content of its scripts."""
+    """The tags of an HTML text, and the content of its scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -45,43 +45,43 @@ class Reader(HTMLParser):
         self.inside = False
 
 
-def test_a_fragment_has_the_chart_and_a_call_that_draws_it():
-    read = Reader(rf.chart_fragment(chart(), bundle=False))
-    assert [tag for tag, _ in read.tags] == ["div", "script", "div", "script"]
-    assert json.loads(read.scripts[0]) == chart().to_dict()
-    assert read.scripts[1] == "window.rocframe&&rocframe.draw()"
-    assert read.tags[0][1] == {
+def test_a_fragment_contains_the_chart_and_a_call_that_draws_the_chart():
+    page = Reader(rf.chart_fragment(chart(), bundle=False))
+    assert [tag for tag, _ in page.tags] == ["div", "script", "div", "script"]
+    assert json.loads(page.scripts[0]) == chart().to_dict()
+    assert page.scripts[1] == "window.rocframe&&rocframe.draw()"
+    assert page.tags[0][1] == {
         "class": "rocframe-chart",
         "role": "img",
         "aria-label": chart().to_dict()["description"].replace("\u2028", " "),
     }
-    assert read.tags[1][1] == {"type": "application/json"}
+    assert page.tags[1][1] == {"type": "application/json"}
 
 
-def test_with_its_bundle_a_fragment_needs_nothing_else():
-    whole = rf.chart_fragment(chart())
-    assert whole.startswith(rf.chart_bundle() + "\n<div ")
-    read = Reader(whole)
-    assert [tag for tag, _ in read.tags] == ["script", "div", "script", "div", "script"]
-    assert [attrs for tag, attrs in read.tags if tag == "script"] == [
+def test_a_fragment_with_its_bundle_has_no_other_scripts():
+    fragment = rf.chart_fragment(chart())
+    assert fragment.startswith(rf.chart_bundle() + "\n<div ")
+    page = Reader(fragment)
+    assert [tag for tag, _ in page.tags] == ["script", "div", "script", "div", "script"]
+    assert [attrs for tag, attrs in page.tags if tag == "script"] == [
         {},
         {"type": "application/json"},
         {},
     ]
-    assert "src=" not in "".join(part for part in whole.splitlines() if part.startswith("<div"))
+    assert "src=" not in "".join(part for part in fragment.splitlines() if part.startswith("<div"))
 
 
-@pytest.mark.parametrize("name", ["model", NASTY])
+@pytest.mark.parametrize("name", ["model", MARKUP])
 def test_markup_in_names_and_values_is_escaped(name):
-    for made in (chart(name), chart(name).properties(title=NASTY, description=NASTY), OTHER):
-        text = rf.chart_fragment(made, bundle=False)
-        read = Reader(text)
-        assert len(read.tags) == 4
-        assert "alert(1)" in read.scripts[0]
+    for drawing in (chart(name), chart(name).properties(title=MARKUP, description=MARKUP), OTHER):
+        text = rf.chart_fragment(drawing, bundle=False)
+        page = Reader(text)
+        assert len(page.tags) == 4
+        assert "alert(1)" in page.scripts[0]
         assert text.count("</script>") == 2
 
 
-def test_a_fragment_has_no_ids_and_is_the_same_every_time():
+def test_a_fragment_has_no_ids_and_repeated_calls_return_equal_fragments():
     text = rf.chart_fragment(chart(), bundle=False)
     assert text == rf.chart_fragment(chart(), bundle=False)
     assert all("id" not in attrs for _, attrs in Reader(text).tags)
@@ -93,7 +93,7 @@ def test_a_fragment_has_no_blank_lines():
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("drawing", "alternative"),
     [
         (OTHER, "Chart"),
         (OTHER.properties(title="A\nB"), "A B"),
@@ -103,17 +103,17 @@ def test_a_fragment_has_no_blank_lines():
         ((OTHER & OTHER).properties(title="C"), "C"),
     ],
 )
-def test_any_chart_of_altair_has_a_fragment(made, said):
-    read = Reader(rf.chart_fragment(made, bundle=False))
-    assert read.tags[0][1]["aria-label"] == said
-    assert json.loads(read.scripts[0])["$schema"].endswith(".json")
+def test_any_chart_of_altair_has_a_fragment(drawing, alternative):
+    page = Reader(rf.chart_fragment(drawing, bundle=False))
+    assert page.tags[0][1]["aria-label"] == alternative
+    assert json.loads(page.scripts[0])["$schema"].endswith(".json")
 
 
 def test_a_fragment_contains_data_of_any_length_and_null_for_infinity():
-    many = pl.DataFrame({"a": range(6000)}).select(
+    data = pl.DataFrame({"a": range(6000)}).select(
         pl.when(pl.col("a") == 0).then(float("inf")).otherwise("a").alias("a")
     )
-    text = rf.chart_fragment(alt.Chart(many).mark_point().encode(x="a:Q"), bundle=False)
+    text = rf.chart_fragment(alt.Chart(data).mark_point().encode(x="a:Q"), bundle=False)
     (rows,) = json.loads(Reader(text).scripts[0])["datasets"].values()
     assert len(rows) == 6000
     assert rows[:2] == [{"a": None}, {"a": 1.0}]
@@ -129,7 +129,7 @@ def test_a_fragment_contains_its_data_with_any_data_transformer(tmp_path, monkey
 
 
 def test_json_for_html_is_equal_json_without_markup():
-    spec = {"a": NASTY, "</script>": ["<", ">", "&", "\u2029"]}
+    spec = {"a": MARKUP, "</script>": ["<", ">", "&", "\u2029"]}
     text = json_for_html(spec)
     assert json.loads(text) == spec
     assert not re.search("[<>&\u2028\u2029]", text)
@@ -140,13 +140,13 @@ def test_json_for_html_rejects_nan():
         json_for_html({"a": float("nan")})
 
 
-@pytest.mark.parametrize("wrong", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
-def test_other_objects_than_charts_are_refused(wrong):
+@pytest.mark.parametrize("value", [None, "roc", pl.DataFrame(), {"mark": "bar"}])
+def test_objects_other_than_charts_raise_an_error(value):
     with pytest.raises(
         rf.OptionValueError,
         match=r"^chart: expected an Altair chart, got \w+\.\nPass the result of",
     ):
-        rf.chart_fragment(wrong)
+        rf.chart_fragment(value)
 
 
 def test_the_bundle_is_one_script_that_defines_one_name():

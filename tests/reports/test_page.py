@@ -20,7 +20,7 @@ from rocframe.reports.page import report_page
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.report_tables import areas_and_curves, note_in_words, report_tables
 
-NASTY = [
+MARKUP = [
     "</script><script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
     "a & b 'c'",
@@ -59,20 +59,20 @@ def log(names=("a", "b")):
     return pl.concat([part.select(pl.lit(name).alias("model"), pl.all()) for name in names])
 
 
-def evaluate(predictions=None, by="model", **more):
+def evaluate(predictions=None, by="model", **entries):
     """Return the tables of a page, the options and the other entries of its provenance."""
     predictions = log() if predictions is None else predictions
     names = ("kind", "id", "over", "score", "missing", "unmatched", "ci")
-    options = {name: more.pop(name) for name in names if name in more}
+    options = {name: entries.pop(name) for name in names if name in entries}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
     options = ReportOptions(**options)
     tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
-    return tables, options, {**ABOUT, **more}
+    return tables, options, {**ABOUT, **entries}
 
 
-def write(*args, title="T", files=("curves.parquet", "auc.parquet"), **more):
-    tables, options, provenance = evaluate(*args, **more)
-    return report_page(tables, options, title=title, provenance=provenance, files=files)
+def write(*args, title="T", files=("curves.parquet", "auc.parquet"), **options):
+    tables, report_options, provenance = evaluate(*args, **options)
+    return report_page(tables, report_options, title=title, provenance=provenance, files=files)
 
 
 @cache
@@ -165,7 +165,7 @@ def test_the_policy_of_pages_allows_only_their_own_scripts(tmp_path):
         }
 
 
-def test_the_numbers_of_the_page_are_those_of_the_verbs():
+def test_the_numbers_of_the_page_are_those_of_the_functions():
     vote = rf.datasets.vote()
     read = Reader(write(vote))
     areas = rf.auc(vote, "label", "score", by="model")
@@ -184,17 +184,17 @@ def test_the_numbers_of_the_page_are_those_of_the_verbs():
 
 
 def test_names_and_values_are_escaped_everywhere():
-    predictions = log(NASTY).rename({"model": NASTY[0]})
-    text = write(predictions, by=NASTY[0], title=NASTY[1], label=NASTY[0],
-                 files_skipped={NASTY[1]: NASTY[0]}, about={NASTY[2]: NASTY[1]})  # fmt: skip
+    predictions = log(MARKUP).rename({"model": MARKUP[0]})
+    text = write(predictions, by=MARKUP[0], title=MARKUP[1], label=MARKUP[0],
+                 files_skipped={MARKUP[1]: MARKUP[0]}, about={MARKUP[2]: MARKUP[1]})  # fmt: skip
     assert "<script>alert" not in text
     assert "<img src=x" not in text
     read = Reader(text)
     assert {tag for tag, _ in read.tags} <= TAGS
-    # Charts, the configuration, Vega, and what draws.
+    # The charts, and three scripts: the configuration, Vega, and the script of the page.
     assert len(read.scripts) == len(read.specs()) + 3
-    assert read.text.count(NASTY[1]) == 4  # title twice, the group, a value of its origin
-    assert all(name in " ".join(read.text) for name in NASTY[:-1])
+    assert read.text.count(MARKUP[1]) == 4  # the title twice, a group, and a value of about=
+    assert all(name in " ".join(read.text) for name in MARKUP[:-1])
     assert "'\\u2028'" in read.text
 
 
@@ -210,7 +210,7 @@ def test_group_columns_may_have_the_names_of_other_tables(names, id):  # noqa: A
     assert read.curves()
 
 
-def test_a_group_that_is_called_like_a_color_keeps_its_name():
+def test_a_group_with_the_name_of_a_color_is_not_renamed():
     read = Reader(write(log(["#07469b", "#59636e"])))
     (scale,) = {
         json.dumps(layer["encoding"]["color"]["scale"])
@@ -222,7 +222,7 @@ def test_a_group_that_is_called_like_a_color_keeps_its_name():
     assert all(color.startswith("var(--color-") for color in json.loads(scale)["range"])
 
 
-def test_nothing_is_fetched_from_anywhere():
+def test_a_page_loads_no_other_files():
     text = plain()
     read = Reader(text)
     links = [attrs for _, attrs in read.tags if {"src", "href", "data", "srcset"} & set(attrs)]
@@ -234,19 +234,19 @@ def test_nothing_is_fetched_from_anywhere():
     assert "@import" not in style
 
 
-def test_any_number_of_charts_share_one_script():
-    few, many = plain(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
-    for text in (few, many):
+def test_all_charts_of_a_page_share_one_script():
+    short, long = plain(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
+    for text in (short, long):
         assert text.count("window.rocframe={embed:") == 1
-    assert len(many) - len(few) < 100_000
+    assert len(long) - len(short) < 100_000
 
 
 def test_each_chart_has_a_text_alternative():
     read = Reader(write(kind=["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]))
-    said = [attrs["aria-label"] for _, attrs in read.tags if attrs.get("role") == "img"]
-    said = [words for words in said if " chart, " in words]
-    assert len(said) == 6
-    assert all("2 curves" in words and ("a (A" in words or "a (ROC A" in words) for words in said)
+    texts = [attrs["aria-label"] for _, attrs in read.tags if attrs.get("role") == "img"]
+    texts = [text for text in texts if " chart, " in text]
+    assert len(texts) == 6
+    assert all("2 curves" in text and ("a (A" in text or "a (ROC A" in text) for text in texts)
 
 
 def test_usual_group_columns_are_unused_unless_an_option_names_them():
@@ -261,14 +261,14 @@ def test_usual_group_columns_are_unused_unless_an_option_names_them():
     assert unused(score=["score", "other"]) == ["fold"]  # several score columns are models
 
 
-def test_the_page_names_what_was_left_out_and_why():
+def test_the_page_lists_what_was_left_out_and_the_reasons():
     predictions = pl.concat([log(), log(["c"]).filter("label"), log(["d"]).clear()])
     predictions = predictions.with_columns(score=pl.when(pl.int_range(pl.len()) > 0).then("score"))
-    given = {
+    provenance = {
         "files_skipped": {"bad.parquet": "the file is empty"},
         "unused_keys": ["fold", "class"],
     }
-    read = Reader(write(predictions, **given))
+    read = Reader(write(predictions, **provenance))
     first = max(i for i, text in enumerate(read.text) if text == "What was left out") + 1
     assert read.text[first : first + 4] == [
         "bad.parquet: the file is empty.",
@@ -489,7 +489,7 @@ def test_lines_break_between_the_words_of_long_names_only():
     assert "<bdi>short_name</bdi>" in write(log(["short_name"]))
 
 
-def test_an_emoji_of_several_characters_stays_whole():
+def test_an_emoji_of_several_characters_is_not_split():
     family, flag = "👩\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈"
     assert format_name(f"model {family}{flag}") == f"model {family}{flag}"
     assert format_name("a\u200db") == "'a\\u200db'"
@@ -513,11 +513,11 @@ def test_a_page_is_written_even_without_any_curve(predictions, by, over):
     assert len(read.curves()) == 2
 
 
-def test_the_same_evaluation_makes_the_same_page():
+def test_equal_evaluations_produce_equal_pages():
     assert write() == plain()
 
 
-def test_a_large_log_makes_a_small_page():
+def test_the_page_of_a_large_log_is_small():
     n = 200_000
     many = pl.select(
         model=pl.int_range(n) % 2, label=pl.int_range(n) % 3 == 0, score=pl.int_range(n).hash() % n

@@ -12,12 +12,12 @@ import rocframe as rf
 
 pytest.importorskip("vl_convert")
 
-NASTY = "</title></script><script>alert(1)</script>"
+MARKUP = "</title></script><script>alert(1)</script>"
 CHART = (
-    alt.Chart(pl.DataFrame({"a": [1.0, float("inf")], "b": [NASTY, "c"]}))
+    alt.Chart(pl.DataFrame({"a": [1.0, float("inf")], "b": [MARKUP, "c"]}))
     .mark_point()
     .encode(x="a:Q", y="b:N")
-    .properties(title=NASTY)
+    .properties(title=MARKUP)
 )
 STARTS = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
 
@@ -34,10 +34,10 @@ def test_a_specification_is_strict_json(tmp_path):
     rf.save_chart(CHART, tmp_path / "chart.json")
     spec = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"), parse_constant=int)
     (rows,) = spec["datasets"].values()
-    assert rows == [{"a": 1.0, "b": NASTY}, {"a": None, "b": "c"}]
+    assert rows == [{"a": 1.0, "b": MARKUP}, {"a": None, "b": "c"}]
 
 
-def test_a_page_has_the_fragment_and_no_markup_of_the_charts(tmp_path):
+def test_a_page_contains_the_fragment_and_escapes_markup_in_the_data(tmp_path):
     rf.save_chart(CHART, tmp_path / "chart.html")
     page = (tmp_path / "chart.html").read_text(encoding="utf-8")
     assert rf.chart_fragment(CHART) in page
@@ -45,10 +45,12 @@ def test_a_page_has_the_fragment_and_no_markup_of_the_charts(tmp_path):
     assert page.count("<title>") == page.count("</title>") == 1
 
 
-LONE = ": the text contains a lone surrogate, which UTF-8 does not support.\nRemove this character."
+LONE_SURROGATE = (
+    ": the text contains a lone surrogate, which UTF-8 does not support.\nRemove this character."
+)
 
 
-def test_text_that_utf_8_does_not_support_is_refused(tmp_path):
+def test_text_that_utf_8_does_not_support_raises_an_error(tmp_path):
     title = "ROC \ud800"
     chart = CHART.properties(title=title)
     for call in (
@@ -58,11 +60,11 @@ def test_text_that_utf_8_does_not_support_is_refused(tmp_path):
     ):
         with pytest.raises(rf.OptionValueError) as caught:
             call()
-        assert str(caught.value) == f"chart={title!r}{LONE}"
+        assert str(caught.value) == f"chart={title!r}{LONE_SURROGATE}"
     log = pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]})
     page = {"path": tmp_path / "page.html"}
     for options, text in (
-        ({"title": title}, f"title={title!r}{LONE}"),
+        ({"title": title}, f"title={title!r}{LONE_SURROGATE}"),
         ({"title": None}, "title=None: expected text.\nPass a string."),
         (
             {"about": {"n": 10**5000}},
@@ -116,7 +118,7 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
         ),
     ],
 )
-def test_unsupported_options_and_values_are_refused(tmp_path, name, options, text):
+def test_unsupported_options_and_values_raise_an_error(tmp_path, name, options, text):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.save_chart(CHART, tmp_path / name, **options)
     assert str(caught.value) == text
@@ -124,7 +126,7 @@ def test_unsupported_options_and_values_are_refused(tmp_path, name, options, tex
 
 
 @pytest.mark.parametrize("suffix", ["", ".jpg", ".vg"])
-def test_an_unknown_suffix_is_refused(tmp_path, suffix):
+def test_an_unknown_suffix_raises_an_error(tmp_path, suffix):
     with pytest.raises(rf.StorageError) as caught:
         rf.save_chart(CHART, tmp_path / f"chart{suffix}")
     assert str(caught.value).endswith(
@@ -132,7 +134,7 @@ def test_an_unknown_suffix_is_refused(tmp_path, suffix):
     )
 
 
-def test_the_old_file_stays_if_the_chart_cannot_be_drawn(tmp_path):
+def test_the_old_file_is_unchanged_if_the_chart_cannot_be_drawn(tmp_path):
     path = tmp_path / "chart.svg"
     path.write_text("before")
     broken = CHART.copy()

@@ -39,7 +39,7 @@ def test_a_small_number_of_curves_is_drawn_completely():
         assert select_curves(table, None).note("curves.parquet") == ""
 
 
-def test_of_many_models_those_with_the_largest_areas_are_drawn_in_their_order():
+def test_the_models_with_the_largest_areas_are_drawn_in_the_order_of_the_table():
     table = areas(segment=range(100))
     assert_frame_equal(drawn(table), table.tail(MAX_DRAWN_COLORS))
     assert select_curves(table, None).note("curves.parquet") == (
@@ -50,24 +50,28 @@ def test_of_many_models_those_with_the_largest_areas_are_drawn_in_their_order():
     assert_frame_equal(drawn(falling), falling.tail(MAX_DRAWN_COLORS))
 
 
-def test_models_are_selected_by_their_mean_area_in_all_charts_together():
+def test_models_are_selected_by_their_mean_area_over_all_charts():
     table = areas(model=[*range(20)] * 2, day=[1] * 20 + [2] * 20)
     table = table.with_columns(auc=pl.when(pl.col("day") == 2).then(0.3).otherwise("auc"))
-    chosen = select_curves(table, None)
-    assert chosen.color_values == [str(number) for number in range(8, 20)]
-    assert chosen.note(None) == (
+    selection = select_curves(table, None)
+    assert selection.color_values == [str(number) for number in range(8, 20)]
+    assert selection.note(None) == (
         "The charts show 24 of 40 curves: the 12 values of model with the largest mean AUC."
     )
 
 
-def test_of_many_dates_evenly_spaced_ones_are_drawn():
+def test_evenly_spaced_dates_are_drawn_if_there_are_many():
     days = pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 5, 10), eager=True)
     table = areas(day=range(len(days))).with_columns(day=days)
-    few = table.head(MAX_DRAWN_CURVES)
-    assert_frame_equal(drawn(few), few)
-    shown = drawn(table)["day"]
-    assert (shown.len(), shown[0], shown[-1]) == (MAX_DRAWN_CURVES, days[0], days[-1])
-    assert set(shown.diff().drop_nulls().dt.total_days()) == {2, 3}
+    limited = table.head(MAX_DRAWN_CURVES)
+    assert_frame_equal(drawn(limited), limited)
+    days_drawn = drawn(table)["day"]
+    assert (days_drawn.len(), days_drawn[0], days_drawn[-1]) == (
+        MAX_DRAWN_CURVES,
+        days[0],
+        days[-1],
+    )
+    assert set(days_drawn.diff().drop_nulls().dt.total_days()) == {2, 3}
     assert select_curves(table, None).note(None) == (
         "The charts show 60 of 130 curves: 60 evenly spaced values of day."
     )
@@ -76,13 +80,15 @@ def test_of_many_dates_evenly_spaced_ones_are_drawn():
 def test_a_model_is_drawn_with_all_its_folds():
     folds = {"fold": [*range(10)] * 9, "model": sorted([*"abcdefghi"] * 10), "run": ["x"] * 90}
     table = areas(**folds).select("run", "model", "fold", pl.exclude(*folds))
-    chosen = select_curves(table.rename({"run": "model", "model": "run"}), None)
-    assert chosen.n_drawn == 90
-    chosen = select_curves(table.select("model", pl.lit(1).alias("day"), pl.exclude("model")), None)
-    ((_, groups),) = chosen.panels
+    selection = select_curves(table.rename({"run": "model", "model": "run"}), None)
+    assert selection.n_drawn == 90
+    selection = select_curves(
+        table.select("model", pl.lit(1).alias("day"), pl.exclude("model")), None
+    )
+    ((_, groups),) = selection.panels
     assert groups.height == MAX_DRAWN_CURVES
     assert groups["model"].unique().sort().to_list() == [*"defghi"]
-    assert chosen.note(None) == (
+    assert selection.note(None) == (
         "The charts show 60 of 90 curves: at most 60 in each chart, by the mean AUC of each model."
     )
 
@@ -112,27 +118,27 @@ def test_rows_of_groups_match_all_group_columns():
 
 def test_the_second_group_column_has_a_panel_for_each_of_its_largest_values():
     table = areas(model=["a", "b"] * 20, day=[None, *sorted([*range(19)] * 2), 19])
-    chosen = select_curves(table, None)
-    assert (chosen.color, chosen.panel, chosen.n_curves) == ("model", "day", 40)
-    assert len(chosen.panels) == MAX_PANELS
-    assert chosen.panels[-1][0] == "day = 19"
-    assert chosen.panels[0][0] == "day = 8"
-    assert chosen.color_values == ["a", "b"]
-    assert chosen.note(None) == (
+    selection = select_curves(table, None)
+    assert (selection.color, selection.panel, selection.n_curves) == ("model", "day", 40)
+    assert len(selection.panels) == MAX_PANELS
+    assert selection.panels[-1][0] == "day = 19"
+    assert selection.panels[0][0] == "day = 8"
+    assert selection.color_values == ["a", "b"]
+    assert selection.note(None) == (
         "The charts show 23 of 40 curves: the 12 values of day with the most rows."
     )
 
 
 def test_folds_of_a_mean_count_as_one_group():
     table = areas(model=["a", "a", "b", None], fold=[1, 2, 1, 1])
-    chosen = select_curves(table, "fold")
-    ((name, groups),) = chosen.panels
-    assert (name, chosen.color, chosen.panel, chosen.n_curves) == (None, "model", None, 3)
+    selection = select_curves(table, "fold")
+    ((name, groups),) = selection.panels
+    assert (name, selection.color, selection.panel, selection.n_curves) == (None, "model", None, 3)
     auc = [0.125, 0.5, 0.75]
     expected = {"model": ["a", "b", None], "auc": auc, "n_pos": [1, 2, 3], "n_neg": [2, 1, 1]}
     assert_frame_equal(groups, pl.DataFrame(expected))
-    ((_, whole),) = select_curves(areas(fold=[1, 2]), "fold").panels
-    assert whole.rows() == [(0.25, 1, 2)]
+    ((_, mean),) = select_curves(areas(fold=[1, 2]), "fold").panels
+    assert mean.rows() == [(0.25, 1, 2)]
 
 
 def test_many_areas_are_drawn_as_means_or_over_time():

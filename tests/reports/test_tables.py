@@ -1,4 +1,4 @@
-"""The tables of a report: means over classes have no limits."""
+"""The tables of a report of one class against the rest."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ DIGITS = {digit: f"p{digit}" for digit in range(10)}
 
 
 @pytest.fixture(scope="module")
-def each():
+def predictions():
     digits = rf.datasets.digits()
-    few = digits.filter(digits["model"] == digits["model"][0])
-    return rf.one_vs_rest(few, "label", DIGITS, id="id")
+    model = digits.filter(digits["model"] == digits["model"][0])
+    return rf.one_vs_rest(model, "label", DIGITS, id="id")
 
 
-def more(each, over):
+def tables_of(predictions, over):
     options = ReportOptions(
         label="label", score="score", by=["model", "class"], over=over, count=None
     )
-    return report_tables(each, options, *areas_and_curves(each, options))
+    return report_tables(predictions, options, *areas_and_curves(predictions, options))
 
 
-def test_means_over_classes_have_no_limits_for_classes_share_their_instances(each):
-    found = more(each, "class")
-    assert found.folds.select("se", "lower", "upper").row(0) == (None, None, None)
-    assert found.folds["mean_auc"][0] is not None
-    assert found.averages["roc"]["tpr_lower"].null_count() == found.averages["roc"].height
+def test_means_over_classes_have_no_limits_because_classes_share_instances(predictions):
+    tables = tables_of(predictions, "class")
+    assert tables.folds.select("se", "lower", "upper").row(0) == (None, None, None)
+    assert tables.folds["mean_auc"][0] is not None
+    assert tables.averages["roc"]["tpr_lower"].null_count() == tables.averages["roc"].height
