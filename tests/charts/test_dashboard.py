@@ -300,6 +300,15 @@ def test_scores_up_to_the_largest_float_are_drawn(lowest):
     assert slider["bind"]["max"] == sys.float_info.max
 
 
+def test_precision_is_not_linear_between_points_of_a_tie_without_negatives():
+    scores = [*(5 - i for i in range(5)), *[0] * 10, -1]
+    rows = pl.DataFrame({"label": [0] * 5 + [1] * 10 + [0], "score": scores})
+    (record,) = records(rf.dashboard(rf.curve(rows, "label", "score")))
+    tp, fp = (np.array(record[name][1:]) for name in ("tp", "fp"))
+    for n in (1, 2.5, 5, 7.5):
+        assert np.interp(n, tp[:-1], (tp / (tp + fp))[:-1]) == pytest.approx(n / (n + 5), abs=2e-3)
+
+
 def test_weighted_counts_are_written_with_their_fractions():
     rows = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4], "w": [1.5, 0.25, 2.0]})
     board = rf.dashboard(rf.curve(rows, "label", "score", weight="w"), threshold=0.9)

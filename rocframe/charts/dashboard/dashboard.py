@@ -62,14 +62,14 @@ def dashboard(
     numbers are those of the row with the smallest threshold that is not below the threshold of the
     slider, as in `at`. Above the highest score, no row is predicted positive.
 
-    Another slider sets the prevalence, and a list sets the ratio of the costs of both errors. Rates
-    that combine both classes, such as precision and expected cost, depend on these settings; counts
-    do not. In the ROC panel, a ring and a text mark the point with the lowest expected cost of all
-    shown curves, and a line shows where the expected cost is equal to this cost. A click in the
-    legend selects curves; a list selects the curves of one color. The distribution of scores and
-    the confusion matrix are those of the first selected curve. If some scores are outside [0, 1],
-    the event rates are also those of the first selected curve, because scores of different scales
-    have no common axis.
+    Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
+    Metrics that combine both classes depend on the prevalence, and expected costs also depend on
+    the ratio; counts do not change. In the ROC panel, a ring and a text mark the point with the
+    lowest expected cost of all shown curves, and a line shows where the expected cost is equal to
+    this cost. A click in the legend selects curves; a list selects the curves of one color. The
+    distribution of scores and the confusion matrix are those of the first selected curve. If some
+    scores are outside [0, 1], the event rates are also those of the first selected curve, because
+    scores of different scales have no common axis.
 
     Parameters
     ----------

@@ -16,7 +16,12 @@ from rocframe.charts.groups import area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.table import check_ends, curve_layout
-from rocframe.curves.thinning import evenly_spaced_points, limit_corners, rows_at_levels
+from rocframe.curves.thinning import (
+    evenly_spaced_points,
+    limit_corners,
+    rows_at_levels,
+    segment_distance,
+)
 from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.text import format_values
@@ -39,6 +44,7 @@ DASHBOARD_TOLERANCE = 1 / 1000  # fraction of an axis; larger if MAX_CORNERS are
 MAX_INTERPOLATED = 60  # interpolated points per curve
 # Values of TPR and FPR. Of several rows between two neighbouring values, some are omitted.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
+TINY = 1e-300  # replaces 0 as a denominator
 MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are interpolated
 
 
@@ -46,8 +52,7 @@ MIN_BEND = 1 / 200  # fraction of an axis; between closer rows, no points are in
 class Slider:
     """The values of the slider of thresholds.
 
-    `top` is the value at which no finite score is predicted positive, unless it is the largest
-    Float64 itself.
+    `top` is above every finite score that is less than the largest Float64.
     """
 
     low: float
@@ -207,7 +212,7 @@ def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[
 
 
 def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
-    """Return a slider with round ends: it includes most scores, and no finite score is above it."""
+    """Return a slider with round ends that include most scores."""
     low, high = (
         bins.select(pl.col("left").min(), pl.col("right").max()).row(0) if len(bins) else (0.0, 1.0)
     )
@@ -233,9 +238,8 @@ def _select_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
     rows = rows_at_levels(len(tp), lambda: [(tp, pos * LEVELS), (fp, neg * LEVELS)])
     up, across = tp[rows] / pos, fp[rows] / neg
-    n_alerts = np.maximum(tp[rows] + fp[rows], 1e-300)
     ends = np.array([0, len(rows)])
-    precision = tp[rows] / n_alerts
+    precision = tp[rows] / np.maximum(tp[rows] + fp[rows], TINY)
     first, second = (
         limit_corners(x, y, ends, DASHBOARD_TOLERANCE, most=MAX_CORNERS, factor=1.5)[0]
         for x, y in ((across, up), (up, precision))
@@ -256,14 +260,18 @@ def _interpolated_points(
     linear between two rows, so precision is not, and its line needs more points.
     """
     pos, neg = (float(curves.total(*names)[curve]) for names in (("tp", "fn"), ("fp", "tn")))
-    up = np.diff(curves.columns["tp"][rows]) / pos
-    across = np.diff(curves.columns["fp"][rows]) / neg
-    # No points are needed on horizontal and vertical ROC steps, nor on the first ROC segment, on
-    # which precision is constant.
+    tp, fp = (curves.columns[name][rows].astype(np.float64) for name in ("tp", "fp"))
+    up, across = np.diff(tp) / pos, np.diff(fp) / neg
     bend = np.minimum(up, across)
-    bend[
-        (bend < MIN_BEND) | (curves.columns["tp"][rows[:-1]] + curves.columns["fp"][rows[:-1]] == 0)
-    ] = 0
+    # A tie without negatives is a vertical ROC step, on which precision may not be linear either.
+    recall, precision = tp / pos, tp / np.maximum(tp + fp, TINY)
+    middle = (tp[1:] + tp[:-1]) / 2
+    middles = middle / pos, middle / np.maximum(middle + fp[:-1], TINY)
+    ends = (recall[:-1], precision[:-1]), (recall[1:], precision[1:])
+    is_curved = (across == 0) & (segment_distance(middles, *ends) > MIN_BEND)
+    bend[is_curved] = up[is_curved]
+    # On a segment from (0, 0), precision is constant.
+    bend[(bend < MIN_BEND) | (tp[:-1] + fp[:-1] == 0)] = 0
     added = np.floor(bend / max(bend.sum(), MIN_BEND) * MAX_INTERPOLATED).astype(np.int64)
     first = np.repeat(np.arange(len(added)), added)
     number = np.arange(len(first)) - np.repeat(np.cumsum(added) - added, added) + 1
