@@ -170,10 +170,10 @@ def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | No
         return table_figure(areas)
     table = areas if tables.folds is None else tables.folds
     if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
-        drawn = pl.concat([groups for _, groups in selection.panels])
+        groups = pl.concat([part for _, part in selection.panels])
         # A chart over time shows all times of the drawn groups.
-        keys = [key for key in group_columns(drawn) if not drawn.schema[key].is_temporal()]
-        table = rows_of_groups(table, drawn.select(*map(column, keys), "auc"))
+        keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
+        table = rows_of_groups(table, groups.select(*map(column, keys), "auc"))
     return table_figure(table)
 
 
@@ -233,20 +233,22 @@ def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     keys = group_columns(units)
     color = _color_column(keys) if keys else None
     panel = next((name for name in keys if name != color), None)
-    drawn, rules = units, []
+    groups, rules = units, []
     if color is not None:
         one_line_per_time = panel is None and averaged is None
         n_times = MAX_DRAWN_CURVES if one_line_per_time else MAX_DRAWN_COLORS
-        drawn, rule = _select_values(
-            drawn, color, MAX_DRAWN_COLORS, order="area", most_times=n_times
+        groups, rule = _select_values(
+            groups, color, MAX_DRAWN_COLORS, order="area", most_times=n_times
         )
         rules.append(rule)
     if panel is not None:
-        drawn, rule = _select_values(drawn, panel, MAX_PANELS, order="rows", most_times=MAX_PANELS)
+        groups, rule = _select_values(
+            groups, panel, MAX_PANELS, order="rows", most_times=MAX_PANELS
+        )
         rules.append(rule)
-    panels = [(None, drawn)] if panel is None else _panels(drawn, panel)
-    if any(groups.height > MAX_DRAWN_CURVES for _, groups in panels):
-        panels = [(name, _largest_areas(groups, color)) for name, groups in panels]
+    panels = [(None, groups)] if panel is None else _panels(groups, panel)
+    if any(part.height > MAX_DRAWN_CURVES for _, part in panels):
+        panels = [(name, _largest_areas(part, color)) for name, part in panels]
         name = format_name(str(color))
         rules.append(f"at most {MAX_DRAWN_CURVES} in each chart, by the mean AUC of each {name}")
     return CurveSelection(
@@ -272,7 +274,7 @@ def _color_column(keys: Sequence[str]) -> str:
 
 
 def _select_values(
-    drawn: pl.DataFrame,
+    groups: pl.DataFrame,
     key: str,
     most: int,
     *,
@@ -285,11 +287,11 @@ def _select_values(
     are selected. If there are more than `most_times` dates or times, evenly spaced values are
     selected.
     """
-    defined = drawn.filter(pl.col("auc").is_not_null())
-    is_time = drawn.schema[key].is_temporal()
+    defined = groups.filter(pl.col("auc").is_not_null())
+    is_time = groups.schema[key].is_temporal()
     limit = most_times if is_time else most
-    if drawn.select(column(key)).n_unique() <= limit:
-        return drawn, ""
+    if groups.select(column(key)).n_unique() <= limit:
+        return groups, ""
     values = defined.group_by(column(key).alias("value")).agg(
         area=pl.col("auc").mean(), rows=(pl.col("n_pos") + pl.col("n_neg")).sum(), n=pl.len()
     )
@@ -357,8 +359,8 @@ def dashboard_section(curves: pl.DataFrame, selection: CurveSelection) -> Dashbo
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
-    shown = rows_of_groups(curves, groups)
-    spec = _package_spec(dashboard(shown, color=selection.color))
+    rows = rows_of_groups(curves, groups)
+    spec = _package_spec(dashboard(rows, color=selection.color))
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows it as text
     pooled = (

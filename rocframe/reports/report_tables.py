@@ -290,13 +290,13 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     if several_groups:
         ranks = ranks.filter(pl.col("rank") < 2)
     top = ranks.head(MAX_TABLE_ROWS)
-    shown = areas[top.get_column("row")]
+    top_areas = areas[top.get_column("row")]
     alpha = 1 - options.level
     title = "AUC" if tables.folds is None else "mean AUC"
     below = pl.when(pl.col("rank") > 0).then("difference")
-    main = [number_column(title, shown[first]), *interval_columns(shown, areas)]
+    main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas)]
     columns = [
-        *name_columns(shown, [*(key for key in keys if key != MODEL), MODEL]),
+        *name_columns(top_areas, [*(key for key in keys if key != MODEL), MODEL]),
         *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
         *([] if ranked_by == "pooled_auc" else main),
         number_column("below the best", top.select(below).to_series()),

@@ -247,8 +247,8 @@ def _select_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     selected = first | second
     spare = np.array([max(most - int(selected.sum()), 0)])
     selected |= evenly_spaced_points(across, up, ends, spare, corners=selected)
-    chosen: NDArray[np.int64] = start + rows[selected]
-    return chosen
+    result: NDArray[np.int64] = start + rows[selected]
+    return result
 
 
 def _interpolated_points(
