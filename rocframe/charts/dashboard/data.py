@@ -118,7 +118,7 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
     groups = replace(groups, columns=columns, captions=captions)
     labels = groups.names(n_curves)
     defined = np.flatnonzero((curves.total("tp", "fn") > 0) & (curves.total("fp", "tn") > 0))
-    selected = [_select_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
+    selected = [_dashboard_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
         {"curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
         | _point_record(curves, curve, rows)
@@ -168,7 +168,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
 
 def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
     """Return the totals and the drawn points of a curve."""
-    rows, positions = _interpolated_points(curves, curve, selected)
+    rows, positions = _dashboard_points(curves, curve, selected)
     is_row = positions % 1 == 0
     indices = np.arange(len(selected))
     counts = {
@@ -226,7 +226,7 @@ def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
     return Slider(low=low, high=high, step=step, top=top)
 
 
-def _select_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
+def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     """Return about `most` rows of a curve; all rows if the curve has no more.
 
     The rows are the corners of the ROC and precision-recall lines, and evenly spaced ROC points.
@@ -251,7 +251,7 @@ def _select_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     return result
 
 
-def _interpolated_points(
+def _dashboard_points(
     curves: Curves, curve: int, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the row at or after each drawn point, and the index of the point in `rows`.
