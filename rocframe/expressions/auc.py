@@ -176,10 +176,10 @@ def _area(rows: Rows) -> pl.Expr:
 
 
 def _area_of_ranks(rows: Rows) -> pl.Expr:
-    """Return the area from mid-ranks, which is twice as fast as from steps."""
+    """Return the area, computed from mid-ranks; this is twice as fast as from `steps`."""
     positive = field("positive")
-    # Twice the sum of the positives' mid-ranks is 2·wins + ties + P·(P + 1). If both wrap
-    # beyond Int64, their difference, at most 2·P·N, is still correct.
+    # Twice the sum of the mid-ranks of P positives is 2·wins + ties + P·(P + 1). The difference of
+    # this sum and P·(P + 1) is at most 2·P·N, so it is correct even if both overflow Int64.
     doubled = (field("score").rank("average") * 2).cast(pl.Int64).filter(positive).sum()
     pos, neg = positive.cast(pl.Int64).sum(), (~positive).cast(pl.Int64).sum()
     area = quotient(doubled - pos * (pos + 1), 2 * pos * neg)
@@ -202,8 +202,8 @@ def auc_se(
     """Compute DeLong's standard error of the group's AUC.
 
     It is the square root of s²(V10)/m + s²(V01)/n, where s² is the sample variance of the placement
-    values of the m positives (V10) and n negatives (V01). `weight` is importance and does not
-    change m and n; `count` is repetition and does.
+    values of the m positives (V10) and n negatives (V01). The numbers m and n depend on `count`,
+    but not on `weight`.
 
     Parameters
     ----------
@@ -262,8 +262,8 @@ def _auc_se(rows: Rows) -> pl.Expr:
     variance = (
         m / (m - 1) * (squares_pos * v10**2).sum() + n / (n - 1) * (squares_neg * v01**2).sum()
     )
-    # The variance is 0 only if one class has all scores above the other, or all scores are equal.
-    # The counts show this exactly, while the variance has rounding errors.
+    # The variance is 0 only if all scores of one class are above those of the other, or if all
+    # scores are equal. This is tested with the counts, because the variance has rounding errors.
     below, above = ((FP > 0) & (TP0 < POS)).sum(), ((TP > 0) & (FP0 < NEG)).sum()
     has_variance = (below > 0) & (above > 0) & (TP.len() > 1)
     error = pl.when((m > 1) & (n > 1) & has_variance).then(variance.sqrt())
@@ -275,19 +275,19 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
     a, b = rate_range.ends
     x0, x1, y0, y1 = (field(name) for name in ("x0", "x1", "y0", "y1"))
     left, right = x0.clip(a, b), x1.clip(a, b)
-    # Height of each segment at the middle of its overlap with the range.
+    # The height of a segment at the middle of its overlap with the range.
     fraction = ((left + right) / 2 - x0) / (x1 - x0)
     height = y0 + fraction.clip(0, 1) * (y1 - y0)
     area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
     if rate_range.mcclish:
         area = (area - rate_range.chance) * rate_range.slope + 0.5
-    # The axes are null if a class is absent.
+    # All values are null if a class has no rows.
     has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()
     return _segment_rates(rows, rate_range).list.agg(pl.when(has_both_classes).then(area))
 
 
 def _segment_rates(rows: Rows, rate_range: RateRange) -> pl.Expr:
-    """Return the segments of the curve as rates; mirrored for a TPR range."""
+    """Return the segments of the curve as rates; of 1 - FPR against 1 - TPR for a TPR range."""
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
     if rate_range.rate == "tpr":
         x0, x1, y0, y1 = 1 - y1, 1 - y0, 1 - x1, 1 - x0

@@ -25,8 +25,9 @@ def average_precision(
 ) -> pl.Expr:
     """Compute the average precision of the group.
 
-    The sum over all distinct scores, from the highest, of the rise in recall times the precision
-    of predicting `score >= threshold`. The curve is not interpolated; see `pr_auc`.
+    Each distinct score is a threshold t, at which rows with `score >= t` are predicted positive.
+    The average precision is the sum over all thresholds of the precision times the increase of
+    recall from the next higher threshold. There is no interpolation; see `pr_auc`.
 
     Parameters
     ----------
@@ -84,9 +85,9 @@ def pr_auc(
 ) -> pl.Expr:
     """Compute the area under the interpolated precision-recall curve of the group.
 
-    The integral of precision over recall. Between two scores, false positives are a linear function
-    of true positives, so precision follows a hyperbola instead of a straight line. For the sum
-    without interpolation see `average_precision`.
+    The area is the integral of precision over recall. Between two neighbouring thresholds, the
+    false positives are a linear function of the true positives, so precision is a hyperbola instead
+    of a straight line. For the area without interpolation see `average_precision`.
 
     Parameters
     ----------

@@ -38,8 +38,9 @@ def tpr(
 ) -> pl.Expr:
     """Compute the true positive rate at the score of each row.
 
-    The share of positives in the group whose score is at least the score of the row. Rows without a
-    label, or with weight or count 0, get a rate but do not contribute to rates.
+    The rate of a row is the share of positives in the group with a score greater than or equal to
+    its score. Rows without a label, or with weight or count 0, have a rate, but do not contribute
+    to the rates.
 
     Parameters
     ----------
@@ -95,8 +96,9 @@ def fpr(
 ) -> pl.Expr:
     """Compute the false positive rate at the score of each row.
 
-    The share of negatives in the group whose score is at least the score of the row. Rows without a
-    label, or with weight or count 0, get a rate but do not contribute to rates.
+    The rate of a row is the share of negatives in the group with a score greater than or equal to
+    its score. Rows without a label, or with weight or count 0, have a rate, but do not contribute
+    to the rates.
 
     Parameters
     ----------
@@ -172,9 +174,9 @@ def placement(
 ) -> pl.Expr:
     """Compute the placement value of each row among the scores of the other class.
 
-    The placement value of a positive is the share of negatives with a lower score. That of a
-    negative is the share of positives with a higher score. A tie counts 1/2. The mean over either
-    class is the AUC.
+    The placement value of a positive is the share of negatives with a lower score. The placement
+    value of a negative is the share of positives with a higher score. A tie counts 1/2. The mean of
+    the placement values of the positives is the AUC, and so is the mean for the negatives.
 
     Parameters
     ----------
@@ -274,8 +276,8 @@ def ks(
 ) -> pl.Expr:
     """Compute the Kolmogorov-Smirnov statistic of the group: the maximum of TPR - FPR.
 
-    The maximum over all thresholds of predicting `score >= threshold`. One threshold is above all
-    scores, so the maximum is at least 0.
+    The maximum is over all thresholds, where rows with `score >= threshold` are predicted positive.
+    One threshold is above all scores, so the maximum is at least 0.
 
     Parameters
     ----------

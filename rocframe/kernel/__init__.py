@@ -1,1 +1,1 @@
-"""Sorting, grouping, counting and resampling."""
+"""Sort, group, count and resample the rows of predictions."""

@@ -1,11 +1,13 @@
 """Encode scores and labels as sortable integers, and decode scores.
 
-The code of a row is an unsigned integer. Its lowest bit is 1 for negatives. The other bits encode
-the score: the higher the score, the smaller the code. Sorting the codes therefore sorts the rows by
-falling score, with positives first within a tie. Two rows are tied if their codes are equal except
-for the lowest bit. Scores are not rounded. IEEE floats of one sign have the same order as their bit
-patterns. The patterns between zero and the smallest magnitude, which no score uses, provide the
-space for both signs and the label.
+The code of a row is an unsigned integer. Its lowest bit is the label: 1 for negatives. The other
+bits encode the score: a higher score has a smaller code. If the codes are sorted, the rows are
+sorted by falling score, with the positives of a tie first. Two rows are tied if their codes are
+equal except for the lowest bit.
+
+Scores are not rounded. Nonnegative IEEE floats have the same order as their bit patterns. Codes do
+not use the bit patterns between zero and the smallest magnitude of the scores, so that there are
+enough codes for both signs and both labels.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ ENCODED_ROWS = 1 << 16
 
 
 class ReservedCode(IntEnum):
-    """Codes of rows without a threshold, as distances from the largest code."""
+    """Codes of rows without a threshold, counted down from the largest code."""
 
     LEFT_OUT = 0
     ABSENT = 1
@@ -42,9 +44,11 @@ class ReservedCode(IntEnum):
 class Codec:
     """Encoding of one column of scores.
 
-    A score has an integer rank, and `top` is the rank of the highest score. If scores have both
-    signs (`signed`), ranks of magnitudes start at `least`, the bits of the smallest magnitude, and
-    `infinity` is the rank of infinity. With a `table` of sorted scores, ranks are positions in it.
+    The code of a score is `top - rank`. The rank is an integer that increases with the score, and
+    `top` is the rank of the highest score. Without negative scores, the rank is the bit pattern of
+    the score. With negative scores (`signed`), it has the sign of the score. The smallest
+    magnitude, whose bit pattern is `least`, then has the rank 1, and infinity the rank `infinity`.
+    If `table`, the sorted distinct scores, is not None, the rank is the position in this array.
     """
 
     floats: np.dtype[Any]
@@ -56,12 +60,12 @@ class Codec:
 
     @property
     def integers(self) -> np.dtype[Any]:
-        """The signed integer type of the width of a score."""
+        """The signed integer type with the size of a score."""
         return np.dtype(f"i{self.floats.itemsize}")
 
     @property
     def codes(self) -> np.dtype[Any]:
-        """The unsigned integer type of a code."""
+        """The unsigned integer type with the size of a score."""
         return np.dtype(f"u{self.floats.itemsize}")
 
     def reserved(self, kind: ReservedCode) -> int:
@@ -74,7 +78,7 @@ class Codec:
         return self.codes.type(self.reserved(max(ReservedCode)) << 1)
 
     def encode(self, scores: Floats, negative: NDArray[np.bool_]) -> Codes:
-        """Return the codes of a chunk of scores and labels."""
+        """Return the codes of rows with these scores and labels."""
         if self.table is not None:
             rank = np.searchsorted(self.table, scores).astype(self.integers)
         elif self.signed:
@@ -88,7 +92,7 @@ class Codec:
         return codes
 
     def decode(self, codes: Codes) -> NDArray[np.float64]:
-        """Return the scores of codes without their label bit."""
+        """Return the scores that these codes, without the label bit, encode."""
         rank = self.top - codes.view(self.integers)
         if self.table is not None:
             scores = self.table[rank]
@@ -116,7 +120,7 @@ class Codec:
 
 
 def fit_codec(scores: Floats) -> Codec:
-    """Choose the codec for a column of scores, which has no null and no NaN."""
+    """Return the codec for scores without NaN."""
     floats = scores.dtype
     room = int(np.iinfo(f"i{floats.itemsize}").max) - len(ReservedCode)
     low, high = (scores.min(), scores.max()) if len(scores) else (0.0, 0.0)
@@ -134,13 +138,14 @@ def fit_codec(scores: Floats) -> Codec:
         return Codec(floats=floats, signed=True, top=top, least=least, infinity=infinity)
     if floats == np.float32:
         return fit_codec(scores.astype(np.float64))
-    # Magnitudes span more than a factor of 2**1024: use ranks among the distinct scores.
+    # The largest magnitude is more than 2**1024 times the smallest, so the bit patterns are too far
+    # apart for the integer type.
     table = np.unique(scores + 0)
     return Codec(floats=floats, signed=False, top=len(table) - 1, least=0, infinity=0, table=table)
 
 
 def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
-    """Return the codes of all cases; cases without a threshold have the largest codes."""
+    """Return the codes of all cases; the cases without a threshold have the largest codes."""
     codec = fit_codec(cases.score)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
@@ -162,7 +167,7 @@ def _float_bits(value: Any, floats: np.dtype[Any]) -> int:
 
 
 def _magnitude_range(scores: Floats) -> tuple[int, int]:
-    """Return the bits of the smallest magnitude above 0 and of the largest below infinity."""
+    """Return the bit patterns of the smallest magnitude above 0 and the largest finite one."""
     bits = np.abs(scores).view(f"i{scores.dtype.itemsize}")
     small = int(bits.min())
     large = int(bits.max())

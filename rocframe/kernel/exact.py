@@ -18,45 +18,50 @@ MAX_EXACT_FLOAT = 2**53
 def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
-    """Return sums of `weight * value ** power` between starts.
+    """Return the sum of `weight * value ** power` over each of the segments that begin at `starts`.
 
-    Sums of integers are exact: they are Python integers if Int64 is too small.
+    Sums of integers are exact: they are Python integers if they may exceed Int64.
     """
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
-    total, top = int(weight.sum()), int(value.max())
-    if total * top**power <= MAX_INT64:
+    total, largest = int(weight.sum()), int(value.max())
+    if total * largest**power <= MAX_INT64:
         return np.add.reduceat(weight * value**power, starts)
-    # Split values into limbs so short that sums of their products fit Int64.
+    # Divide values into limbs with so few bits that sums of products of limbs do not exceed Int64.
     bits = max(1, (62 - total.bit_length()) // power)
     if total << (bits * power) > MAX_INT64:
         return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
-    limbs = [(value >> place) & ((1 << bits) - 1) for place in range(0, top.bit_length(), bits)]
+    limbs = [(value >> shift) & ((1 << bits) - 1) for shift in range(0, largest.bit_length(), bits)]
     if power == 1:
-        pairs = [(limb, i) for i, limb in enumerate(limbs)]
+        products = [(limb, i) for i, limb in enumerate(limbs)]
     else:
-        pairs = [(a * b, i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs)]
-    total_of = np.zeros(len(starts), object)
-    for limb, place in pairs:
-        total_of += np.add.reduceat(weight * limb, starts).astype(object) * (1 << (bits * place))
-    return total_of
+        products = [(a * b, i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs)]
+    result = np.zeros(len(starts), object)
+    for product, i in products:
+        result += np.add.reduceat(weight * product, starts).astype(object) * (1 << (bits * i))
+    return result
 
 
-def exact_quotient(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
     """Return correctly rounded quotients of integers; NaN where the denominator is 0."""
-    result = np.full(len(whole), np.nan)
-    if whole.dtype.kind == "f":
-        np.divide(part, whole, out=result, where=whole > 0)
+    result = np.full(len(denominator), np.nan)
+    defined = np.array(denominator > 0, bool)
+    if denominator.dtype.kind == "f":
+        np.divide(numerator, denominator, out=result, where=defined)
         return result
-    plain = np.array((whole > 0) & (whole < MAX_EXACT_FLOAT) & (abs(part) < MAX_EXACT_FLOAT), bool)
-    result[plain] = part[plain].astype(np.float64) / whole[plain].astype(np.float64)
-    for i in np.flatnonzero(~plain & np.array(whole > 0, bool)):
-        result[i] = int(part[i]) / int(whole[i])
+    as_floats = defined & np.array(
+        (denominator < MAX_EXACT_FLOAT) & (abs(numerator) < MAX_EXACT_FLOAT), bool
+    )
+    result[as_floats] = numerator[as_floats].astype(np.float64) / denominator[as_floats].astype(
+        np.float64
+    )
+    for i in np.flatnonzero(defined & ~as_floats):
+        result[i] = int(numerator[i]) / int(denominator[i])
     return result
 
 
 def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
-    """Return products; those of integers are Python integers if Int64 is too small."""
+    """Return the products of arrays; of integers as Python integers if they may exceed Int64."""
     if not any(factor.dtype.kind == "f" for factor in factors):
         bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
         if bound > MAX_INT64:
@@ -68,9 +73,9 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
 
 
 def scale_to_unit(*parts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Scale floats to at most 1 by a common power of two, which changes no ratio and is exact.
+    """Multiply floats by a common power of two, so that the largest of them is at most 1.
 
-    Products of two scaled sums of weights neither overflow nor underflow. Integers stay unchanged.
+    The products are exact, and ratios do not change. Integers are returned unchanged.
     """
     if not any(part.dtype.kind == "f" for part in parts):
         return parts

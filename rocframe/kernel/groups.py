@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SortedRows:
-    """The sorted cases of all groups, end to end.
+    """The sorted cases of all groups, one group after the other.
 
-    The scored rows of group i are `starts[i]` to `ends[i]`, and its rows without a threshold are
-    `ends[i]` to `starts[i + 1]`. `weights` is None if each row counts once. `row` is the position
-    of each row in the frame, if it was requested.
+    The rows of group i with a threshold are `starts[i]` to `ends[i]`, and its rows without a
+    threshold are `ends[i]` to `starts[i + 1]`. `weights` is None if rows have no weights and no
+    counts. `row` is the position of each row in the frame, or None if it was not requested.
     """
 
     codec: Codec
@@ -42,7 +42,7 @@ class SortedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowGroups:
-    """The groups of a frame: their keys, their starts, and the order of rows by group."""
+    """The groups of a frame: their keys, their starts, and the order that sorts rows by group."""
 
     keys: pl.DataFrame
     starts: NDArray[np.int64]
@@ -56,10 +56,11 @@ class RowGroups:
 
 
 def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
-    """Scale the weights to at most 1, so that products of two do not overflow.
+    """Multiply the weights by a power of two, so that the largest is at most 1.
 
-    With `by_class`, each class is scaled by itself, so that the weights of one class do not
-    underflow if those of the other are much larger. Areas do not depend on this scale.
+    Products of two sums of weights then do not overflow. With `by_class`, each class has its own
+    factor if the largest weights of the classes differ by a factor of `2**100` or more. Products of
+    small weights then do not underflow. Areas under ROC curves do not depend on these factors.
     """
     if cases.weight is None:
         return cases
@@ -87,7 +88,7 @@ def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
 
 
 def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
-    """Sort cases that are in the order of their groups, and add the positions of rows."""
+    """Sort cases that are already in the order of `groups`, and add the positions of rows."""
     codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
         "codes": codes,
@@ -105,7 +106,7 @@ def _sort_within_groups(
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
 ) -> SortedRows:
-    """Sort codes within each group, and counts, weights and positions with them."""
+    """Sort the codes of each group, and bring counts, weights and positions into this order."""
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
     weights = None
@@ -135,7 +136,7 @@ def _sort_within_groups(
 def _group_rows(
     keys: pl.DataFrame, columns: dict[str, NDArray[Any]]
 ) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the sorted distinct keys, where each group starts, and the rows in that order."""
+    """Return the sorted distinct keys, the start of each group, and `columns` sorted by group."""
     if not keys.width:
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
@@ -157,9 +158,9 @@ def _group_rows(
 class UnscoredTotals:
     """Totals of the rows of each group that have no threshold.
 
-    `length` is the number of these rows in the sorted order, and `n_missing` the number of rows
-    that are left out or have no score. The other totals are of the unscored rows of each class:
-    number of rows, sum of count times weight, and sum of count times squared weight.
+    `length` is the number of these rows, where a row with a count is one row. `n_missing` is the
+    number of rows that are left out or have no score. The other fields are totals of the unscored
+    rows of each class: number of rows, sum of row weights, and sum of count times squared weight.
     """
 
     length: NDArray[np.int64]
@@ -173,18 +174,9 @@ class UnscoredTotals:
 
     @classmethod
     def none(cls, groups: int) -> UnscoredTotals:
-        """Return zeros, for groups whose rows all have a threshold."""
-        nothing = np.zeros(groups, np.int64)
-        return cls(
-            length=nothing,
-            n_missing=nothing,
-            pos_rows=nothing,
-            neg_rows=nothing,
-            pos_weight=nothing,
-            neg_weight=nothing,
-            pos_squares=nothing,
-            neg_squares=nothing,
-        )
+        """Return the totals of groups without such rows, which are all 0."""
+        zeros = np.zeros(groups, np.int64)
+        return cls(**dict.fromkeys((field.name for field in fields(cls)), zeros))
 
     @classmethod
     def find(
@@ -194,7 +186,7 @@ class UnscoredTotals:
         weights: RowWeights | None,
         starts: NDArray[np.int64],
     ) -> UnscoredTotals:
-        """Add up the rows without a threshold among the sorted codes of all groups."""
+        """Compute the totals from the sorted codes of all groups."""
         unused = np.flatnonzero(codes >= codec.first_reserved)
         group = np.searchsorted(starts, unused, "right") - 1
         kind, negative = codes[unused] >> 1, (codes[unused] & 1).astype(bool)
@@ -227,9 +219,9 @@ class UnscoredTotals:
 class RowWeights:
     """Counts, weights and cumulative sums of the sorted rows.
 
-    `row_weight` is count times weight. `tp` and `fp` are its cumulative sums over the positives
-    and the negatives of each group. Sums start at 0 in each group, so that rounding errors of one
-    group do not affect another.
+    `row_weight` is count times weight. `tp` and `fp` are the cumulative sums of the row weights of
+    positives and negatives. They start at 0 in each group, so that rounding errors in one group do
+    not affect another group.
     """
 
     count: NDArray[np.int64]
@@ -247,7 +239,7 @@ class RowWeights:
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
     ) -> RowWeights:
-        """Put counts and weights into the order of the sorted codes, and add them up."""
+        """Bring counts and weights into the order of the sorted codes, and compute the sums."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         row_weight = counts if weights is None else counts * weights
@@ -260,7 +252,7 @@ class RowWeights:
 
 
 def _cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Replace values by their cumulative sums within each group."""
+    """Replace `values`, in place, by their cumulative sums within each group."""
     for rows in equal_size_groups(starts):
         values[rows] = np.cumsum(values[rows], axis=1)
     for i in large_groups(starts):

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Result, Scan
 
 
-# Mean rows of a kind above which a multinomial draw is faster than drawing rows.
+# Rows of a class with the same score, weight and cluster are one kind of row. With more rows per
+# kind than this, drawing the number of rows of each kind is faster than drawing single rows.
 MULTINOMIAL_RATIO = 32
-REUSED_BYTES = 1 << 24  # bytes that the allocator keeps for the next batch of a thread
-MAX_STORED_NUMBERS = 1 << 19  # values of all replicates and groups in memory at a time
-RowCounts: TypeAlias = "NDArray[np.int64]"  # a row per replicate
+REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
+MAX_STORED_NUMBERS = 1 << 19  # values of all replicates and groups that are in memory together
+RowCounts: TypeAlias = "NDArray[np.int64]"  # a matrix with a row per replicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateScan:
-    """A scan of the replicates of one group, in which each replicate is a group."""
+    """A scan of the replicates of one group; each replicate has the role of a group."""
 
     group: int
     totals: GroupTotals
@@ -39,15 +40,15 @@ class ReplicateScan:
     block: Block
 
     def map(self, function: Callable[[Block], Result], /) -> list[Result]:
-        """Call `function` on the block of all replicates, if the group has any score."""
+        """Call `function` on the block of all replicates, unless the group has no scores."""
         return [function(self.block)] if self.ranges else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateCounts:
-    """How often each replicate contains each kind of row, by class.
+    """The number of rows of each kind in each replicate, for both classes.
 
-    `n_redrawn` is the number of replicates that were drawn again because they lacked a class.
+    `n_redrawn` is the number of replicates without rows of a class, which were drawn again.
     """
 
     population: GroupRows
@@ -65,7 +66,7 @@ class ReplicateCounts:
         )
 
     def scan(self, *, corners: bool) -> ReplicateScan:
-        """Return the counts at all scores, or only where a ROC curve can have a corner."""
+        """Return the counts at all scores, or with `corners` at possible corners of ROC curves."""
         population = self.population
         steps = population.corners if corners else None
         tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps)
@@ -97,9 +98,9 @@ class ReplicateCounts:
 def _cumulative_counts(
     side: ClassRows, counts: RowCounts, steps: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return cumulative weights of a class before and after each step, and the total.
+    """Return the cumulative weights of a class before and after each step, and the totals.
 
-    Each array has a row per replicate.
+    The cumulative weights have a row, and the totals a value, for each replicate.
     """
     weights = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
@@ -112,7 +113,7 @@ def _cumulative_counts(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSampler:
-    """Draw rows with replacement, where `rows` is the number of identical rows of each kind."""
+    """Draw rows of a class with replacement; `rows` is the number of rows of each kind."""
 
     rows: NDArray[np.int64]
     total: int
@@ -121,7 +122,7 @@ class RowSampler:
 
     @classmethod
     def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
-        """Choose the faster method: single rows, or a multinomial draw of numbers of rows."""
+        """Choose the faster method: to draw single rows, or multinomial numbers of rows."""
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
             return cls(rows=rows, total=total, kind=None, chances=rows / total)
@@ -134,7 +135,7 @@ class RowSampler:
         return len(self.rows) if self.chances is not None else self.total
 
     def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
-        """Draw `sizes[i]` rows for replicate i; return the number of rows of each kind."""
+        """Draw `sizes[i]` rows for each replicate i; return the number of rows of each kind."""
         if self.chances is not None:
             return stream.multinomial(sizes, self.chances)
         kinds, length = len(self.rows), int(sizes.sum())
@@ -184,9 +185,9 @@ class GroupSampler:
     def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
         """Draw a batch of replicates.
 
-        If `stratified`, each class is drawn separately and keeps its size. Otherwise, rows are
-        drawn from both classes together. Rows in clusters are drawn as complete clusters in both
-        cases. A replicate that lacks a class is drawn again.
+        If `stratified` is true, each class is drawn separately and keeps its size. Otherwise, rows
+        are drawn from both classes together. If the rows have clusters, complete clusters are drawn
+        in both cases. A replicate without rows of a class is drawn again.
         """
         if self.population.clusters is not None:
             return self._draw_clusters(stream, size, self.population.clusters)
@@ -204,7 +205,7 @@ class GroupSampler:
     def _draw_clusters(
         self, stream: np.random.Generator, size: int, clusters: int
     ) -> ReplicateCounts:
-        """Draw clusters with replacement, as many as there are."""
+        """Draw clusters with replacement; each replicate has the observed number of clusters."""
         sides = self.population.pos, self.population.neg
         members = [side.cluster for side in sides if side.cluster is not None]
         times, n_redrawn = draw_clusters(stream, size, clusters, members)
@@ -220,10 +221,10 @@ def draw_clusters(
     clusters: int,
     sides: Sequence[NDArray[np.int64]],
 ) -> tuple[RowCounts, int]:
-    """Draw as many clusters as the group has, for each replicate; again if a class is missing.
+    """Draw `clusters` clusters with replacement for each replicate.
 
-    `sides` are the clusters of the rows of each class. Returns how often each cluster was drawn,
-    and how many replicates were drawn again.
+    `sides` are the clusters of the rows of each class. A replicate without rows of a class is drawn
+    again. Returns how often each cluster was drawn, and how many replicates were drawn again.
     """
     sampler = RowSampler.from_counts(np.ones(clusters, np.int64))
     # A draw is valid with a probability of at least 1 - 2/e + 1/e² = 0.39. This is the limit for
@@ -238,7 +239,10 @@ def draw_clusters(
 def _draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Return how many of `n` drawn rows are positive in each replicate, neither 0 nor n."""
+    """Return how many of the `n` rows of each replicate are positive, at least 1 and at most n - 1.
+
+    The second result is the number of replicates that were drawn again.
+    """
     # The share of the larger class may be rounded to 1, so the smaller class is drawn. Its expected
     # number is at least 1, so a draw is valid with a probability of at least 1/2.
     smaller = min(n_pos, n - n_pos)
@@ -270,10 +274,11 @@ def draw_valid(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateStatistic:
-    """A statistic: an array with a row for each group of a scan, or for each replicate.
+    """A statistic: a function that returns a row of values for each group of a scan.
 
-    `depends_on_prevalence` is True if it depends on the ratio of the classes, `corners` if it needs
-    only the points where a ROC curve can have a corner. `width` is the number of values in a row.
+    `depends_on_prevalence` is true if the statistic depends on the ratio of the classes. `corners`
+    is true if it needs only points at which a ROC curve can have a corner. `width` is the number of
+    values in a row.
     """
 
     function: Callable[[Any], NDArray[Any]]
@@ -284,7 +289,7 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomDraws:
-    """The number of resamples or permutations, their seed, stream keys of groups, and clusters."""
+    """The number of resamples or permutations, their seed, and keys of the groups and clusters."""
 
     n_draws: int
     seed: Seed
@@ -296,8 +301,8 @@ class RandomDraws:
 class GroupReplicates:
     """Statistics of the replicates of one group.
 
-    `values` has one array per statistic, and `n_redrawn` the number of replicates that were drawn
-    again for it.
+    `values` has one array for each statistic. `n_redrawn` has, for each statistic, the number of
+    replicates that were drawn again.
     """
 
     population: GroupRows
@@ -312,14 +317,15 @@ def resample_groups(
     selected: NDArray[np.bool_] | None = None,
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the replicates of each selected group that has both classes."""
-    # The C library returns freed memory to the system until a large block has been freed. After
-    # that it reuses freed memory, which saves a quarter of the time. This block is never written.
+    # After a large block was freed, the C library reuses freed memory instead of returning it to
+    # the system, which saves a quarter of the time. This block is allocated and freed only for this
+    # effect.
     np.empty(REUSED_BYTES, np.uint8)
     both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
     groups = np.flatnonzero(both if selected is None else both & selected)
     n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
     for chunk in _split_groups(scan, groups, n_values):
-        # A separate function, so that the memory of a chunk is freed before the next one.
+        # The local variables of this function are freed before the next chunk is computed.
         yield from _resample_chunk(scan, statistics, draws, chunk)
 
 
@@ -353,13 +359,13 @@ def _split_groups(
     scan: Scan, groups: NDArray[np.int64], n_values: int
 ) -> Iterator[NDArray[np.int64]]:
     """Divide groups into chunks; `n_values` is the number of values of one group."""
-    # At least one group for each thread.
+    # A chunk has at least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    for share in np.split(groups, starts[1:]):
-        for first in range(0, len(share), most):
-            yield share[first : first + most]
+    for part in np.split(groups, starts[1:]):
+        for first in range(0, len(part), most):
+            yield part[first : first + most]
 
 
 def _resample_batch(
@@ -369,7 +375,7 @@ def _resample_batch(
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
-    """Compute all statistics of one batch, which has its own random stream."""
+    """Compute all statistics of one batch of replicates; each batch has its own random stream."""
     key = draws.keys[sampler.population.group]
     samples: dict[bool, ReplicateCounts] = {}
     scans: dict[tuple[bool, bool], ReplicateScan] = {}
@@ -391,8 +397,9 @@ def _resample_batch(
 class ClassRows:
     """The kinds of rows of one class, by falling score; unscored rows are last.
 
-    `rows` is the number of identical rows of a kind. `weight` is their weight, None if it is 1, and
-    `cluster` their cluster. `n_above` is the number of kinds at or above the score of each step.
+    `rows` is the number of rows of each kind. `weight` is their weight, or None if rows have no
+    weights. `cluster` is their cluster, or None. `n_above` is the number of kinds with a score at
+    or above the score of each step.
     """
 
     rows: NDArray[np.int64]
@@ -410,8 +417,8 @@ class ClassRows:
 class GroupRows:
     """The rows of one group: its distinct scores (`codes`), and both classes.
 
-    `corners` are the steps at which the ROC curve can have a corner. It has none between two steps
-    whose rows all belong to the same class. `clusters` is the number of clusters, or None.
+    `corners` are the steps at which the ROC curve can have a corner. Between two steps whose rows
+    all belong to the same class, it has no corner. `clusters` is the number of clusters, or None.
     """
 
     group: int
@@ -445,12 +452,12 @@ class GroupRows:
         count = np.ones(len(positions), np.int64) if weights is None else weights.count[positions]
         weight = None if weights is None or weights.weight is None else weights.weight[positions]
 
-        def side(own: NDArray[np.bool_]) -> ClassRows:
+        def side(in_class: NDArray[np.bool_]) -> ClassRows:
             return _merge_rows(
-                step[own],
-                count[own],
-                None if weight is None else weight[own],
-                None if members is None else members[own],
+                step[in_class],
+                count[in_class],
+                None if weight is None else weight[in_class],
+                None if members is None else members[in_class],
                 steps=len(codes),
             )
 
@@ -473,7 +480,7 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Merge the rows of a class that are equal in score, weight and cluster."""
+    """Merge rows of a class with equal score, weight and cluster to one kind of row."""
     more_columns: list[NDArray[Any]] = [
         values for values in (weight, cluster) if values is not None
     ]
@@ -528,9 +535,9 @@ class Seed:
 
 
 def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
-    """Return, for each group, the integers that identify its random streams.
+    """Return the integers that identify the random streams of each group.
 
-    A `model` counts like an additional, last key column.
+    If `model` is given, it has the role of an additional, last key column.
     """
     columns = [column.to_list() for column in keys]
     if model is not None:
@@ -539,6 +546,6 @@ def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int,
 
 
 def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
-    # Python's hash of text differs between processes.
+    # Python's `hash` of a string is not the same in all processes.
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -1,4 +1,4 @@
-"""Scan the sorted rows once: counts at each distinct score of each group; ties are one step."""
+"""Count positives and negatives at each distinct score of each group, in one scan of the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.kernel.groups import SortedRows
 
-BLOCK_ROWS = 1 << 17  # rows of a block: its arrays fit into the cache
+BLOCK_ROWS = 1 << 17  # the arrays of a block of this size fit into the cache of a processor
 Result = TypeVar("Result")
 
 
@@ -28,11 +28,12 @@ class Block:
     """Steps of a scan: a step lowers the threshold to the next distinct score of a group.
 
     The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
-    the counts before a step, and `tp` and `fp` those after it: integers, or sums of weights.
-    `codes` are the scores, as codes without their label bit. `pos_squares` and `neg_squares` are
-    sums of count times squared weight, if requested. `positions` are the positions of the block's
-    sorted rows, and `sizes` the number of rows of each step, if the sorted rows have positions in
-    the frame. `first_row` is the position of the block's first sorted row.
+    the counts of positives and negatives above the threshold before a step, and `tp` and `fp` the
+    counts after it. They are integers, or sums of row weights if rows are weighted. `codes` are the
+    scores, as codes without the label bit. `pos_squares` and `neg_squares` are sums of count times
+    squared weight, if they were requested. `first_row` is the position of the first row of the
+    block among the sorted rows. If `SortedRows.row` is given, `positions` are the positions of all
+    rows of the block among the sorted rows, and `sizes` is the number of rows of each step.
     """
 
     groups: NDArray[np.int64]
@@ -50,26 +51,26 @@ class Block:
 
     @property
     def pos(self) -> NDArray[Any]:
-        """The positives at the score of each step."""
+        """The number of positives at the score of each step."""
         pos: NDArray[Any] = self.tp - self.tp0
         return pos
 
     @property
     def neg(self) -> NDArray[Any]:
-        """The negatives at the score of each step."""
+        """The number of negatives at the score of each step."""
         neg: NDArray[Any] = self.fp - self.fp0
         return neg
 
     def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return for each step the value of its group; `values` has one value per group."""
+        """Return the value of the group of each step; `values` has one value per group."""
         return np.repeat(values[self.groups], np.diff(self.starts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRange:
-    """The sorted rows `start` to `stop` of a block: one or more complete groups, or a part of one.
+    """The sorted rows `start` to `stop` of a block: complete groups, or a part of one group.
 
-    `tp` and `fp` are the counts of that one group before row `start`.
+    For a part of a group, `tp` and `fp` are the counts of the group before row `start`.
     """
 
     groups: NDArray[np.int64]
@@ -81,9 +82,10 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Totals of both classes of each group, including unscored rows: rows and sums of weights.
+    """Totals of each group: the rows of each class, and the sums of their row weights.
 
-    `unscored_pos` and `unscored_neg` are the sums of weights of the unscored rows.
+    Totals include unscored rows. `unscored_pos` and `unscored_neg` are the sums of the row weights
+    of the unscored rows alone.
     """
 
     pos_rows: NDArray[np.int64]
@@ -95,7 +97,7 @@ class GroupTotals:
 
 
 class Scannable(Protocol):
-    """The interface that statistics use: a scan of the data, or of replicates of one group."""
+    """The interface of scans, which statistics read: of the data, or of replicates of one group."""
 
     @property
     def ranges(self) -> Sequence[BlockRange]:
@@ -119,7 +121,7 @@ class Scan:
 
     @classmethod
     def from_cases(cls, cases: Cases) -> Scan:
-        """Sort the cases; rows of clusters have their positions in the frame."""
+        """Sort the cases, with the positions of rows in the frame if the cases have clusters."""
         return cls.from_rows(sort_rows(cases, with_positions=cases.cluster is not None))
 
     @classmethod
@@ -165,16 +167,15 @@ class Scan:
 
 
 def _split_rows(rows: SortedRows) -> list[BlockRange]:
-    """Divide the rows into blocks of about equal size that end with a group or a tie."""
+    """Divide the rows into blocks of about equal size, with the rows of a tie in one block."""
     ranges: list[BlockRange] = []
     sizes = rows.ends - rows.starts[:-1]
     large = sizes > 2 * BLOCK_ROWS
-    # Small groups share a block; a large one is divided into blocks of its own.
+    # Small groups share a block; a large group is divided into several blocks.
     is_first = np.diff(rows.starts[:-1] // BLOCK_ROWS, prepend=-1) > 0
     is_first |= large
     is_first[1:] |= large[:-1]
-    runs = np.append(np.flatnonzero(is_first), len(sizes))
-    for first, last in pairwise(runs):
+    for first, last in pairwise(np.append(np.flatnonzero(is_first), len(sizes))):
         if large[first]:
             ranges += _split_group(rows, int(first))
             continue
@@ -191,7 +192,7 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
     ranges = []
     while start < end:
         stop = min(start + BLOCK_ROWS, end)
-        # Both labels of the last score belong to one step.
+        # Codes with the same score differ in the label bit.
         if stop < end:
             stop += int(np.searchsorted(codes[stop:], codes[stop - 1] | 1, "right"))
         ranges.append(BlockRange(groups=np.array([group]), start=start, stop=stop))
@@ -235,12 +236,12 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     starts = np.append(0, np.searchsorted(steps, ends - 1) + 1)
 
     if rows.weights is None:
-        running = np.cumsum(codes & 1, dtype=np.int64)
-        fp = running[steps]
+        n_negative = np.cumsum(codes & 1, dtype=np.int64)
+        fp = n_negative[steps]
         tp = steps + 1 - fp
         if len(ends) > 1:
             lengths, before = np.diff(starts), np.append(0, ends[:-1])
-            fp_before = np.append(0, running[ends[:-1] - 1])
+            fp_before = np.append(0, n_negative[ends[:-1] - 1])
             fp -= np.repeat(fp_before, lengths)
             tp -= np.repeat(before - fp_before, lengths)
         tp += part.tp
@@ -255,9 +256,9 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     if squares and rows.weights is not None and rows.weights.weight is not None:
         squared_weight = rows.weights.row_weight[positions] * rows.weights.weight[positions]
         negative = (codes & 1).astype(bool)
-        begins = np.append(0, steps[:-1] + 1)
-        pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), begins)
-        neg_squares = np.add.reduceat(np.where(negative, squared_weight, 0), begins)
+        step_starts = np.append(0, steps[:-1] + 1)
+        pos_squares = np.add.reduceat(np.where(negative, 0, squared_weight), step_starts)
+        neg_squares = np.add.reduceat(np.where(negative, squared_weight, 0), step_starts)
     return Block(
         groups=part.groups,
         starts=starts,
@@ -275,7 +276,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
 
 
 def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
-    """Return the value before each step: that of the step above, or `first` in a new group."""
+    """Return the value of the previous step of the group, or `first` for its first step."""
     before = np.empty_like(values)
     before[1:] = values[:-1]
     before[starts[:-1]] = first

@@ -1,4 +1,4 @@
-"""Sort the codes of each group on all threads, in place or as an order of rows."""
+"""Sort the codes of each group on all threads, or compute the order that sorts them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the order of rows that sorts each group."""
+    """Return the positions of the codes of each group in sorted order."""
     order = np.empty(len(codes), np.int64)
     sizes = np.diff(starts)
     for rows in equal_size_groups(starts):
@@ -60,7 +60,7 @@ def sort_order(codes: Codes, starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the positions of small groups of equal size, as a matrix with one row per group."""
+    """Yield the positions of all small groups of one size, as a matrix with a row per group."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
@@ -72,7 +72,7 @@ def large_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def split_evenly(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Divide groups into a few shares per thread."""
+    """Divide groups into at most four parts per thread."""
     return np.array_split(groups, max(1, min(len(groups), 4 * count_workers())))
 
 
@@ -81,9 +81,9 @@ def _sort_large(codes: Codes) -> None:
     result = np.empty_like(codes)
 
     def sort_part(part: tuple[NDArray[np.bool_], slice]) -> None:
-        own = codes[part[0]]
-        own.sort()
-        result[part[1]] = own
+        selected = codes[part[0]]
+        selected.sort()
+        result[part[1]] = selected
 
     run_parallel(sort_part, _cut_by_value(codes))
     codes[:] = result
@@ -100,7 +100,10 @@ def _order_large(codes: Codes, order: NDArray[np.int64]) -> None:
 
 
 def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
-    """Divide codes into ranges of values of about equal size; return rows and sorted positions."""
+    """Divide codes into ranges of values; return a mask and the sorted positions of each range.
+
+    The ranges have about the same number of codes.
+    """
     sample = np.sort(codes[:: max(1, len(codes) // 4096)])
     edges = [sample[len(sample) * i // count_workers()] for i in range(1, count_workers())]
     if len(edges) == 1:
@@ -114,7 +117,7 @@ def _cut_by_value(codes: Codes) -> list[tuple[NDArray[np.bool_], slice]]:
 
 
 def concatenated_ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenation of ranges of consecutive integers."""
+    """Return the integers `start` to `start + length - 1` of all ranges, concatenated."""
     before = np.cumsum(lengths) - lengths
     result: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
     return result

@@ -20,9 +20,9 @@ R = TypeVar("R")
 
 @cache
 def count_workers() -> int:
-    """Return the number of threads that polars uses; this package uses the same number.
+    """Return the number of threads of polars, which is also the number of threads used here.
 
-    Polars reports 1 on a thread that runs a plan, so the number is read on another thread.
+    polars returns 1 on a thread that runs a plan, so `thread_pool_size` is called on a new thread.
     """
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
@@ -42,12 +42,12 @@ def run_parallel(function: Callable[[T], R], tasks: Iterable[T]) -> list[R]:
 
 
 def split_rows(length: int, most: int) -> list[slice]:
-    """Divide `length` rows into slices of about equal size, of at most `most` rows each."""
+    """Divide `length` rows into slices of about equal size, with at most `most` rows each."""
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def batch_sizes(length: int, most: int) -> list[int]:
-    """Return the sizes of batches of `length` items: `most` for each but the last one."""
+    """Return the sizes of batches of `length` items; all batches but the last have `most` items."""
     return [min(most, length - first) for first in range(0, length, most)]
