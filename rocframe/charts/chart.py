@@ -70,8 +70,8 @@ def chart(
     - `fold_auc`: the mean of the areas with its interval; hollow marks show the two other areas.
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
     - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
-    - `compare`: the differences, a dashed line at 0, and the adjusted p-values. Of more than 40
-      rows, those with the smallest p-values are drawn.
+    - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
+      than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Plans become
     lines: the power, or the detectable difference if a target power was given, against the number

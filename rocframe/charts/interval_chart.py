@@ -168,9 +168,7 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
         .get_column("row")
         .sort()
     )
-    return table[
-        rows
-    ], f"{MAX_DRAWN_PAIRS} of {table.height:,} rows: those with the smallest p-values"
+    return table[rows], f"Rows with the {MAX_DRAWN_PAIRS} smallest of {table.height:,} p-values"
 
 
 def comparison_chart(

@@ -17,7 +17,7 @@ from tests.test_names import PUNCTUATION
 if TYPE_CHECKING:
     import altair as alt
 
-# Names that all verbs take, and those of fields in the data of charts.
+# Names that all functions accept, and names of fields in the data of charts.
 NAMES = ["^p.*$", *PUNCTUATION, "שלום", "row", "x", "c0", "f0", "a very long name " * 9]
 
 # Group v has no positives.
@@ -52,7 +52,7 @@ def curves(table: pl.DataFrame, by: str) -> pl.DataFrame:
     return rf.curve(table, "label", "score", by=["m", by] if by != "m" else "m")
 
 
-MADE = {
+TABLE_FUNCTIONS = {
     "auc": lambda table, by: rf.auc(table, "label", "score", by=[by, "m"]),
     "partial auc": lambda table, by: rf.auc(table, "label", "score", by=by, fpr=(0, 0.5)),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
@@ -81,10 +81,12 @@ MADE = {
     "area of precision-recall": lambda table, by: rf.area(curves(table, by), kind="pr"),
     "plan": lambda *_: rf.power(auc=[0.6, 0.7], n_pos=[10, 20], n_neg=30),
 }
-every_maker = pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+every_table_function = pytest.mark.parametrize(
+    "table_of", TABLE_FUNCTIONS.values(), ids=TABLE_FUNCTIONS
+)
 
 
-@pytest.fixture(scope="module", params=MADE.values(), ids=MADE)
+@pytest.fixture(scope="module", params=TABLE_FUNCTIONS.values(), ids=TABLE_FUNCTIONS)
 def table(request: pytest.FixtureRequest) -> pl.DataFrame:
     return request.param(PREDICTIONS, "g")
 
@@ -165,17 +167,20 @@ def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
     assert fields(odd.to_dict(validate=False)) == fields(plain.to_dict(validate=False))
 
 
-@every_maker
-def test_group_values_and_names_of_any_kind_are_drawn(made):
+@every_table_function
+def test_group_values_and_names_of_any_kind_are_drawn(table_of):
     values = [*NAMES, "null", None]
     parts = [PREDICTIONS.filter(g="u").with_columns(g=pl.lit(value, pl.String)) for value in values]
-    table = made(pl.concat(parts), "g").rename({"g": "a\\.b"}, strict=False)
+    table = table_of(pl.concat(parts), "g").rename({"g": "a\\.b"}, strict=False)
     assert "NaN" not in svg(table.roc.chart())
 
 
 def test_unknown_columns_after_those_of_a_table_change_nothing(table, chart):
     more = table.with_columns(pl.lit(1).alias("a.b"), pl.lit(2).alias("x"))
-    if table.columns[-1] in {"auc", "pr_auc"}:  # an area is the last column of its table
+    if table.columns[-1] in {
+        "auc",
+        "pr_auc",
+    }:  # The last column determines the type of these tables.
         with pytest.raises(rf.BrokenCurveError):
             more.roc.chart()
         return

@@ -1,4 +1,4 @@
-"""`chart` of bands: each curve in its band."""
+"""Charts of bands: each curve with its band."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_band_has_the_limits_of_the_table():
         assert first[name] == rows[column].round_sig_figs(7).to_list()
 
 
-def test_limits_both_ways_are_bars_both_ways():
+def test_limits_along_both_axes_are_bars():
     assert marks(band(grid=5).roc.chart()) == ["area", "rule", "line", "point"]
     both = band(method="threshold").roc.chart()
     assert marks(both) == ["rule", "rule", "rule", "line", "point"]
@@ -49,7 +49,7 @@ def test_the_subtitle_and_the_description_name_level_and_method_of_a_band(method
     assert f"{promise}." in chart.description
 
 
-def test_a_group_without_a_curve_is_named_and_not_drawn():
+def test_a_group_without_a_curve_is_not_drawn_and_the_subtitle_names_it():
     chart = band(NONE, grid=5).roc.chart()
     assert chart.title.subtitle.endswith(". Not drawn: decision_tree")
     assert chart.description.endswith(" Not drawn: decision_tree.")

@@ -38,19 +38,19 @@ def records(chart):
 
 
 def texts(chart):
-    """All the text that the rendered chart shows, without invisible characters."""
+    """Return all texts of the rendered chart, without invisible characters."""
     svg = ET.fromstring(render(json.dumps(strict(chart))).replace(WORD_JOINER, ""))
     return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def tick_labels(shown, axis):
-    """The labels of the ticks of an axis in a rendered chart."""
+    """Return the tick labels of an axis of a rendered chart."""
     found = re.search(rf'aria-label="{axis}-axis.*?role-axis-label.*?</g>', shown)
     return re.findall(r">([^<]+)</text>", found[0])
 
 
 def lines(chart):
-    """How many lines the rendered chart has."""
+    """Return the number of lines in the rendered chart."""
     return render(json.dumps(strict(chart))).count('aria-roledescription="line mark"')
 
 
@@ -66,7 +66,7 @@ def by_model(vote):
 
 @pytest.fixture(scope="module")
 def charts(by_model):
-    """The chart of each kind, which no test changes."""
+    """Return a chart of each kind; tests must not change these charts."""
     return {kind: rf.chart(by_model, kind=kind) for kind in KINDS}
 
 
@@ -76,7 +76,7 @@ def by_fold(vote):
 
 
 def groups_of(values, name="group"):
-    """Curves of groups with these keys, one positive and one negative each."""
+    """Return a curve for each key, with one positive and one negative row."""
     keys = pl.Series(name, values) if not isinstance(values, pl.Series) else values
     twice = pl.concat([keys, keys]).alias(name)
     rows = pl.DataFrame(
@@ -215,7 +215,7 @@ def test_each_distinct_prevalence_has_one_line():
 def test_almost_equal_prevalences_share_a_line():
     sizes = [(40, 60), (401, 600), (402, 598), (50, 50)]
     keys = [i for i, (pos, neg) in enumerate(sizes) for _ in range(pos + neg)]
-    label = [place < pos for pos, neg in sizes for place in range(pos + neg)]
+    label = [row < pos for pos, neg in sizes for row in range(pos + neg)]
     rows = pl.DataFrame({"g": keys, "label": label, "score": range(len(keys))})
     table = rf.curve(rows, "label", "score", by="g")
     chart = rf.chart(table, kind="pr")
@@ -268,7 +268,7 @@ def test_an_empty_table_is_an_empty_chart_with_axes(by_fold, kind):
 
 
 @every_kind
-def test_a_curve_that_ends_before_its_lowest_score_is_refused(vote, by_model, kind):
+def test_a_curve_that_ends_before_its_lowest_score_raises_an_error(vote, by_model, kind):
     given = rf.curve(vote, "label", "score", by="model", thresholds=[0.3, 0.6])
     for table in (given, by_model.filter(pl.col("fpr") < 0.2)):
         with pytest.raises(rf.BrokenCurveError) as error:
@@ -362,14 +362,14 @@ def test_a_part_of_an_axis_is_a_range_of_its_values(by_model, options, message):
     assert "domain=(0.1, 0.2)." in str(error.value)
 
 
-def test_thresholds_above_all_scores_do_not_bend_the_start(vote):
+def test_thresholds_above_all_scores_do_not_change_the_line(vote):
     table = rf.curve(vote, "label", "score", thresholds=[99.0, 98.0, 0.5, 0.1, -99.0])
     (record,) = records(rf.chart(table, kind="pr"))
     assert record["x"][0] == 0
     assert record["y"][0] == record["y"][1] > 0
 
 
-def test_thresholds_that_are_infinite_are_strict_json():
+def test_infinite_thresholds_are_strict_json():
     rows = pl.DataFrame(
         {"label": [1, 0, 1, 0], "score": [float("inf"), 1.7e9 + 1, 0.1, float("-inf")]}
     )
@@ -429,7 +429,7 @@ def test_groups_may_have_any_text_as_their_values(values):
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "expected"),
     [
         (["x", None, "null"], ["null", "'null'", "x"]),
         ([True, False, None], ["null", "false", "true"]),
@@ -450,16 +450,16 @@ def test_groups_may_have_any_text_as_their_values(values):
     ],
     ids=str,
 )
-def test_groups_of_every_type_are_told_apart_in_the_order_of_polars(values, wanted):
+def test_groups_of_every_type_are_distinct_and_in_the_order_of_polars(values, expected):
     chart = rf.chart(groups_of(values))
-    assert strict(chart)["layer"][0]["encoding"]["color"]["scale"]["domain"] == wanted
-    assert lines(chart) == len(wanted)
-    assert [f"{value} (AUC 0.500)" for value in wanted] == [
+    assert strict(chart)["layer"][0]["encoding"]["color"]["scale"]["domain"] == expected
+    assert lines(chart) == len(expected)
+    assert [f"{value} (AUC 0.500)" for value in expected] == [
         text for text in texts(chart) if text.endswith("(AUC 0.500)")
     ]
 
 
-def test_times_that_differ_by_nanoseconds_are_told_apart():
+def test_times_that_differ_by_nanoseconds_are_distinct():
     times = pl.Series([0, 1]).cast(pl.Datetime("ns"))
     domain = strict(rf.chart(groups_of(times)))["layer"][0]["encoding"]["color"]["scale"]["domain"]
     assert len(set(domain)) == 2
@@ -495,7 +495,7 @@ def test_panels_name_values_without_colors_of_their_own():
     assert chart.to_dict()["spec"]["layer"][0]["encoding"]["color"] == {"value": LIGHT.colors[0]}
 
 
-def test_rows_with_more_than_twelve_values_have_lines_in_the_place_of_colors():
+def test_rows_with_more_than_twelve_values_have_lines_instead_of_colors():
     names = [f"m{i:02}" for i in range(13)]
     rows = pl.DataFrame({"model": names * 4, "label": [0, 1, 0, 1] * 13, "score": range(52)}).sort(
         "model"
@@ -511,7 +511,7 @@ def test_rows_with_more_than_twelve_values_have_lines_in_the_place_of_colors():
     [range(9), [i / 10 for i in range(9)], [date(2024, 1, 1 + i) for i in range(9)]],
     ids=["whole", "float", "date"],
 )
-def test_many_keys_that_have_an_order_have_colors_that_rise(values):
+def test_many_ordered_values_have_increasingly_light_colors(values):
     scale = strict(rf.chart(groups_of(list(values))))["layer"][0]["encoding"]["color"]["scale"]
     light = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in scale["range"]]
     assert len(set(scale["range"])) == 9
@@ -583,7 +583,7 @@ def test_many_long_curves_share_one_limit_of_points():
 def test_a_chart_can_be_changed_like_any_altair_chart(by_model, tmp_path):
     chart = rf.chart(by_model)
     more = alt.Chart(pl.DataFrame({"x": [0.2], "y": [0.7]})).mark_point().encode(x="x", y="y")
-    for made in (
+    for variant in (
         chart + more,
         chart | chart.properties(title="Again"),
         chart & rf.chart(by_model, kind="pr").interactive(),
@@ -592,7 +592,7 @@ def test_a_chart_can_be_changed_like_any_altair_chart(by_model, tmp_path):
         chart.facet("f0:N", columns=2),
         rf.chart(by_model, facet="model").interactive(),
     ):
-        assert texts(made)
+        assert texts(variant)
     chart.save(tmp_path / "chart.png")
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
 
@@ -628,7 +628,7 @@ def test_a_description_contains_the_word_chart_once(charts, kind, start):
 
 
 def days(many):
-    """Curves of as many days, each of one positive and one negative."""
+    """Return a curve for each day, with one positive and one negative row."""
     first = date(2024, 1, 1)
     rows = [(first + timedelta(day), label, label + day) for day in range(many) for label in (0, 1)]
     predictions = pl.DataFrame(rows, schema=["day", "label", "score"], orient="row")
@@ -662,7 +662,7 @@ def test_the_subtitle_names_curves_outside_the_axes():
     assert "all curves lie outside the axes" not in texts(rf.chart(perfect))
 
 
-def test_a_lazy_frame_is_not_drawn(by_model):
+def test_a_lazy_frame_raises_an_error(by_model):
     with pytest.raises(rf.LazyFrameError) as caught:
         rf.chart(by_model.lazy())
     assert str(caught.value).startswith("chart: expected a DataFrame, but this is a LazyFrame")
@@ -685,7 +685,7 @@ def test_an_error_for_an_unknown_channel_column_suggests_a_column(by_model, argu
     assert str(caught.value).endswith(f"Did you mean {argument}='model'?")
 
 
-def test_a_channel_that_is_no_group_is_named(by_model):
+def test_the_error_for_a_channel_without_a_group_column_lists_the_group_columns(by_model):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(by_model, color="tpr")
     assert str(caught.value) == (
@@ -700,13 +700,13 @@ def test_a_column_can_have_only_one_channel(by_fold):
         rf.chart(by_fold, detail=["fold", "fold"])
 
 
-def test_an_unknown_kind_is_named(by_model):
+def test_an_unknown_kind_raises_an_error(by_model):
     with pytest.raises(rf.UnknownOptionError):
         rf.chart(by_model, kind="rok")
 
 
 def test_altair_and_numpy_load_with_the_first_chart():
-    said = subprocess.run(
+    process = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -716,7 +716,7 @@ def test_altair_and_numpy_load_with_the_first_chart():
         text=True,
         check=True,
     )
-    assert said.stdout.split() == []
+    assert process.stdout.split() == []
 
 
 def test_areas_are_averaged_over_folds_and_never_over_models(by_fold):

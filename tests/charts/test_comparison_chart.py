@@ -1,4 +1,4 @@
-"""`chart` of comparisons: the difference of each pair, with its interval and p-value."""
+"""Charts of comparisons: the difference of each pair, with its interval and p-value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
     ]
 
 
-def test_the_axis_names_what_is_compared(vote):
+def test_the_axis_title_is_the_compared_metric(vote):
     partial = rf.compare(vote, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
     assert encodings(partial, "x")[0]["title"] == "Difference of partial AUC"
     assert partial.title.text == "Differences of partial AUC"
@@ -65,6 +65,6 @@ def test_of_many_pairs_those_with_the_smallest_p_values_are_drawn():
     drawn = pl.DataFrame(records(chart))
     pairs = smallest.select(pl.format("{} − {}", "model_a", "model_b")).to_series()
     assert drawn["row"].to_list() == pairs.to_list()
-    rule = "40 of 66 rows: those with the smallest p-values"
+    rule = "Rows with the 40 smallest of 66 p-values"
     assert chart.title.subtitle == f"95 % intervals (not adjusted), test: delong. {rule}"
     assert rule in chart.description

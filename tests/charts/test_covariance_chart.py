@@ -1,4 +1,4 @@
-"""`chart` of covariances: a matrix of correlations for each group."""
+"""Charts of covariances: a matrix of correlations for each group."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def test_many_models_have_small_cells_and_all_their_names():
     chart = table.roc.chart()
     assert marks(chart) == ["rect", "rect"]
     assert len(encodings(chart, "x")[0]["scale"]["domain"]) == 40
-    picture = svg(chart)
-    assert all(picture.count(f">{model}<") == 2 for model in models)
+    image = svg(chart)
+    assert all(image.count(f">{model}<") == 2 for model in models)

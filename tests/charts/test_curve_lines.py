@@ -1,4 +1,4 @@
-"""Drawn lines are the curves: linear in tp and fp between two rows, on the axes of any kind."""
+"""Lines of charts equal the curves, whose counts are linear between two rows, on all axes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from tests.charts.test_chart import records
 from tests.curves.test_thinning import farthest, filled
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
-NEAR = 1 / 500  # of an axis
+NEAR = 1 / 500  # share of an axis
 
 probit = np.vectorize(NormalDist().inv_cdf)
 
 
 def logs(name):
-    """Predictions of different character: few rows, ties, rare positives, one sure model."""
+    """Return different kinds of predictions: few rows, ties, rare positives, a perfect model."""
     rng = np.random.default_rng(5)
-    n = {"few": 12, "ties": 500, "sure": 500, "worst first": 500, "smooth": 3000}.get(name, 20_000)
+    n = {"few": 12, "ties": 500, "perfect": 500, "worst first": 500, "smooth": 3000}.get(
+        name, 20_000
+    )
     label = rng.random(n) < (0.01 if name == "rare" else 0.3)
     score = rng.normal(size=n) + 2 * label
     if name == "ties":
         score = score.round()
-    if name == "sure":
+    if name == "perfect":
         score = np.where(label, 1, 0) + rng.random(n) / 2
     if name == "worst first":  # the highest score is a negative, and the lowest a positive
         score[np.argmax(score)], label[np.argmax(score)], label[np.argmin(score)] = 9, False, True
@@ -50,7 +52,7 @@ def shown(kind, tp, fp, totals, top):
         }[kind]
 
 
-@pytest.mark.parametrize("log", ["few", "ties", "rare", "sure", "smooth", "worst first"])
+@pytest.mark.parametrize("log", ["few", "ties", "rare", "perfect", "smooth", "worst first"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     table = rf.curve(logs(log), "label", "score")
@@ -58,39 +60,40 @@ def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     (record,) = (one for one in records(chart) if "part" not in one)
     x, y = np.array(record["x"], float), np.array(record["y"], float)
     rows = {name: table[name].to_numpy().astype(float) for name in ("tp", "fp")}
-    steps = {"rare": 1, "smooth": 5, "sure": 10}.get(log, 40)  # between two rows
+    steps = {"rare": 1, "smooth": 5, "perfect": 10}.get(log, 40)  # between two rows
     at = np.arange(0, table.height - 1 + 1e-9, 1 / steps)
-    # Near the first row a curve may be steep: look at it closely.
+    # A curve can be steep near the first row, so this part has more points.
     at = np.unique(np.concatenate([at, np.geomspace(1e-6, 1, 200)]))
     tp, fp = (np.interp(at, np.arange(table.height), rows[name]) for name in ("tp", "fp"))
     pos, neg = rows["tp"][-1], rows["fp"][-1]
     top = {"lift": max(y, default=1), "lift_chart": pos}.get(kind, 1)
-    wanted_x, wanted_y = shown(kind, tp, fp, (pos, neg), top)
+    expected_x, expected_y = shown(kind, tp, fp, (pos, neg), top)
     y = y / top
     if kind == "det":
         low, high = chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
         limit = NormalDist().cdf(low)
-        seen = (np.minimum(wanted_x, wanted_y) > limit) & (
-            np.maximum(wanted_x, wanted_y) < 1 - limit
+        visible = (np.minimum(expected_x, expected_y) > limit) & (
+            np.maximum(expected_x, expected_y) < 1 - limit
         )
-        wanted_x, wanted_y = wanted_x[seen], wanted_y[seen]
-        wanted_x, wanted_y, x, y = (
+        expected_x, expected_y = expected_x[visible], expected_y[visible]
+        expected_x, expected_y, x, y = (
             (probit(part) - low) / (high - low) if len(part) else part
-            for part in (wanted_x, wanted_y, x, y)
+            for part in (expected_x, expected_y, x, y)
         )
-    known = np.isfinite(wanted_y)
-    wanted_x, wanted_y = wanted_x[known], wanted_y[known]
-    if not len(wanted_x):
+    known = np.isfinite(expected_y)
+    expected_x, expected_y = expected_x[known], expected_y[known]
+    if not len(expected_x):
         assert not len(x)
         return
-    assert farthest(wanted_x, wanted_y, x, y) < NEAR
-    if kind != "det" and log in {"few", "ties", "sure"}:  # and nothing is drawn that is not there
-        assert farthest(*filled(x, y), wanted_x, wanted_y) < NEAR
+    assert farthest(expected_x, expected_y, x, y) < NEAR
+    if kind != "det" and log in {"few", "ties", "perfect"}:
+        # All parts of the line are near the curve.
+        assert farthest(*filled(x, y), expected_x, expected_y) < NEAR
     assert len(x) <= 500
 
 
 def test_a_staircase_is_drawn_with_at_most_500_points():
-    # 450 steps up and 450 to the right: no 500 points are within 1/500 of an axis of all.
+    # 450 steps up and 450 to the right: a line of 500 points cannot be within 1/500 of all corners.
     label = np.repeat(np.tile([True, False], 450), 5)
     table = rf.curve(
         pl.DataFrame({"label": label, "score": -np.arange(len(label))}), "label", "score"
@@ -131,7 +134,7 @@ def test_end_points_are_exact():
     assert pr["y"][-1] == pytest.approx(last["tp"] / (last["tp"] + last["fp"]), rel=1e-6)
 
 
-def test_precision_is_level_up_to_the_first_point():
+def test_precision_is_constant_up_to_the_first_point():
     table = rf.curve(
         pl.DataFrame({"label": [1, 1, 0, 1, 0], "score": [3, 3, 3, 2, 1]}), "label", "score"
     )
@@ -140,8 +143,8 @@ def test_precision_is_level_up_to_the_first_point():
     assert record["y"][:2] == pytest.approx([2 / 3, 2 / 3])
 
 
-def test_a_tie_is_a_hyperbola_of_precision():
-    # 10 positives and 10 negatives tied, below one negative: precision is t / (2 t + 1).
+def test_the_precision_within_a_tie_is_a_hyperbola():
+    # 10 tied positives and 10 tied negatives below one negative: precision is t / (2 t + 1).
     labels = [0] + [1, 0] * 10
     table = rf.curve(pl.DataFrame({"label": labels, "score": [2] + [1] * 20}), "label", "score")
     (record,) = records(rf.chart(table, kind="pr"))
@@ -151,7 +154,7 @@ def test_a_tie_is_a_hyperbola_of_precision():
     assert precision == pytest.approx(t / (2 * t + 1), abs=1e-6)
 
 
-def test_rising_counts_are_passed_between_two_points():
+def test_rising_counts_equal_a_level_between_two_points():
     counts = np.array([0.0, 0.0, 2.0, 2.0, 4.0])
     assert _crossing(counts, 1.0, "left") == 1.5
     assert _crossing(counts, 1.0, "right") == 1.5

@@ -1,4 +1,4 @@
-"""`chart` of areas and tests: a dot and its interval for each group."""
+"""Charts of areas and tests: a dot and its interval for each group."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_panels_have_the_values_of_a_group(vote):
     assert str(caught.value).startswith("facet='modle': the frame has no column of this name.")
 
 
-def test_lines_stand_in_the_order_of_the_table(areas):
+def test_lines_are_in_the_order_of_the_table(areas):
     for table in (areas, areas.sort("auc", nulls_last=True), areas.reverse()):
         domain = encodings(table.roc.chart(), "y")[0]["scale"]["domain"]
         assert domain == table["model"].to_list()
@@ -158,7 +158,7 @@ def test_three_numbers_over_folds_have_three_marks(vote):
     assert all(f">{name}<" in shown for name in ("mean_auc", "pooled_auc", "auc_of_mean"))
 
 
-def test_averages_over_classes_have_a_line_each():
+def test_each_average_over_classes_has_a_line():
     table = pl.DataFrame(
         {"label": [*"pqr"] * 4, "p": range(12), "q": range(12, 0, -1), "r": [3, 1] * 6}
     )

@@ -1,4 +1,4 @@
-"""`chart` of averaged curves: a bold line, and the band or the bars of its limits."""
+"""Charts of averaged curves: a bold line, and a band or bars for its limits."""
 
 from __future__ import annotations
 
@@ -153,9 +153,9 @@ def test_a_group_without_a_mean_is_named_and_not_drawn():
 
 
 def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
-    made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
-    chart = made.roc.chart(color="metric")
-    # No line of chance, for these are no axes of a kind.
+    table = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
+    chart = table.roc.chart(color="metric")
+    # There is no line of chance, because these axes do not belong to a kind of curve.
     assert marks(chart) == ["area", "line", "point"]
     assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
     assert [record["f1"] for record in records(chart)] == ["a", "b", "a", "b"]
@@ -167,30 +167,30 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
         "Means chart, 4 averaged curves with 95 % pointwise intervals: mean against accuracy."
     )
     first = records(chart)[2]
-    own = made.filter(model="a").drop_nulls("precision")
+    own = table.filter(model="a").drop_nulls("precision")
     assert first["x"][0] == pytest.approx(own["accuracy"][0])
     assert first["y"][0] == pytest.approx(own["precision"][0], rel=1e-6)
-    panels = read(made.roc.chart(facet="model"))
+    panels = read(table.roc.chart(facet="model"))
     assert panels["facet"]["field"] == "f1"
 
 
 def test_groups_keep_their_colors_where_several_metrics_have_panels(curves):
-    made = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
-    chart = read(made.roc.chart())
+    table = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
+    chart = read(table.roc.chart())
     assert chart["facet"]["field"] == "f0"
     assert chart["spec"]["layer"][0]["encoding"]["color"]["field"] == "f1"
-    alone = read(made.filter(model="a").drop("model").roc.chart())
+    alone = read(table.filter(model="a").drop("model").roc.chart())
     assert alone["layer"][0]["encoding"]["color"]["field"] == "f0"
 
 
 def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
     net = (pl.col("tp") - pl.col("fp")).alias("net")
-    made = curves.roc.average(fixed="threshold", metrics=net, grid=20)
-    chart = made.roc.chart()
+    table = curves.roc.average(fixed="threshold", metrics=net, grid=20)
+    chart = table.roc.chart()
     line = read(chart)["layer"][0]["encoding"]
     assert (line["x"]["title"], line["y"]["title"]) == ("Threshold", "net")
     low, high = line["y"]["scale"]["domain"]
-    ends = made.filter(pl.col("threshold").is_finite())
+    ends = table.filter(pl.col("threshold").is_finite())
     assert low == pytest.approx(ends["net_lower"].min(), rel=1e-6)
     assert high == pytest.approx(ends["net_upper"].max(), rel=1e-6)
     assert [record["f0"] for record in records(chart)] == ["a", "b"]
@@ -198,9 +198,9 @@ def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
 
 def test_infinite_means_are_not_drawn(curves):
     odds = (1 / pl.col("fp")).alias("odds")
-    made = curves.roc.average(metrics=[odds, "tpr"], grid=5)
-    assert np.isinf(made["odds"][0])
-    for record in records(made.roc.chart()):
+    table = curves.roc.average(metrics=[odds, "tpr"], grid=5)
+    assert np.isinf(table["odds"][0])
+    for record in records(table.roc.chart()):
         assert None not in record["y"]
 
 

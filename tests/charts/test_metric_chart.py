@@ -1,4 +1,4 @@
-"""`chart` of metrics: a line for each, or a panel where their ranges differ."""
+"""Charts of metrics: a line for each metric, or a panel if the ranges differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_metrics_of_several_ranges_have_panels_with_axes_of_their_own(assert_gol
     assert encodings(chart, "y")[0]["scale"]["domain"] == ["decision_tree", "linear_svm"]
 
 
-def test_panels_of_metrics_stand_within_those_of_a_group():
+def test_panels_of_metrics_are_grouped_by_the_panels_of_a_group():
     chart = metrics("tpr", "lift", fpr=0.1, by=["model", "age"]).roc.chart(facet="age")
     assert spec(chart)["facet"]["sort"][:3] == [
         "18-34 · tpr at fpr 0.1",

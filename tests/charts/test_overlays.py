@@ -87,7 +87,7 @@ def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
     (hull,) = parts(rf.chart(table, kind=kind, hull=True), "hull")
     points = list(zip(table["fp"], table["tp"], strict=True))
 
-    def reached(at):
+    def is_below_a_line(at):
         x, y = points[at]
         return any(
             (d - b) * (x - a) >= (y - b) * (c - a)
@@ -96,8 +96,8 @@ def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
             if (a, b) != (c, d)
         )
 
-    wanted = [points[i] for i in range(len(points)) if not reached(i)]
-    assert list(zip(hull["fp"], hull["tp"], strict=True)) == wanted
+    expected = [points[i] for i in range(len(points)) if not is_below_a_line(i)]
+    assert list(zip(hull["fp"], hull["tp"], strict=True)) == expected
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.05, 0.9])
@@ -131,7 +131,7 @@ def test_a_line_that_only_touches_a_corner_is_a_ring():
 
 
 @pytest.mark.parametrize(("costs", "ends"), [({"fp": 1}, "x"), ({"fn": 1}, "y")], ids=["fp", "fn"])
-def test_where_one_error_is_free_the_line_is_level_or_upright(costs, ends):
+def test_if_one_error_costs_nothing_the_line_is_horizontal_or_vertical(costs, ends):
     table = one((True, 3), (False, 2), (True, 1), (False, 0))
     (line,) = parts(rf.chart(table, costs=costs), "equal cost")
     assert len(set(line[ends])) == 1
@@ -139,15 +139,15 @@ def test_where_one_error_is_free_the_line_is_level_or_upright(costs, ends):
 
 @pytest.mark.parametrize("kind", ["roc", "det", "gain", "lift_chart"])
 def test_marked_thresholds_are_rows_of_at(table, kind):
-    asked = [-9.0, -1.0, 0.0, 0.4, 1.0, 1.0, 2.0, 9.0]
+    thresholds = [-9.0, -1.0, 0.0, 0.4, 1.0, 1.0, 2.0, 9.0]
     scale = {"scale": "linear"} if kind == "det" else {}
-    chart = rf.chart(table, kind=kind, mark=asked, **scale)
-    rows = rf.at(table, threshold=asked)
+    chart = rf.chart(table, kind=kind, mark=thresholds, **scale)
+    rows = rf.at(table, threshold=thresholds)
     for name, record in zip("ab", parts(chart, "mark"), strict=True):
-        wanted = rows.filter(model=name)
-        assert record["tp"] == wanted["tp"].to_list()
-        assert record["fp"] == wanted["fp"].to_list()
-        above = [None if one == float("inf") else one for one in wanted["threshold"]]
+        expected = rows.filter(model=name)
+        assert record["tp"] == expected["tp"].to_list()
+        assert record["fp"] == expected["fp"].to_list()
+        above = [None if one == float("inf") else one for one in expected["threshold"]]
         assert record["threshold"] == above
     tables = rf.chart(table, kind=kind, mark=rows, **scale)
     assert parts(tables, "mark") == parts(chart, "mark")
@@ -220,7 +220,7 @@ def test_the_description_has_the_areas_of_both_orders():
     )
 
 
-def test_ties_that_hide_behind_the_line_are_not_drawn():
+def test_ties_that_the_line_would_hide_are_not_drawn():
     table = one(*[(i % 2 == 0, i // 2) for i in range(2000)], (True, 9999), (False, 9999))
     (record,) = parts(rf.chart(table, ties=True), "tie") or [{"box": []}]
     assert len(record["box"]) == 0
@@ -228,7 +228,7 @@ def test_ties_that_hide_behind_the_line_are_not_drawn():
 
 
 @pytest.mark.parametrize("scale", ["log", "normal_deviate"])
-def test_parts_stay_inside_axes_that_have_no_0(table, scale):
+def test_overlays_are_inside_axes_without_0(table, scale):
     chart = rf.chart(table, scale=scale, hull=True, costs=COSTS, ties=True, mark=[0.0, 99.0])
     low, high = strict(chart)["layer"][0]["encoding"]["x"]["scale"]["domain"]
     if scale == "normal_deviate":
@@ -260,7 +260,9 @@ def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
         ("prevalence", 0.1, "pr", "'roc'"),
     ],
 )
-def test_a_kind_that_cannot_show_an_option_is_named(table, option, value, kind, having):
+def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
+    table, option, value, kind, having
+):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, **{option: value})
     name = {"det": "det", "pr": "precision_recall", "gain": "gain"}[kind]
@@ -270,7 +272,7 @@ def test_a_kind_that_cannot_show_an_option_is_named(table, option, value, kind, 
     )
 
 
-def test_averaged_curves_have_no_parts(table):
+def test_averaged_curves_have_no_overlays(table):
     mean = table.roc.average(over="model")
     for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
         with pytest.raises(rf.OptionValueError) as caught:
@@ -279,7 +281,7 @@ def test_averaged_curves_have_no_parts(table):
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "message"),
     [
         ("high", "mark='high': expected thresholds or a DataFrame of points.\nPass"),
         (float("nan"), "mark=nan: expected thresholds or a DataFrame of points."),
@@ -289,13 +291,13 @@ def test_averaged_curves_have_no_parts(table):
     ],
     ids=["text", "nan", "empty", "seven", "number"],
 )
-def test_an_invalid_mark_raises_an_error(table, mark, said):
+def test_an_invalid_mark_raises_an_error(table, mark, message):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, mark=mark)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
-def test_points_of_other_cases_are_refused(table):
+def test_points_of_other_cases_raise_an_error(table):
     points = table.roc.at(fpr=0.1)
     with pytest.raises(rf.MissingColumnError):
         rf.chart(table, mark=points.drop("model"))
@@ -310,7 +312,7 @@ def test_points_of_other_cases_are_refused(table):
 
 
 @pytest.mark.parametrize("option", ["hull", "ties"])
-def test_a_switch_is_true_or_false(table, option):
+def test_hull_and_ties_must_be_true_or_false(table, option):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, **{option: "yes"})
     assert (

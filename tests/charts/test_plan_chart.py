@@ -1,4 +1,4 @@
-"""`chart` of plans: power, or the detectable difference, against the number of rows."""
+"""Charts of plans: power, or the detectable difference, against the number of rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_power_has_a_line_for_each_area_against_the_number_of_positives():
         ({"auc": 0.6, "n_pos": 20, "n_neg": 30}, ("n_pos", "power")),
     ],
 )
-def test_what_varies_is_the_axis(options, expected):
+def test_the_axes_show_the_columns_that_vary(options, expected):
     assert axes(rf.power(**options).roc.chart()) == expected
 
 
@@ -63,14 +63,14 @@ def test_detectable_differences_have_a_line_for_each_power():
     assert encodings(found, "color")[0]["legend"]["title"] == "n_neg"
 
 
-def test_a_plan_that_nothing_fulfils_is_named_and_not_drawn():
+def test_an_impossible_plan_is_not_drawn_and_the_subtitle_names_it():
     chart = rf.sample_size(auc=[0.5, 0.6]).roc.chart()
     assert chart.title.subtitle == "Target power 0.8. Not drawn: auc 0.5"
     assert svg(chart).count('aria-roledescription="point"') == 1
     assert chart.description.endswith(" Not drawn: auc 0.5.")
 
 
-def test_numbers_of_rows_that_are_far_apart_are_on_a_logarithmic_axis():
+def test_a_wide_range_of_row_numbers_has_a_logarithmic_axis():
     far = rf.power(auc=0.6, n_pos=[10, 100, 1000], n_neg=100).roc.chart()
     near = rf.power(auc=0.6, n_pos=[10, 20], n_neg=100).roc.chart()
     scales = [encodings(chart, "x")[0]["scale"]["type"] for chart in (far, near)]

@@ -1,4 +1,4 @@
-"""`chart` of operating points: a mark for each on the plane of its kind."""
+"""Charts of operating points: a mark for each point on the axes of the kind."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_points_are_those_of_the_table_for_every_kind(kind):
     assert drawn(chart) == 4
 
 
-def test_the_kind_is_that_of_the_table():
+def test_the_default_kind_is_the_kind_of_the_table():
     curves = rf.curve(VOTE, "label", "score", by="model", kind="gain")
     chart = rf.at(curves, alert_rate=0.2).roc.chart()
     assert chart.title.text == "Gain: operating points"
 
 
-def test_points_between_rows_are_drawn_where_they_are():
+def test_interpolated_points_are_drawn_between_rows():
     points = rf.at(CURVES, fpr=0.123, interpolate=True)
     assert [record["x"] for record in records(points.roc.chart())] == [0.123, 0.123]
 
@@ -76,7 +76,7 @@ def test_an_infinite_point_is_named_and_not_drawn():
     assert chart.title.subtitle == ("Not drawn: decision_tree · fpr 0, linear_svm · fpr 0")
 
 
-def test_metrics_of_any_name_stand_in_the_tooltip():
+def test_tooltips_show_metrics_of_any_name():
     odd = (pl.col("tp") - pl.col("fp")).alias("a.b\\")
     curves = rf.curve(VOTE, "label", "score", by="model", metrics=["f1", odd])
     points = rf.at(curves, fpr=0.1)
@@ -98,7 +98,7 @@ def test_group_columns_can_be_given():
     assert str(caught.value).startswith("by='modle': the frame has no column of this name.")
 
 
-def test_the_line_of_chance_is_described_where_there_is_one():
+def test_the_description_mentions_the_line_of_chance_if_there_is_one():
     assert " The dashed line shows chance." in rf.at(CURVES, fpr=0.1).roc.chart().description
     pr = rf.at(rf.curve(VOTE, "label", "score", by="model", kind="pr"), fpr=0.1).roc.chart()
     assert "dashed" not in pr.description

@@ -1,4 +1,4 @@
-"""`chart` of `pooling_gap`: a line from each mean area to the pooled area."""
+"""Charts of pooling gaps: a line from each mean area to the pooled area."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_specification_of_a_chart_of_gaps_is_unchanged(assert_golden):
     assert_golden(table.roc.chart(), "pooling_gap_by_model")
 
 
-def test_arrows_go_from_the_mean_over_pairs_within_folds_to_all_pairs():
+def test_lines_lead_from_the_mean_auc_to_the_pooled_auc():
     table = rf.pooling_gap(VOTE, "label", "score", by="model")
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))

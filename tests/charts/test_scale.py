@@ -1,4 +1,4 @@
-"""`chart(scale=)`: the same curves on axes that spread low rates."""
+"""`chart(scale=)`: the same curves on axes that magnify low rates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scal
     (record,) = records(rf.chart(table, kind=kind, scale=scale))
     spec = strict(rf.chart(table, kind=kind, scale=scale))["layer"][0]["encoding"]
     domains = [np.array(spec[axis]["scale"]["domain"], float) for axis in "xy"]
-    # Each step of the table in a thousand equal steps of its counts, and the definitions again.
+    # The definitions of the rates, at a thousand equal steps of the counts between two rows.
     at = np.arange(0, table.height - 1 + 1e-9, 1 / 1000)
     tp, fp = (np.interp(at, np.arange(table.height), table[name]) for name in ("tp", "fp"))
     pos, neg = tp[-1], fp[-1]
@@ -51,23 +51,23 @@ def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scal
             "lift_chart": ((tp + fp) / (pos + neg), tp),
         }[kind]
 
-    def placed(x, y):
+    def positions(x, y):
         shares = []
         for axis, values, domain in zip("xy", (x, y), domains, strict=True):
-            kept, ends = np.asarray(values, float), domain
+            scaled, ends = np.asarray(values, float), domain
             with np.errstate(divide="ignore"):
                 if spec[axis]["scale"].get("type") == "log":
-                    kept, ends = np.log(kept), np.log(ends)
+                    scaled, ends = np.log(scaled), np.log(ends)
                 elif scale == "normal_deviate":
-                    kept = NORMAL(np.clip(kept, 1e-12, 1 - 1e-12))
-            shares.append((kept - ends[0]) / (ends[1] - ends[0]))
+                    scaled = NORMAL(np.clip(scaled, 1e-12, 1 - 1e-12))
+            shares.append((scaled - ends[0]) / (ends[1] - ends[0]))
         return shares
 
-    x, y = placed(x, y)
-    seen = np.isfinite(x) & np.isfinite(y) & (x >= 0) & (y >= 0) & (x <= 1) & (y <= 1 + 1e-9)
-    assert seen.sum() > 1000
-    drawn = placed(record["x"], record["y"])
-    assert farthest(x[seen][::7], y[seen][::7], *drawn) < 1 / 500
+    x, y = positions(x, y)
+    visible = np.isfinite(x) & np.isfinite(y) & (x >= 0) & (y >= 0) & (x <= 1) & (y <= 1 + 1e-9)
+    assert visible.sum() > 1000
+    drawn = positions(record["x"], record["y"])
+    assert farthest(x[visible][::7], y[visible][::7], *drawn) < 1 / 500
     assert min(drawn[0]) > -1e-6
 
 
@@ -92,9 +92,9 @@ def test_the_line_of_chance_is_curved_on_logarithmic_axes(table):
 
 
 def test_normal_scores_are_straight_on_normal_deviates():
-    spread = NORMAL((np.arange(20_000) + 0.5) / 20_000)
+    quantiles = NORMAL((np.arange(20_000) + 0.5) / 20_000)
     rows = pl.DataFrame(
-        {"label": [True] * 20_000 + [False] * 20_000, "score": [*(spread + 1.5), *spread]}
+        {"label": [True] * 20_000 + [False] * 20_000, "score": [*(quantiles + 1.5), *quantiles]}
     )
     (record,) = records(rf.chart(rf.curve(rows, "label", "score"), scale="normal_deviate"))
     x, y = (np.array(record[name]) for name in "xy")
@@ -102,7 +102,7 @@ def test_normal_scores_are_straight_on_normal_deviates():
     assert np.abs(NORMAL(y[inner]) - NORMAL(x[inner]) - 1.5).max() < 0.05
 
 
-def test_det_can_be_drawn_on_plain_axes(table):
+def test_det_can_be_drawn_on_linear_axes(table):
     (record,) = records(rf.chart(table, kind="det", scale="linear"))
     assert (record["x"][0], record["y"][0]) == (0, 1)
     assert (record["x"][-1], record["y"][-1]) == (1, 0)
@@ -144,7 +144,7 @@ def test_the_error_for_an_unsupported_scale_lists_the_kinds_that_support_it(
     )
 
 
-def test_an_unknown_scale_is_named(table):
+def test_an_unknown_scale_raises_an_error(table):
     with pytest.raises(rf.UnknownOptionError):
         rf.chart(table, scale="symlog")
 

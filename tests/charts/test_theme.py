@@ -15,9 +15,9 @@ import rocframe as rf
 from rocframe.charts.style import DARK, LIGHT, color_scale, dark, light
 
 TREE = Path(__file__).parents[2]
-every_paint = pytest.mark.parametrize("paint", [LIGHT, DARK], ids=["light", "dark"])
+every_palette = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
-# Machado, Oliveira and Fernandes, severity 1.0: what linear RGB becomes to those who lack cones.
+# Matrices of Machado, Oliveira and Fernandes (2009), severity 1.0, for linear RGB.
 VISION = {
     "all cones": np.eye(3),
     "no long cones": [
@@ -65,11 +65,11 @@ def seen(color, vision):
     return np.array(TO_LAB) @ np.cbrt(np.array(TO_LMS) @ light)
 
 
-@every_paint
-def test_every_color_has_contrast_with_the_background(paint):
-    assert min(contrast(color, paint.background) for color in paint.colors) >= 3
-    assert contrast(paint.foreground, paint.background) > 7
-    assert contrast(paint.muted, paint.background) > 4.5
+@every_palette
+def test_every_color_has_contrast_with_the_background(palette):
+    assert min(contrast(color, palette.background) for color in palette.colors) >= 3
+    assert contrast(palette.foreground, palette.background) > 7
+    assert contrast(palette.muted, palette.background) > 4.5
 
 
 @pytest.mark.parametrize("n_classes", [9, 10, 50])
@@ -79,13 +79,13 @@ def test_each_of_many_ordered_classes_has_contrast_with_the_background(n_classes
     assert len(set(colors)) == n_classes
 
 
-@every_paint
+@every_palette
 @pytest.mark.parametrize("vision", VISION)
-def test_eight_colors_differ_for_every_type_of_color_vision(paint, vision):
-    places = [seen(color, vision) for color in paint.colors[:8]]
-    # The closest two of Okabe and Ito's eight are .064 apart to those without long cones.
-    assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 0.1
-    assert len(set(paint.colors)) == 12
+def test_eight_colors_differ_for_every_type_of_color_vision(palette, vision):
+    positions = [seen(color, vision) for color in palette.colors[:8]]
+    # For comparison: the minimum for the eight colors of Okabe and Ito is 0.064 (no long cones).
+    assert min(np.linalg.norm(a - b) for a, b in combinations(positions, 2)) > 0.1
+    assert len(set(palette.colors)) == 12
 
 
 @pytest.mark.parametrize("theme", [light, dark])
@@ -107,7 +107,7 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path):
     installed = tmp_path / "themes-1.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: themes\nVersion: 1\n")
-    # The package may be installed where this runs: names twice are an error.
+    # The names differ from those of the installed package, because equal names are an error.
     papers = {"rocframe": LIGHT.background, "rocframe_dark": DARK.background}
     lines = [f"tried_{name} = {target}" for name, target in points.items()]
     (installed / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
