@@ -44,11 +44,11 @@ class Kind:
         return tuple(name for name in (self.x, self.y) if name not in CONFUSION)
 
     def axis(self, name: str) -> Rate:
-        """Return the record of one axis."""
+        """Return the metric that an axis shows."""
         return NAMES[name]
 
     def exprs(self, settings: Settings) -> list[pl.Expr]:
-        """Return the axes as expressions."""
+        """Return the columns of `rates` as expressions."""
         return [NAMES[name].expr(settings).alias(name) for name in self.rates]
 
 
@@ -77,22 +77,22 @@ KIND_NAMES = {name: kind for kind in KINDS.values() for name in (kind.name, *kin
 
 
 def kind_named(name: str) -> Kind:
-    """Return the kind of this name or alias."""
+    """Return the kind with a name or alias."""
     check_choice("kind", name, KIND_NAMES)
     return KIND_NAMES[name]
 
 
 def has_prevalence(columns: Sequence[str]) -> bool:
-    """Whether a curve table has the prevalence of its rates, in the column right of `tn`.
+    """Return whether a curve table has the prevalence of its rates in the column right of `tn`.
 
-    A column `prevalence` at any other place is a metric or a group column.
+    In any other position, a column named `prevalence` is a metric or a group column.
     """
     names = list(columns)
     return "tn" in names and names[names.index("tn") + 1 :][:1] == [PREVALENCE]
 
 
 def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
-    """Return the kind of this name, or else the kind whose axes are right of the column `tn`."""
+    """Return the kind with a name; for None, the kind whose axes are right of column `tn`."""
     if kind is not None:
         return kind_named(kind)
     right = tuple(columns[list(columns).index("tn") + 1 + has_prevalence(columns) :])
@@ -107,7 +107,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
 
 Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
 
-# The axes to which each scale applies; it is not available for the other kinds.
+# The axes to which each scale applies, for each kind that supports the scale.
 SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
     "log": {
         "roc": ("x",),
@@ -121,7 +121,10 @@ SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
-    """Return the scale, which the kind must support, or the default of the kind for None."""
+    """Return the scale, or the default scale of the kind for None.
+
+    Raise an error if the kind does not support the scale.
+    """
     if scale is None:
         return "normal_deviate" if kind.name == "det" else "linear"
     check_choice("scale", scale, [None, *get_args(Scale)])
@@ -151,7 +154,7 @@ def precision_recall_integral(
     pos_share, neg_share = (
         np.divide(part, length, out=np.zeros_like(tp), where=rises) for part in (gain, loss)
     )
-    # Of n alerts above `start`, pos_share·n are positives.
+    # After n alerts within the step, tp is tp0 + pos_share·n.
     distance = fp0 * pos_share - tp0 * neg_share
     area = pos_share * (gain - distance * log_growth(tp0 + fp0, length))
     return np.where(rises, area, 0.0)

@@ -1,4 +1,4 @@
-"""The verb `at`: operating points of curve tables at given thresholds or rates."""
+"""The function `at`: operating points of curve tables at given thresholds or rates."""
 
 from __future__ import annotations
 
@@ -243,9 +243,9 @@ def _interpolated_points(
     row: NDArray[np.int64],
     exists: NDArray[np.bool_],
 ) -> pl.DataFrame:
-    """Return the points between the two rows around each value.
+    """Return the points that are interpolated between two rows at each value.
 
-    `row` has the lower row for values of `tpr`, and the upper row otherwise.
+    `row` is the lower of the two rows for values of `tpr`, and the upper row otherwise.
     """
     assert axis.metric is not None
     curves = axis.curves
@@ -281,10 +281,10 @@ def _interpolated_points(
 
 
 def _recomputed(curves: Curves, name: str, points: pl.DataFrame) -> pl.Series:
-    """Return a metric at interpolated points, or nulls if its formula is not known.
+    """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
-    The formula of the metric with this name is used if it reproduces the column of the curve. It
-    does not for another beta, or for a user-defined metric.
+    The formula of the metric with the name of the column is used if it reproduces the values of the
+    column. It does not reproduce user-defined metrics, and `f_beta` with another `beta`.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)

@@ -39,17 +39,17 @@ def score_bins(curves: Curves) -> pl.DataFrame:
     """Count the rows of each class in bins of the score; each curve has its own bins.
 
     `curve` is the index of the group. A bin contains the scores with `left <= score < right`. The
-    first bin also contains all lower scores and the last bin all higher scores, including infinite
-    ones; `below` and `above` are True if there are such scores. Without finite scores, there is one
-    bin from 0 to 1.
+    first bin also contains all lower scores, and the last bin all higher scores, including infinite
+    scores; `below` and `above` are True if such scores exist. For curves without finite scores,
+    the only bin is from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     parts = []
     for curve, (start, end) in enumerate(zip(curves.starts[:-1], curves.starts[1:], strict=True)):
         falling = threshold[start:end]
         edges = bin_edges(falling, tp[start:end], fp[start:end])
-        # Scores beyond the outer edges are counted in the outer bins. The first row of the curve is
-        # the start, because it may have unscored negatives.
+        # Scores beyond the outer edges are counted in the outer bins. Unscored negatives are in the
+        # first row of a curve, so differences to this row do not count them.
         rows = np.searchsorted(-falling, -edges, side="right") - 1
         rows[0], rows[-1] = end - start - 1, 0
         scored = falling[1:]
@@ -81,10 +81,11 @@ def score_bins(curves: Curves) -> pl.DataFrame:
 def bin_edges(
     threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return round edges of about 20 bins: from 0 to 1 if all scores are in this range.
+    """Return the edges of about 20 bins, which are round numbers.
 
-    Otherwise they extend from the lowest to the highest score, except for scores beyond Tukey's
-    outer fences of both classes, three interquartile ranges from the quartiles.
+    The bins extend from 0 to 1 if all scores are in this range, and otherwise from the lowest to
+    the highest score. Scores beyond Tukey's outer fences of both classes are ignored; the fences
+    are three interquartile ranges below and above the quartiles.
     """
     finite = np.isfinite(threshold)
     scores = threshold[finite]
@@ -115,7 +116,7 @@ def _outer_fences(
 
 
 def _round_edges(low: float, high: float) -> NDArray[np.float64]:
-    """Return multiples of a round number that enclose two values."""
+    """Return multiples of a round number, from at most `low` to at least `high`."""
     width = high / TARGET_BINS - low / TARGET_BINS
     if not width > 0:
         width = max(abs(low), 1.0) / 10
@@ -132,13 +133,13 @@ def _round_edges(low: float, high: float) -> NDArray[np.float64]:
         distinct = np.unique(np.linspace(low, high, 3))
     if len(distinct) > 1:
         return distinct
-    # The score and the next float closer to 0.
+    # The score and the Float64 number next to it, in the direction of 0.
     neighbour = nextafter(low, -inf if low > 0 else inf)
     return np.array(sorted([low, neighbour]))
 
 
 def nice_step(width: float) -> Decimal:
-    """Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below a width."""
+    """Return the smallest number >= `width` that is 1, 2, 2.5 or 5 times a power of ten."""
     power = Decimal(10) ** floor(log10(width))
     return next(
         (factor * power for factor in NICE_STEPS if factor * power >= Decimal(repr(width))),

@@ -212,7 +212,7 @@ def curve(
     given = {} if prevalence is None else {PREVALENCE: float(prevalence)}
     right = [*CURVE_COLUMNS, *given, *shape.rates]
     if given and PREVALENCE in named and named[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
-        del named[PREVALENCE]  # the table has this column in any case
+        del named[PREVALENCE]  # prevalence= already adds this column
     _check_metric_columns(named, [*parse_names(by), *right], [*right, *measures], score)
     check_metric_settings(named, beta=beta, costs=costs)
     roles = Roles(
@@ -246,7 +246,7 @@ def curve(
     columns = [pl.lit(value, pl.Float64()).alias(name) for name, value in given.items()]
     result = counts.with_columns(*columns, *shape.exprs(settings))
     result = result.with_columns(expr.alias(name) for name, expr in named.items())
-    if named:  # 0/0 is null in user-defined metrics too
+    if named:  # undefined values of user-defined metrics can be NaN
         result = result.with_columns((cs.by_name(*named) & cs.float()).fill_nan(None))
     if measures:
         result = result.select(~cs.by_name(*measures), cs.by_name(*measures))
@@ -266,7 +266,7 @@ def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr
 def _check_metric_columns(
     named: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> None:
-    """Check that metrics refer to existing columns, and that their names are not in use."""
+    """Raise an error if metrics refer to unknown columns, or have the names of other columns."""
     model = [] if isinstance(score, str) else [MODEL]
     for name, expr in named.items():
         for root in expr.meta.root_names():
@@ -360,9 +360,9 @@ def simplified_curves(
 
 
 def _trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
-    """Return tp and fp in all rows of all curves, and the codes of their scores.
+    """Return tp and fp in all rows of all curves, and the codes of the scores.
 
-    Only few rows need decoded scores, fn and tn, so these are not computed here.
+    Decoded scores, fn and tn are not computed, because they are needed only for the selected rows.
     """
     pos, neg, rows = scan.totals.pos, scan.totals.neg, scan.rows
     unscored = rows.unscored.neg_weight.astype(pos.dtype)
@@ -387,14 +387,14 @@ def _collect_rows(
     columns: Callable[[Block], dict[str, NDArray[Any]]],
     first: Mapping[str, NDArray[Any]],
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return where the rows of each group start, and the columns of all rows.
+    """Return the start of each group, and the columns of all rows.
 
-    `first` has the columns of the first row of each group, above all scores. `columns` returns the
-    columns of the steps of a block.
+    `first` contains the columns of the first row of each group. The function `columns` returns the
+    columns of all other rows of a block.
     """
     n_groups = len(scan.totals.pos)
-    # Each block writes its rows where they are if no scores are tied: the table is not held twice.
-    # Memory that is not written is not used.
+    # To avoid a second copy of the table, each block writes its rows to the position that they have
+    # if no scores are tied. Afterwards, the rows are moved up.
     capacity = len(scan.rows.codes) + n_groups
     table = {name: np.empty(capacity, values.dtype) for name, values in first.items()}
 
@@ -431,11 +431,11 @@ def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
 
 
 GROUPED_ROWS = 1 << 22  # rows that are grouped at once
-COUNTED_ROWS = 1 << 16  # rows of a slice, whose arrays fit into the cache
+COUNTED_ROWS = 1 << 16  # rows of a slice; its arrays fit into the cache
 
 
 def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
-    """Return the confusion matrix of each group at each of several rising thresholds.
+    """Return the confusion matrix of each group at several thresholds.
 
     The group columns are first, with their names in `cases`.
     """
@@ -485,7 +485,7 @@ def counts_at_thresholds(cases: Cases, rising: Sequence[float]) -> pl.DataFrame:
 def _sum_cells(
     keys: pl.DataFrame, cell: np.ndarray, weight: np.ndarray | None, cells: int
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """Return the sorted groups, and the sum of weights in each cell with one row per group."""
+    """Return the sorted groups, and the sums of weights in each cell (columns) of each group."""
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:
         if dtype == np.int64 and weight is not None:  # bincount would add integers as floats
@@ -499,7 +499,7 @@ def _sum_cells(
     if weight is not None:
         frame = frame.with_columns(weight=pl.Series(weight))
         total = pl.col("weight").sum()
-    # Memory is bounded by counting slices of the rows.
+    # Slices of rows are counted one by one to limit the memory.
     parts = [
         frame[rows].group_by(*keys.columns, "cell").agg(total.alias("total"))
         for rows in split_rows(frame.height, GROUPED_ROWS)

@@ -1,4 +1,4 @@
-"""Compute the positions of curve points on the axes of a chart from their counts."""
+"""Compute the positions of points on linear, logarithmic and normal-deviate axes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class CurveCounts:
     """The counts of complete curves, by falling threshold.
 
     Curve i has the rows `starts[i]` to `starts[i + 1]`, `pos[i]` positives and `neg[i]` negatives.
-    `simplify` keeps the rows that are `required`. `prevalence` is that of the rates; None for the
-    prevalence of each curve.
+    Simplified curves contain all rows that are `required`. `prevalence` is the prevalence at which
+    rates are computed; None for the prevalence of each curve.
     """
 
     tp: NDArray[Any]
@@ -31,9 +31,9 @@ class CurveCounts:
     prevalence: float | None = None
 
     def on_axes(self, kind: Kind) -> CurveCounts:
-        """Return the counts for the axes of a kind, rescaled to the prevalence if they need it.
+        """Return the counts, rescaled to `prevalence` if an axis of the kind depends on it.
 
-        Curves without one of the classes then have totals of 0, because their axes are undefined.
+        The rescaled totals of a curve that lacks a class are 0.
         """
         if self.prevalence is None or not any(
             kind.axis(name).depends_on_prevalence for name in kind.rates
@@ -55,7 +55,7 @@ class CurveCounts:
         return replace(self, tp=tp, fp=fp, pos=pos, neg=neg, prevalence=None)
 
     def slice(self, first: int, last: int) -> CurveCounts:
-        """Return the curves from `first` to before `last`."""
+        """Return the curves `first` to `last - 1`."""
         a, b = self.starts[first], self.starts[last]
         return CurveCounts(
             tp=self.tp[a:b],
@@ -102,16 +102,16 @@ def axis_positions(
     return positions
 
 
-MIN_WEIGHT_SHARE = 1e-9  # of a total; differences of smaller weights are ignored
+MIN_WEIGHT_SHARE = 1e-9  # differences of weights below this fraction of their total are ignored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayAxes:
     """The axes on which curves are displayed; each curve has its own totals and limits of axes.
 
-    A point is given by two counts: `x_count`, the numerator of x, and `other_count`. `low` is the
-    start of a logarithmic axis: the lowest rate above 0. For normal deviates, it is the smallest
-    distance above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
+    The counts of a point are `x_count`, the numerator of x, and `other_count`. `low` is the start
+    of a logarithmic axis, which is the lowest rate above 0. For normal deviates, `low` is the
+    smallest distance above 0 of a rate from 0 or 1. `top` is the upper end of the y axis.
     """
 
     kind: Kind
@@ -123,7 +123,7 @@ class DisplayAxes:
 
     @property
     def monotone(self) -> bool:
-        """Whether y is a monotone function of x."""
+        """Whether y rises or falls along every curve."""
         return self.kind.segments == "straight"
 
     @property
@@ -153,7 +153,7 @@ class DisplayAxes:
                 return tp + fp, tp
 
     def x(self, x_count: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the position of points on the x axis; `line` is the curve of each point."""
+        """Return the positions of points on the x axis; `line` is the curve of each point."""
         return self._position(x_count / self.x_total[line], line, scaled=self.scale != "linear")
 
     def y(
@@ -162,7 +162,7 @@ class DisplayAxes:
         other_count: NDArray[np.float64],
         line: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the position of points on the y axis; NaN where nothing is predicted positive."""
+        """Return the positions of points on the y axis; NaN if precision or lift is undefined."""
         if self.monotone:
             scaled = self.scale == "normal_deviate"
             return self._position(other_count / self.pos[line], line, scaled=scaled)
@@ -185,15 +185,15 @@ class DisplayAxes:
     def levels(
         self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
     ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Return counts of one curve, each with levels that are at most a step apart on the axes.
+        """Return pairs of a count and its levels; on the axes, levels are at most `step` apart.
 
-        The result is an argument of `rows_at_levels`. Steps may be longer than `step` next to the
-        smallest weights.
+        The pairs are those of one curve, for the function `rows_at_levels`. Below the smallest
+        level of a weighted count, steps may be longer than `step`.
         """
         pos, neg = self.pos[curve], self.neg[curve]
         if not self.monotone:
-            # Precision changes by at most half the relative change of tp / fp. Lift changes by at
-            # most the sum of the relative changes of its two counts.
+            # The change of precision is at most half the relative change of tp / fp. The change of
+            # lift is at most the sum of the relative changes of tp and tp + fp.
             ratio = 2 * step if self.kind.y == "precision" else step / 2
             return [
                 (
@@ -226,7 +226,7 @@ def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
 
 
 def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
-    """Return the axes of curves, with their start and end."""
+    """Return the axes for the curves, with the start and end of each axis."""
     pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
     ones = np.ones(len(pos))
     axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)

@@ -1,4 +1,4 @@
-"""Convex hull vertices, and the line of equal expected cost."""
+"""Find the convex hull of curves, and the rows with the lowest expected cost."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
 
 
-# Rows between sampled rows. If curves have fewer rows on average, no rows are sampled.
+# Every n-th row is sampled, unless the mean number of rows of a curve is at most n.
 SAMPLED_EVERY = 64
-MAX_EXACT_PRODUCT = 2**61  # differences of products below this limit do not exceed Int64
+MAX_EXACT_PRODUCT = 2**61  # sums and differences of two products up to this limit fit into Int64
 
 
 def hull_vertices(
@@ -33,8 +33,9 @@ def hull_vertices(
 ) -> NDArray[np.bool_]:
     """Mark the vertices of the upper hull of each curve in the plane of `fp` and `tp`.
 
-    Curve i has the rows `starts[i]` to `starts[i + 1]`, at least one. Its first and last row are
-    marked. Other points on an edge of the hull are not marked. Integers are compared exactly.
+    Curve i has the rows `starts[i]` to `starts[i + 1]`, at least one. The first and the last row of
+    a curve are marked. Other points on an edge of the hull are not marked. Integer counts are
+    compared exactly.
     """
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _hull_vertices(tp, fp, starts)
@@ -58,8 +59,8 @@ def _hull_vertices(
     is_vertex[left] = is_vertex[right] = True
     segment = np.repeat(np.arange(len(left)), np.diff(starts))
     rows = np.arange(len(tp))
-    # In each segment, the row farthest above the straight line between its ends is a
-    # vertex. The rows on or below that line are not. Each pass removes at least one row.
+    # The row farthest above the straight line between the ends of a segment is a vertex. Rows on or
+    # below the line are not vertices. Each pass removes at least one row, so the loop ends.
     while len(rows):
         a, b = left[segment], right[segment]
         above = (tp[rows] - tp[a]) * (fp[b] - fp[a]) - (fp[rows] - fp[a]) * (tp[b] - tp[a])
@@ -68,16 +69,15 @@ def _hull_vertices(
             break
         rows, segment, above = rows[is_above], segment[is_above], above[is_above]
         is_first = np.diff(segment, prepend=-1) != 0
-        run = np.cumsum(is_first) - 1
+        index = np.cumsum(is_first) - 1
         firsts = np.flatnonzero(is_first)
-        farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts)[run])
-        middle = rows[farthest[np.unique(run[farthest], return_index=True)[1]]]
+        farthest = np.flatnonzero(above == np.maximum.reduceat(above, firsts)[index])
+        middle = rows[farthest[np.unique(index[farthest], return_index=True)[1]]]
         is_vertex[middle] = True
-        # The vertex divides its segment in two.
         halves = np.stack([left[segment[firsts]], middle, right[segment[firsts]]])
         left, right = halves[:2].T.ravel(), halves[1:].T.ravel()
-        segment = 2 * run + (rows > middle[run])
-        not_vertex = rows != middle[run]
+        segment = 2 * index + (rows > middle[index])
+        not_vertex = rows != middle[index]
         rows, segment = rows[not_vertex], segment[not_vertex]
     return is_vertex
 
@@ -85,9 +85,9 @@ def _hull_vertices(
 def _hull_candidates(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return a subset of the rows that has all vertices.
+    """Return a subset of the rows that contains all vertices of the hulls.
 
-    These are the vertices of the hulls of sampled rows, and the rows above these hulls.
+    The subset consists of the vertices of the hulls of sampled rows, and of the rows above them.
     """
     ends = np.append(starts[:-1], starts[1:] - 1)
     sampled = np.union1d(np.arange(0, len(tp), SAMPLED_EVERY), ends)
@@ -96,7 +96,7 @@ def _hull_candidates(
     lengths = np.diff(vertices, append=len(tp))
     if tp.dtype.kind == "i" and int(tp1.max()) * int(fp1.max()) > MAX_EXACT_PRODUCT:
         tp, fp, tp1, fp1 = (part.astype(object) for part in (tp, fp, tp1, fp1))
-    # No row lies between the last row of a curve and the first row of the next one.
+    # Differences between the last row of a curve and the next curve have no effect.
     height, width = (np.append(np.diff(part), part[:1]) for part in (tp1, fp1))
     above = (tp - np.repeat(tp1, lengths)) * np.repeat(width, lengths)
     above -= (fp - np.repeat(fp1, lengths)) * np.repeat(height, lengths)
@@ -112,8 +112,8 @@ ERROR_COSTS = {"fp": 1.0, "fn": 1.0}  # default costs, with which the cost is th
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope is `rise` divided by `run`. Neither is negative, and one of them may be 0. Where a
-    class is absent, `row` is -1 and the other values are NaN.
+    The slope is `rise` divided by `run`. `rise` and `run` are at least 0, and not both are 0. For
+    curves that lack a class, `row` is -1 and the other values are NaN.
     """
 
     row: NDArray[np.int64]
@@ -125,15 +125,15 @@ class LowestCost:
 def lowest_cost(
     curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
 ) -> LowestCost:
-    """Return the row of lowest expected cost of each curve; of ties, the highest threshold.
+    """Return the row of lowest expected cost of each curve; of several, the highest threshold.
 
-    Costs of integer counts are compared exactly. Costs and prevalence are read as decimal numbers:
-    0.1 is 1/10.
+    Expected costs of integer counts are compared exactly. Costs and prevalence are interpreted as
+    decimal numbers, so that 0.1 is exactly 1/10.
     """
     costs = ERROR_COSTS if costs is None else costs
     settings = Settings(costs=costs, prevalence=prevalence)
     exact = {name: _exact_fraction(costs.get(name, 0)) for name in CONFUSION}
-    # Costs of an error, relative to a correct prediction.
+    # The additional cost of an error in comparison with a correct prediction of the same row.
     fp_cost, fn_cost = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
     if fp_cost < 0 or fn_cost < 0 or fp_cost == fn_cost == 0:
         raise OptionValueError.compose(
@@ -168,7 +168,7 @@ def _exact_fraction(number: float) -> Fraction:
 def _relative_costs(
     fp: NDArray[Any], tp: NDArray[Any], fp_cost: Fraction, tp_gain: Fraction
 ) -> NDArray[Any]:
-    """Return a linear function of the costs of rows, which has its minimum in the same row."""
+    """Return a linear function of the expected cost of each row; the minimum is in the same row."""
     if fp.dtype.kind == "f" or tp.dtype.kind == "f":
         floats: NDArray[np.float64] = float(fp_cost) * fp - float(tp_gain) * tp
         return floats

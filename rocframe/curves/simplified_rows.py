@@ -1,4 +1,4 @@
-"""Select the rows of simplified curves, with an upper bound of the error."""
+"""Select the rows of simplified curves, and compute upper bounds of the errors."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ if TYPE_CHECKING:
 
 
 SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
-ROW_STEP = 1 / 8  # of the error: largest distance of two examined rows that are not adjacent
-CURVED_STEP = 1 / 4  # of the error: largest distance of points on a curved line
-MIN_CURVED_STEP = 1e-5  # of an axis: smallest distance of points on a curved line
-NO_ROW = -1  # the row of points between two rows of the table
-SHORT_CURVE_ROWS = 32  # curves of fewer rows keep all rows if lines are curved
+# Largest distance of two examined rows that are not adjacent, relative to the error.
+ROW_STEP = 1 / 8
+CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to the error
+MIN_CURVED_STEP = 1e-5  # smallest distance of points on a curved line, in lengths of an axis
+NO_ROW = -1  # the value of `row` for points between two rows of the table
+SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
 
 
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows to keep, and the error of each curve; NaN where its axes are undefined."""
+    """Return the rows of the simplified curves, and the error of each curve; NaN if undefined."""
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -69,7 +70,7 @@ def _simplify_batch(
     if axes.curved:
         required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
     counts = replace(counts, required=required)
-    # A curve that keeps all rows has no error and no points to examine.
+    # The error of curves whose rows are all required is 0 without an examination of their points.
     is_complete = np.logical_and.reduceat(required, counts.starts[:-1])
     if not is_complete.any():
         return _select_rows(counts, axes, max_error)
@@ -100,7 +101,7 @@ def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
 def _select_rows(
     counts: CurveCounts, axes: DisplayAxes, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the required rows and those that the error requires, and the error of each curve."""
+    """Return the rows of the simplified curves, and the error of each curve."""
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
     step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
@@ -122,10 +123,10 @@ def _select_rows(
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
-    """Mark the two rows at each jump.
+    """Mark the two rows at each jump of a curve.
 
-    A curve jumps where y becomes defined and, on scaled axes, where a rate becomes or leaves 0 or
-    1.
+    A curve jumps from its first row to the second if y is precision or lift, which are undefined in
+    the first row. On scaled axes, it also jumps where a rate changes from or to 0 or 1.
     """
     marked = np.zeros(len(counts.tp), bool)
     if not axes.monotone:  # the first point at which precision or lift is defined
@@ -154,10 +155,10 @@ def _rows_to_examine(
 class PathPoints:
     """The examined points of curves, sorted by curve: rows, and points between two rows.
 
-    `line` is the curve of a point and `row` its row, or `NO_ROW`. `x_count` and `other_count` are
-    its counts, as in `DisplayAxes`, and `x` and `y` its position on the axes. Between a point and
-    the next one, the curve deviates from the examined points by at most `dx` and `dy`. These are 0
-    between neighbouring rows that are joined by a straight line.
+    `line` is the curve of a point, and `row` is the row of a point or `NO_ROW`. `x_count` and
+    `other_count` are the counts of a point, as in `DisplayAxes`; `x` and `y` are its positions on
+    the axes. Between a point and the next point, the curve deviates from these two points by at
+    most `dx` and `dy`, or lies on the straight line between them if `dx` and `dy` are 0.
     """
 
     line: NDArray[np.int64]
@@ -173,7 +174,7 @@ class PathPoints:
     def from_rows(
         cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
     ) -> PathPoints:
-        """Return the points of these rows, which include the ends of all curves."""
+        """Return the points of several rows, which include the ends of all curves."""
         starts = np.searchsorted(rows, counts.starts)
         line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
@@ -186,8 +187,8 @@ class PathPoints:
                 & (line[1:] == line[:-1])
             )  # fmt: skip
             dx[gap] = x[gap + 1] - x[gap]
-            # The skipped rows have counts between those of both ends. y is smallest and largest
-            # at two corners of this rectangle.
+            # The counts of the skipped rows are between the counts of the two examined rows. In
+            # this rectangle of counts, y has its extremes at two corners.
             extremes = [
                 axes.y(x_count[gap + i], other_count[gap + 1 - i], line[gap]) for i in (0, 1)
             ]
@@ -201,13 +202,13 @@ class PathPoints:
         )
 
     def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
-        """Return the rows between examined rows that are farther apart than a step."""
+        """Return the rows between examined rows whose distance is larger than a step."""
         far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
         sizes = self.row[far + 1] - self.row[far] - 1
         return concatenated_ranges(self.row[far] + 1, sizes)
 
     def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
-        """Insert points on curved lines between neighbouring rows, at most a step apart."""
+        """Insert points on curved lines between neighbouring rows, with distances up to a step."""
         left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
         is_curved = np.diff(self.x_count)[left] > 0
         if axes.monotone:
@@ -217,7 +218,7 @@ class PathPoints:
             dx = abs(points["x"][left + 1] - points["x"][left]) * axes.monotone
             dy = abs(points["y"][left + 1] - points["y"][left])
             points["dx"][left], points["dy"][left] = dx, dy
-            # Neighbouring floats have no number between them.
+            # There is no number between two neighbouring Float64 numbers.
             divisible = np.zeros(len(left), bool)
             for counts in (points["x_count"], points["other_count"]):
                 middle = (counts[left] + counts[left + 1]) / 2
@@ -249,16 +250,16 @@ class PathPoints:
     def choose_rows(
         self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Mark the rows to keep, and return the error of each curve."""
+        """Mark the rows of the simplified curves, and return the error of each curve."""
         x_count, other_count, line = self.x_count, self.other_count, self.line
-        # The larger of the steps before and after a point. After the last point there is none.
+        # The larger of the deviations before and after a point.
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
         def deviation(
             point: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
         ) -> NDArray[np.float64]:
             width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
-            # Where only one count changes, the curve is a straight line, so the deviation is 0.
+            # If only one count changes, the curve is a straight line, and the deviation is 0.
             flat = (width <= 0) | (height <= 0)
             x_share, other_share = (
                 np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
@@ -287,7 +288,7 @@ class PathPoints:
 
 
 def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace an undefined y, as the first row of a curve may have, by the y of the next row."""
+    """Replace y by the y of the next row where y is undefined, as in the first row of a curve."""
     undefined = np.flatnonzero(np.isnan(y[:-1]))
     y[undefined] = y[undefined + 1]
     return y
@@ -297,10 +298,11 @@ AREA_BATCH_ROWS = 1 << 17
 
 
 def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
-    """Return the change of the area of each curve if only these rows remain; NaN if undefined.
+    """Return the area under each simplified curve minus the area under the full curve.
 
-    The area is `pr_auc` for precision-recall and `auc` for all other kinds. The rows include the
-    first and the last row of each curve.
+    `rows` are the rows of the simplified curves, including the first and the last row of each
+    curve. The area is `pr_auc` for precision-recall and `auc` for all other kinds. The result is
+    NaN if the area is undefined.
     """
     if kind.name == "precision_recall":
         counts = counts.on_axes(kind)
@@ -348,7 +350,7 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
         tp, tp0, fp, fp0, height, width, tp1 = (
             part.astype(np.float64) for part in (tp, tp0, fp, fp0, height, width, tp1)
         )
-    # Heights are relative to the left end of the interval, so that sums stay small and exact.
+    # Differences from the left end of the interval are small, so their sums are exact.
     heights = tp + tp0 - np.repeat(2 * tp1, np.diff(rows))
     curve = np.add.reduceat((fp - fp0) * heights, rows[:-1] - rows[0])
     change: NDArray[np.float64] = (height * width - curve).astype(np.float64)
@@ -372,10 +374,7 @@ def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDAr
 
 
 def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the integral of precision of each step.
-
-    Steps from the last row of a curve to the first row of the next count 0.
-    """
+    """Return the integral of precision of each step; 0 for steps from one curve to the next."""
     tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -189,7 +189,7 @@ def parse_max_error(max_error: float) -> float:
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
-    """Read the option `keep`: thresholds, or a table of operating points."""
+    """Return the thresholds or the table of operating points in the option `keep`."""
     if isinstance(keep, pl.DataFrame):
         return [], keep
     values = None if isinstance(keep, pl.LazyFrame) else to_floats(keep)
@@ -204,19 +204,19 @@ def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
 
 
 def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> None:
-    """Check that operating points have a threshold and the group columns of the curves."""
+    """Raise an error if operating points lack a threshold or a group column of the curves."""
     for name, dtype in {**keys, THRESHOLD: None}.items():
         if name not in points.columns:
             raise MissingColumnError.compose("keep", name, points.columns)
         if dtype is not None and points.schema[name] != dtype:
-            hint = f"In the curves, it has type {dtype}. Cast one of the two columns."
+            hint = f"In the curves, this column has type {dtype}. Cast one of the two columns."
             raise ColumnTypeError.compose("keep", name, points.schema[name], hint)
 
 
 def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
 ) -> NDArray[np.bool_] | None:
-    """Mark the rows of the operating points to keep; None if no points are given."""
+    """Mark the rows that the option `keep` selects; None if the option is empty."""
     is_kept = np.zeros(curves.starts[-1], bool)
     is_kept[rows_at(point_axis(curves, "threshold"), thresholds)[0]] = True
     if points is not None:

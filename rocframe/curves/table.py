@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAKE_CURVES = "Compute one with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
-TOTAL_ROUNDING = 1e-9  # relative rounding error of a total of weights
+TOTAL_ROUNDING = 1e-9  # largest relative rounding error of a total of weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,24 +47,24 @@ class CurveLayout:
 
     @property
     def all_columns(self) -> list[pl.Expr]:
-        """All columns; those from `threshold` on have private names, for which no filter exists."""
+        """All columns as expressions; the columns from `threshold` on are renamed by `private`."""
         rows = [column(name).alias(self.private(name)) for name in self.row]
         return [*(column(name) for name in self.by), *rows]
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts and prevalence: a lazy plan computes no metrics."""
+        """Group columns, threshold, counts and prevalence, so that lazy plans skip all metrics."""
         names = (*CURVE_COLUMNS, *([PREVALENCE] if self.has_prevalence else []))
         rows = [column(name).alias(self.private(name)) for name in names]
         return [*(column(name) for name in self.by), *rows]
 
     @property
     def has_prevalence(self) -> bool:
-        """Whether the table has the prevalence of its rates."""
+        """Whether the table has a column with the prevalence at which its rates are computed."""
         return has_prevalence(list(self.row))
 
     def private(self, name: str) -> str:
-        """Return the name of a column inside a plan node; it differs from all group columns."""
+        """Return the internal name of a column, which differs from the names of group columns."""
         private = f"({name})"
         while private in self.by:
             private = f"({private})"
@@ -74,9 +74,10 @@ class CurveLayout:
 def curve_layout(
     schema: Mapping[str, pl.DataType], by: By, new_columns: tuple[str, ...]
 ) -> CurveLayout:
-    """Return the group columns of a curve table, after checking its other columns.
+    """Check the columns of a curve table and return its layout.
 
-    No group column may have the name of one of the `new_columns` of the result.
+    Raise an error if a required column is missing, if its type is wrong, or if a group column has
+    the name of one of the `new_columns` of the result.
     """
     missing = [name for name in CURVE_COLUMNS if name not in schema]
     if missing:
@@ -101,10 +102,10 @@ def curve_layout(
 class Curves:
     """Complete curves, sorted by group and falling threshold.
 
-    `table` has all columns, those from `threshold` on under private names. Group i has the key
-    `keys[i]` and the rows `starts[i]` to `starts[i + 1]`. Without group columns, `keys` is a frame
-    of one row and no columns. `prevalence` is that of the rates in the table; None for the
-    prevalence of each curve.
+    `table` contains all columns, with the internal names of `layout`. Group i has the key `keys[i]`
+    and the rows `starts[i]` to `starts[i + 1]`. Without group columns, `keys` has one row and no
+    columns. `prevalence` is the prevalence at which the rates of the table are computed; None for
+    the prevalence of each curve.
     """
 
     layout: CurveLayout
@@ -125,14 +126,14 @@ class Curves:
         return self.starts[1:] - 1
 
     def total(self, *names: str) -> NDArray[Any]:
-        """Return the sum of two counts of each group, such as tp + fn; rows of a group share it."""
+        """Return the sum of two counts in the first row of each group, such as tp + fn."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
         total: NDArray[Any] = first + second
         return total
 
     @property
     def ends_early(self) -> NDArray[np.bool_]:
-        """Whether each curve ends before its lowest score, as curves with `thresholds=` may."""
+        """Which curves end before their lowest score; `thresholds=` can be the reason."""
         last = self.columns.at("tn", self.lasts)
         result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.total("fp", "tn")
         return result
@@ -176,7 +177,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 
 
 def read_prevalence(values: pl.Series) -> float | None:
-    """Return the prevalence of the rates of a table from its column; None without rows.
+    """Return the one value of the column `prevalence` of a curve table; None without rows.
 
     Raise an error if the rows have different values.
     """
@@ -231,7 +232,7 @@ def _build_curves(
 def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
     """Return the order of rows by key and falling threshold.
 
-    Of the rows with threshold inf, the row with the lowest counts is first.
+    Rows with the same threshold are sorted by rising counts.
     """
     names = [table.private(name) for name in CURVE_COLUMNS]
     return (
@@ -250,7 +251,7 @@ def _sort_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> 
 
 
 def _group_starts(keys: pl.DataFrame, height: int) -> NDArray[np.int64]:
-    """Return the first row of each run of equal keys."""
+    """Return the rows whose key differs from the key of the row above."""
     if not height:
         return np.zeros(0, np.int64)
     if not keys.width:
@@ -297,7 +298,7 @@ def _check_complete(curves: Curves) -> None:
     repeated = np.zeros(len(tp), bool)
     np.equal(threshold[1:], threshold[:-1], out=repeated[1:])
     repeated &= ~is_first
-    # An infinite score has a row of its own, after the row above all scores.
+    # The second row has the threshold inf if there are infinite scores.
     second = np.minimum(curves.firsts + 1, curves.lasts)
     repeated[second[threshold[second] == np.inf]] = False
     check(repeated, "{group} has two rows with the same threshold", SEPARATE_CURVES)
@@ -329,7 +330,7 @@ def _check_complete(curves: Curves) -> None:
 def check_ends(curves: Curves, consequence: str, hint: str) -> None:
     """Raise an error if a curve ends before its lowest score.
 
-    `consequence` is the part of the message on what cannot be computed.
+    `consequence` is the part of the message that states what cannot be computed.
     """
     early = curves.ends_early
     if early.any():
@@ -339,10 +340,11 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
 
 
 def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
-    """Return the first row of each curve, or None if the slower checks are needed.
+    """Return the first row of each curve, or None if sorting or detailed checks are needed.
 
-    This is the fast path for complete curves with integer counts, sorted as `curve` returns them. A
-    curve starts where the threshold does not fall, and the keys must change in the same rows.
+    The result is not None for complete curves with integer counts that are sorted as `curve`
+    returns them. A curve starts where the threshold does not fall. Keys must change in the same
+    rows.
     """
     if any(columns.is_float(name) for name in CONFUSION):
         return None
@@ -397,7 +399,7 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return where the threshold does not fall; None if the counts of other rows are invalid."""
+    """Return the steps at which the threshold does not fall; None if other steps are invalid."""
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
     for invalid in (tp < tp0, fp < fp0, pos != pos0, neg != neg0):
@@ -408,11 +410,11 @@ def _starts_of_curves(
 
 
 def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
-    """Check whether keys differ from the row above in exactly these rows."""
+    """Return whether the rows whose key differs from the row above are exactly `steps`."""
     if not above.width:
         return not len(steps)
     changes = [
-        # Plain comparison is much faster, but nulls need ne_missing.
+        # != is much faster than ne_missing, but returns null for null keys.
         key.ne_missing(other) if key.null_count() + other.null_count() else key != other
         for key, other in zip(above.get_columns(), here.get_columns(), strict=True)
     ]
@@ -425,7 +427,7 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
 def _has_complete_groups(
     keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
 ) -> bool:
-    """Check the first row and the order of the groups, and that no count is negative."""
+    """Return whether groups are sorted and start with threshold inf, and no count is negative."""
     lasts = np.append(starts[1:], columns.height) - 1
     top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
     least = [columns.at("fp", starts), columns.at("fn", lasts), columns.at("tn", lasts)]
@@ -437,15 +439,15 @@ def _has_complete_groups(
     return firsts.equals(firsts.unique().sort(keys.columns))
 
 
-SHORT_CHUNK_ROWS = 1 << 14  # mean rows of a chunk, below which blocks span several chunks
-GATHER_COST = 8  # time to read one row of a column in several chunks, relative to copying a row
+SHORT_CHUNK_ROWS = 1 << 14  # if chunks have fewer rows on average, blocks span several chunks
+GATHER_COST = 8  # time to read a row of a column in several chunks, in times to copy a row
 
 
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column of several chunks is copied into one array when all of it is read, or when so many of
-    its rows are read that the copy is faster.
+    A column of several chunks is copied into one array when all rows are read, or when so many rows
+    are read that a copy is faster.
     """
 
     __slots__ = ("_arrays", "_series")
@@ -476,11 +478,11 @@ class CurveColumns(Mapping[str, Any]):
         return len(next(iter(self._series.values())))
 
     def is_float(self, name: str) -> bool:
-        """Whether a column has floats; all others have integers."""
+        """Return whether a column is Float64 instead of Int64."""
         return self._series[name].dtype.is_float()
 
     def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the values of a column in these rows, which may be in any order."""
+        """Return the values of a column in several rows, in the order of `rows`."""
         series = self._series[name]
         is_array = name in self._arrays or series.n_chunks() == 1
         if is_array or GATHER_COST * rows.size >= len(series):
@@ -489,11 +491,11 @@ class CurveColumns(Mapping[str, Any]):
         return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
     def between(self, name: str, start: int, end: int) -> NDArray[Any]:
-        """Return the rows from `start` to before `end`; a view if they are in one chunk."""
+        """Return the rows `start` to `end - 1` of a column; a view if they are in one chunk."""
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Split the rows into blocks of at most `most` rows, within chunks if these are long."""
+        """Split the rows into blocks of at most `most` rows; long chunks are split separately."""
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

@@ -1,4 +1,4 @@
-"""Thin long lines: select points whose straight connections stay within a tolerance of the line.
+"""Select points of long lines so that straight lines between them are within a tolerance.
 
 The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
 `starts[i + 1]`.
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     ]
 
 
-MIN_SEARCHED_ROWS = 2000  # all rows of shorter curves are used, which is faster than a search
+MIN_SEARCHED_ROWS = 2000  # for curves of fewer rows, using all rows is faster than a search
 
 
 def rows_at_levels(
     rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
 ) -> NDArray[np.int64]:
-    """Return rows of one curve such that no level of a count lies between two of them.
+    """Return the rows of one curve next to which a count crosses a level.
 
-    `levels` returns pairs: a rising count of each row, and rising values of this count. A row
-    that is not returned lies between the same two levels as the rows beside it.
+    `levels` returns pairs: a rising count of each row, and rising levels of this count. Between two
+    returned rows that are not adjacent, each count stays between two neighbouring levels.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
@@ -50,7 +50,7 @@ def rows_at_levels(
 
 
 def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the first row at which a rising count reaches each level."""
+    """Return the first row at which a rising count is at least each level."""
     if counts.dtype.kind == "i":  # Integer levels avoid a copy of the counts as floats.
         levels = np.unique(np.ceil(levels).astype(counts.dtype))
     return np.searchsorted(counts, levels)
@@ -59,21 +59,20 @@ def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray
 def column_extremes(
     x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
 ) -> NDArray[np.bool_]:
-    """Mark the first, last, lowest and highest point of each line in each column of pixels.
+    """Mark the first, last, lowest and highest point of each line in each column of the chart.
 
-    Columns have the width `width`. `x` must not decrease along a line. Within a column, the marked
-    points cover the same range of y as all points.
+    A column is an interval of x with the length `width`. `x` must not decrease along a line.
     """
     is_first: NDArray[np.bool_] = np.diff(np.floor(x / width), prepend=-1).astype(bool)
     is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
     first = np.flatnonzero(is_first)
     if not len(first):
         return is_first
-    run = np.cumsum(is_first) - 1
+    column = np.cumsum(is_first) - 1
     marked: NDArray[np.bool_] = np.logical_or(is_first, np.append(is_first[1:], True))
     for extreme in (np.minimum, np.maximum):
-        rows = np.flatnonzero(y == extreme.reduceat(y, first)[run])
-        marked[rows[np.diff(run[rows], prepend=-1) != 0]] = True
+        rows = np.flatnonzero(y == extreme.reduceat(y, first)[column])
+        marked[rows[np.diff(column[rows], prepend=-1) != 0]] = True
     return marked
 
 
@@ -85,9 +84,10 @@ def corner_points(
     *,
     required: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Mark points whose straight connections are within the tolerance of the lines.
+    """Mark points such that straight lines between them are within the tolerance of the lines.
 
-    `tolerance` is one distance, or one for each line. Points that are `required` are always marked.
+    `tolerance` is one distance for all lines, or an array with a distance for each line. Points
+    that are `required` are always marked.
     """
 
     def deviation(*points: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -107,9 +107,9 @@ def limit_corners(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Mark at most `most` corner points of each line, and return the tolerance of each line.
 
-    The tolerance of a line with more corners is multiplied by `factor` until it has at most `most`.
-    `factor` is greater than 1 and `most` at least 2: with a tolerance above the length of the axes,
-    only the two ends of a line remain.
+    The tolerance of a line with more than `most` corners is multiplied by `factor`, which is above
+    1, until the line has at most `most` corners. `most` is at least 2, because the two ends of a
+    line are always marked.
     """
     limit = np.full(len(starts) - 1, tolerance)
     while True:
@@ -129,12 +129,12 @@ def douglas_peucker(
     required: NDArray[np.bool_] | None = None,
     allowed: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Mark the points that each line needs, and return the largest deviation of each line.
+    """Mark points of each line, and return the largest deviation of each line from its segments.
 
     `deviation(points, left, right)` returns the distances of points from the segments between two
-    other points. Points that are `required` are always marked. Other points are marked only if they
-    are `allowed`; the deviation of a segment without an allowed point is not measured. Each segment
-    is split at its farthest point, in all lines at once (Douglas and Peucker, 1973).
+    other points. Each segment with a deviation above the tolerance is split at its farthest point
+    (Douglas and Peucker, 1973). Points that are `required` are always marked. Other points are
+    marked only if they are `allowed`. Segments without an allowed point are not evaluated.
     """
     selected = np.zeros(starts[-1], bool) if required is None else required.copy()
     lines = len(starts) - 1
@@ -144,11 +144,10 @@ def douglas_peucker(
     selected[starts[:-1][nonempty]] = selected[starts[1:][nonempty] - 1] = True
     ends = np.flatnonzero(selected)
     line = np.repeat(np.arange(lines), np.diff(starts))[ends]
-    same = line[1:] == line[:-1]  # No segment leads from one line to the next.
-    left, right, line = ends[:-1][same], ends[1:][same], line[1:][same]
+    is_within = line[1:] == line[:-1]
+    left, right, line = ends[:-1][is_within], ends[1:][is_within], line[1:][is_within]
     n_allowed = None if allowed is None else np.append(0, np.cumsum(allowed))
-    # Each pass selects a point inside each segment that it splits, so there are at most as many
-    # passes as points.
+    # The loop ends, because each pass that splits a segment selects a new point.
     while True:
         long = right - left > 1
         if n_allowed is not None:
@@ -176,7 +175,7 @@ def douglas_peucker(
 
 
 def segment_distance(point: Positions, start: Positions, end: Positions) -> NDArray[np.float64]:
-    """Return the distance of each point from the straight segment between two others."""
+    """Return the distance of each point from the straight segment between two other points."""
     width, height = end[0] - start[0], end[1] - start[1]
     dx, dy = point[0] - start[0], point[1] - start[1]
     square = width**2 + height**2
@@ -194,10 +193,10 @@ def evenly_spaced_points(
     *,
     corners: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark about `most` points of each line at even distances along it; all if it has no more.
+    """Mark about `most` points of each line at even distances; all points of shorter lines.
 
-    Lengths are measured along the straight connections of the corners, which include the ends of
-    the line. Oscillations below the tolerance of the corners do not add to the length.
+    The distances are lengths of the straight lines between `corners`, which include the ends of the
+    line. Therefore, oscillations that are smaller than the tolerance of the corners do not count.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -243,11 +242,11 @@ def bisect_segments(
     needs_point: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], NDArray[np.bool_]],
     midpoints: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], dict[str, NDArray[Any]]],
 ) -> dict[str, NDArray[Any]]:
-    """Insert points in the middle of segments until `needs_point` is False for all of them.
+    """Insert points in the middle of segments until `needs_point` is False for all segments.
 
-    `points` are columns. Segment i goes from the point `left[i]` to the next one. Both functions
-    are called with the columns and the left ends of segments. `needs_point` must be False if there
-    is no number between both ends: a segment of Float64 numbers is then halved at most 2,100 times.
+    `points` contains the columns of the points. Segment i goes from the point `left[i]` to the next
+    point. Both functions have the arguments columns and left ends of segments. `needs_point` must
+    be False if there is no Float64 number between the ends of a segment, so that the loop ends.
     """
     while len(left):
         left = left[needs_point(points, left)]
