@@ -86,9 +86,8 @@ def fold_auc(
     ci : str or None, default "logit_delong"
         Method of the interval. `"logit_delong"`: interval of the logit of the mean, with DeLong's
         variance in each fold. `"delong"`: Wald interval with the same variance, clipped to [0, 1].
-        `"ledell"`: Wald interval with the variance of the influence curve, in which the class
-        proportions are those of all folds together (LeDell, Petersen, van der Laan). None: no
-        interval.
+        `"ledell"`: Wald interval with the variance of the influence curve, with the class
+        proportions of all folds together (LeDell, Petersen, van der Laan). None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     positive : object, default None
@@ -298,7 +297,7 @@ class Folds:
     def notes(self, variance: NDArray[np.float64] | None = None) -> list[str | None]:
         """Return the note of each group: the reason of null results, and the excluded folds.
 
-        If a fold has one row of a class, its variance and the variance of the mean are undefined.
+        The variance of the mean is undefined if a fold has only one row of a class.
         """
         totals = self.scan.totals
         applies: dict[Note, NDArray[np.bool_ | np.int64]] = {}

@@ -148,8 +148,8 @@ class CurveValues:
     def magnitude(self, bounds: tuple[float, float]) -> NDArray[np.float64]:
         """Return the magnitude of the scaled values, for the size of their rounding errors.
 
-        For a difference of two rates, it is that of a rate of 1, because rounding errors of the
-        rates do not decrease with their difference.
+        For a difference of two rates, the magnitude of a rate of 1 is returned, because the
+        rounding error of the difference depends on the rates.
         """
         if -np.inf < bounds[0] < 0:
             return np.ldexp(1.0, -self.exponent)

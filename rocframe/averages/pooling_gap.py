@@ -210,7 +210,7 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
 def _count_fold_pairs(
     rows: SortedRows, fold_position: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Count the pairs of all folds of a group, and those in which the positive scores higher."""
+    """Count the pairs of all folds of a group, and the pairs that are ranked correctly."""
     start, end = rows.starts[group], rows.ends[group]
     group_rows = slice(start, rows.starts[group + 1])
     row_weight = (

@@ -143,7 +143,7 @@ def replicate_averages(
                 won[:, placements.position] = 0
                 class_total = class_weight[:, placements.position]
                 pair_areas = won / (2 * class_total[:, None] * class_weight)
-                # The order of summation is that of `grouped_averages`, for the same rounding error.
+                # `grouped_averages` sums in the same order, so that rounding errors are equal.
                 pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
                 area = np.nan_to_num(won.sum(axis=1) / (2 * class_total * (total - class_total)))
                 macro += area

@@ -38,8 +38,8 @@ def one_vs_one(
 ) -> FrameT:
     """Reshape a table with many classes into binary predictions of each ordered pair of classes.
 
-    The rows of an ordered pair are those of its two classes: rows of `class_a` are positive, rows
-    of `class_b` are negative, and the score is that of `class_a`. Pass the result to any function
+    An ordered pair contains the rows of its two classes: rows of `class_a` are positive, rows of
+    `class_b` are negative, and the score is the score of `class_a`. Pass the result to any function
     on predictions with `by=[…, "class_a", "class_b"]`.
 
     Parameters
