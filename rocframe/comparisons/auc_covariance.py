@@ -122,12 +122,13 @@ def auc_covariance(
     Raises
     ------
     PairingError
-        If rows cannot be paired: a long table without `id`, an id that is null or repeated within a
-        model and group, rows that only some models have, or different labels for one id.
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
-        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------

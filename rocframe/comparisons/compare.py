@@ -165,36 +165,40 @@ def compare(
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, difference, lower, upper, p_value, p_adjusted, se, statistic, df,
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
-        both have rows there, sorted by these columns.
+        both have rows in the group, sorted by these columns.
 
         `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are its confidence limits,
-        and `se` is its standard error. The limits are not adjusted for the number of tests; only
-        `p_adjusted` is. The limits and `se` are null for the two permutation tests, and if the
-        variance of the difference is 0. If the variance is 0, `p_value` is null, unless the
-        difference is 0 too: then `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and
-        0 for a test with a positive `margin`. `statistic` is the difference from the null
-        hypothesis in standard errors; for `"permutation"` it is `difference`, and for
-        `"venkatraman"` the absolute difference of the numbers of errors of the two models, summed
-        over all ranks. `df` is null except for the t test. With a range the areas are
-        `partial_auc_a` and `partial_auc_b`, with a fixed rate `tpr_a` and `tpr_b`, or `fpr_a` and
-        `fpr_b`. These columns are Float64.
+        and `se` is its standard error. Only `p_adjusted` is adjusted for the number of tests, not
+        the limits. With a range, the areas are `partial_auc_a` and `partial_auc_b`; with a fixed
+        rate, the columns are `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`.
+
+        `statistic` is the difference from the null hypothesis in standard errors. For
+        `"permutation"`, it is `difference`; for `"venkatraman"`, the absolute difference of the
+        numbers of errors of the two models, summed over all ranks. `df` is null except for the t
+        test. The limits and `se` are null for both permutation tests.
+
+        The limits, `se` and `p_value` are null if the variance of the difference is 0. But if the
+        difference is also 0, `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0
+        for a test with a positive `margin`. These columns are Float64.
 
         `n_paired` (Int64) counts the rows that both models scored; it is null for unpaired rows.
         `ci_level` is `level`, and null for tests without limits. `test` (String) is `method`, with
-        `_exact` appended if all permutations were used. `note` (String) is null, or the first that
-        applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, the number of resamples drawn again (`redrawn:3`), and the number of rows
-        left out (`unmatched:3`).
+        `_exact` appended if all permutations were used.
+
+        `note` (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
+        one_positive, one_negative, zero_variance`, the number of resamples that were drawn again
+        (`redrawn:3`), and the number of rows left out (`unmatched:3`).
 
     Raises
     ------
     PairingError
-        If rows cannot be paired: a long table without `id`, an id that is null or repeated within a
-        model and group, rows that only some models have, or different labels for one id.
+        If rows cannot be paired: `id` is not given for a long table, an id is null or is repeated
+        within a model and group, only some models have a row, or an id has different labels.
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
-        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
 
     See Also
     --------
@@ -205,7 +209,7 @@ def compare(
     Notes
     -----
     The tests assume independent rows, or independent clusters, and models that were fitted on
-    other data. They do not account for the variance from fitting a model.
+    other data. The tests do not account for the variance from fitting a model.
 
     References
     ----------

@@ -93,8 +93,8 @@ class Hypothesis:
     ) -> Hypothesis:
         """Check the options `margin` and `alternative`.
 
-        Non-inferiority of b is tested as a - b < margin, or as a - b > -margin for quantities whose
-        low values are good, such as the FPR.
+        The alternative of non-inferiority is a - b < margin, or a - b > -margin if low values of
+        the quantity are better, as for the FPR.
         """
         check_alternative(alternative)
         if margin is None:

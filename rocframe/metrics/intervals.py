@@ -213,8 +213,8 @@ def intervals(
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
     single rows (infinitesimal jackknife).
 
-    Expressions must compute each row from that row alone. `prevalence` is not available for
-    `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
+    The value of an expression in a row must not depend on other rows. `prevalence` is not available
+    for `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
 
     References
     ----------

@@ -191,7 +191,7 @@ def _has_fewer_alerts(
 
 
 class _BlockPoints(NamedTuple):
-    """The step of each group of a block; `exists` is False where a group has no such step."""
+    """The step of each group of a block; `exists` is False for groups without a point."""
 
     exists: NDArray[np.bool_]
     tp: NDArray[Any]

@@ -129,24 +129,26 @@ def auc_test(
         test, note`; one row per group, sorted by group.
 
         `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
-        `se`, which is DeLong's standard error, or under `"permutation"` and `"mann_whitney"` the
-        standard error over all permutations of the labels, with ties. `n_pos`, `n_neg` and
-        `n_missing` (Int64) count rows, with `count` but without weights. The other columns are
-        Float64, except for `test` and `note` (String). `test` is the name of the method that was
-        used, or `permutation_exact` if all permutations were used.
+        `se`, which is DeLong's standard error for `"delong"`. For the other methods, `se` is the
+        standard deviation of the AUC over all permutations of the labels. `n_pos`, `n_neg` and
+        `n_missing` (Int64) are numbers of rows, multiplied by `count` but not by `weight`. The
+        other columns are Float64, except for `test` and `note` (String). `test` is the name of the
+        method, or `permutation_exact` if all permutations were used.
 
-        Without positives or negatives `auc` and the test are null. Under `"delong"` the test is
-        also null where a class has one row, and where the variance is 0, such as at an AUC of 1. If
-        the variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1. `note`
-        is null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, zero_variance`.
+        `auc` and the test are null without positives or without negatives. For `"delong"` the
+        test is also null if a class has one row, or if the variance is 0, as for an AUC of 1. If
+        the variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1.
+
+        `note` is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`.
 
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, a name is reserved or repeated, an
-        option is invalid, the positive class is unknown, values are missing under `"raise"`, or a
-        weight is negative or not finite. A LazyFrame raises errors about its data in `collect`.
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
     OptionValueError
         If `null` is not between 0 and 1, `n_perm` or `seed` is not a whole number, or `null`,
         `weight`, `cluster` or `missing="worst"` is not supported by the method.
@@ -155,12 +157,13 @@ def auc_test(
     --------
     auc : The areas, with intervals.
     compare : Test the difference of two models.
-    power : Compute the power of such a test.
+    power : Compute the power of a test.
 
     Notes
     -----
-    Two-sided permutation p-values compare distances from 1/2. Adjusted p-values depend on all
-    groups, so a lazy plan does not push filters on groups down to the predictions.
+    A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
+    the observed AUC. Adjusted p-values depend on all groups, so a filter on the groups of a lazy
+    result is not applied to the predictions.
 
     References
     ----------

@@ -61,7 +61,7 @@ def permutation_p_values(
             "method",
             "permutation",
             f"a group has {n_rows.max()} rows, too many to permute their labels",
-            'Use method="mann_whitney", the limit of this test for many rows.',
+            'Use method="mann_whitney", which approximates this test for many rows.',
         )
     # The rows of the smaller class are drawn. The centered ranks of all rows add up to 0, so that
     # the sum over the negatives is minus the sum over the positives.
@@ -111,7 +111,7 @@ def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
 def _count_enumerated(
     draws: _Draws, selected: NDArray[np.int64], n_extreme: NDArray[np.int64]
 ) -> None:
-    """Count all subsets that are at least as extreme as the data, for groups of few subsets."""
+    """Count the subsets that are at least as extreme as the data among all subsets of a group."""
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]

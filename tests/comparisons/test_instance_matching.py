@@ -201,7 +201,7 @@ ONCE = (
     "An id occurs once per model and group. Add the column that distinguishes these rows to id= or "
     "by=."
 )
-MATCHED = 'Pass unmatched="drop" to leave such rows out and count them, or add the missing rows.'
+MATCHED = 'Pass unmatched="drop" to leave these rows out and count them, or add the missing rows.'
 
 
 def differs(what: str, rows: str) -> str:

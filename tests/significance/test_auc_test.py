@@ -466,7 +466,7 @@ def test_a_group_of_a_billion_rows_is_not_permuted(frame):
         rf.auc_test(frame(rows), "label", "score", count="n", method="permutation").lazy().collect()
     assert str(caught.value) == (
         "method='permutation': a group has 40000000000 rows, too many to permute their labels.\n"
-        'Use method="mann_whitney", the limit of this test for many rows.'
+        'Use method="mann_whitney", which approximates this test for many rows.'
     )
     limit = rf.auc_test(frame(rows), "label", "score", count="n", method="mann_whitney")
     assert limit.lazy().collect()["p_value"].item() == 0
