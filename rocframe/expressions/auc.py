@@ -45,9 +45,9 @@ def auc(
     """Compute the area under the ROC curve of the group.
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives), in integers unless
-    rows are weighted. The result is the `auc` of `rocframe.auc`, or its `partial_auc` with `fpr` or
-    `tpr`.
+    tie counts 1/2. It is computed as (2·wins + ties) / (2·positives·negatives), where wins and ties
+    are numbers of pairs. Unless rows are weighted, numerator and denominator are integers. The
+    result is the `auc` of `rocframe.auc`, or its `partial_auc` with `fpr` or `tpr`.
 
     Parameters
     ----------

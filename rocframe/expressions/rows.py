@@ -182,13 +182,13 @@ def pack_rows(rows: Rows) -> pl.Expr:
 
 
 def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
-    """Scale the weights of packed rows, and replace them by row weights and their squares.
+    """Replace the weights of packed rows by count times weight and count times squared weight.
 
-    Weights are multiplied by a power of two, because rates do not depend on their scale and the
-    product is exact. With `by_class`, the largest weight of each class becomes about 1, so that
-    squares of weights do not underflow. Otherwise both classes have the same factor, and the
-    largest weight becomes about `2 ** LARGEST_EXPONENT`. No weight is then subnormal: polars
-    divides by a single value through its reciprocal, which is infinite for some subnormal numbers.
+    Before this, weights are multiplied by a power of two, which does not change rates. With
+    `by_class`, the largest weight of each class becomes about 1, so that squares of weights do not
+    underflow. Otherwise both classes have the same factor, and the largest weight becomes about
+    `2 ** LARGEST_EXPONENT`. No weight is then subnormal. This is needed because polars multiplies
+    by a reciprocal instead of dividing, and some subnormal numbers have an infinite reciprocal.
     """
     rows = {name: field(name) for name in ("score", "positive", "count")}
     weight, positive = field("weight"), field("positive")
@@ -216,10 +216,11 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
     """Return a list of cumulative counts, with one struct per distinct score from the highest.
 
-    `tp` and `fp` are the sums of the row weights of both classes at or above this score, and `tp0`
-    and `fp0` those above it. They are integers unless rows are weighted. For weighted rows,
-    `squares` adds the numbers of rows `m` and `n` of both classes at or above this score, and the
-    sums `pp` and `nn` of count times squared weight at this score.
+    `tp` and `fp` are the sums of the row weights of positives and of negatives with at least this
+    score, and `tp0` and `fp0` the sums with a higher score. They are integers unless rows are
+    weighted. For weighted rows, `squares` adds `m` and `n`, the numbers of positives and negatives
+    with at least this score, and `pp` and `nn`, the sums of count times squared weight of positives
+    and negatives with exactly this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.

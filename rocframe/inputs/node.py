@@ -38,18 +38,19 @@ def plan_table(
     columns are not in the result, because `compute` combines their groups.
     """
 
-    def run(frame: pl.DataFrame, bound: BoundRoles) -> pl.DataFrame:
-        table = _compute_table(frame, bound, compute, over)
-        return table if finish is None else finish(table)
-
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
         by = bound.by[: len(bound.by) - over]
         over_keys = bound.by[len(by) :]
         keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_keys}
+
+        def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
+            table = _compute_table(frame, bound, compute, over)
+            return table if finish is None else finish(table)
+
         return through_node(
             plan.select(bound.inputs),
-            lambda frame: run(frame, bound),
+            complete_table,
             schema={**keys, **columns},
             by=by if finish is None else (),
             anchor=anchor,

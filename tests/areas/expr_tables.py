@@ -24,7 +24,7 @@ COLUMNS = {
     "count": (pl.Int64, [0, 1, 2, 3, None]),
 }
 # How a row's importance is said: nothing, one of the two, or both.
-MASSES = [{}, {"count": "count"}, {"weight": "weight"}, {"weight": "weight", "count": "count"}]
+WEIGHTS = [{}, {"count": "count"}, {"weight": "weight"}, {"weight": "weight", "count": "count"}]
 
 
 @st.composite
@@ -45,23 +45,23 @@ def missing(value: float | None) -> bool:
     return value is None or math.isnan(value)
 
 
-def used(table: pl.DataFrame, mass: dict[str, str]) -> list[Case]:
+def used(table: pl.DataFrame, weights: dict[str, str]) -> list[Case]:
     """Return the rows that an expression counts, those without missing values."""
     cases = []
     for row in table.iter_rows(named=True):
-        if not any(missing(row[name]) for name in ("label", "score", *mass)):
-            count = row["count"] if "count" in mass else 1
-            weight = Fraction(row["weight"]) if "weight" in mass else Fraction(1)
+        if not any(missing(row[name]) for name in ("label", "score", *weights)):
+            count = row["count"] if "count" in weights else 1
+            weight = Fraction(row["weight"]) if "weight" in weights else Fraction(1)
             cases.append(Case(row["label"], row["score"], count, weight))
     return [case for case in cases if case.mass]
 
 
 def expected(
-    table: pl.DataFrame, mass: dict[str, str], oracle: Callable[[list[Case]], Any]
+    table: pl.DataFrame, weights: dict[str, str], oracle: Callable[[list[Case]], Any]
 ) -> pl.DataFrame:
     """Return the value of the oracle for each group, sorted by group."""
     groups = table["group"].unique().sort().to_list()
-    found = [oracle(used(table.filter(pl.col("group").eq_missing(g)), mass)) for g in groups]
+    found = [oracle(used(table.filter(pl.col("group").eq_missing(g)), weights)) for g in groups]
     numbers = [None if number is None else float(number) for number in found]
     schema = {"group": pl.String, "score": pl.Float64}
     return pl.DataFrame({"group": groups, "score": numbers}, schema=schema)

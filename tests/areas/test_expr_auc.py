@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import areas
 from tests.strategies import examples
 
@@ -21,25 +21,25 @@ def area(cases):
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(mass, engine, table):
-    found = actual(table, SCORE.auc("label", **mass), engine=engine)
-    wanted = expected(table, mass, area)
-    tolerance = ROUNDING if "weight" in mass else 0
+def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(weights, engine, table):
+    found = actual(table, SCORE.auc("label", **weights), engine=engine)
+    wanted = expected(table, weights, area)
+    tolerance = ROUNDING if "weight" in weights else 0
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=tolerance)
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_the_expression_equals_the_result_of_auc(mass, table):
-    found = actual(table, SCORE.auc("label", **mass))
-    given = {"count": None} | mass
+def test_the_expression_equals_the_result_of_auc(weights, table):
+    found = actual(table, SCORE.auc("label", **weights))
+    given = {"count": None} | weights
     verb = rf.auc(table, "label", "score", by="group", ci=None, missing="drop", **given)
     wanted = verb.select("group", score="auc")
-    tolerance = ROUNDING if "weight" in mass else 0
+    tolerance = ROUNDING if "weight" in weights else 0
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=tolerance)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import delong_variance
 from tests.strategies import examples
 
@@ -18,21 +18,21 @@ def error(cases):
     return math.sqrt(variance) if variance else None
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(mass, table):
-    found = actual(table, SCORE.auc_se("label", **mass))
+def test_it_is_delongs_error_and_null_where_that_is_zero_or_undefined(weights, table):
+    found = actual(table, SCORE.auc_se("label", **weights))
     # The root of a variance that is the small sum of squared differences of rounded placements.
-    assert_frame_equal(found, expected(table, mass, error), rel_tol=1e-9, abs_tol=1e-12)
+    assert_frame_equal(found, expected(table, weights, error), rel_tol=1e-9, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_the_expression_equals_the_result_of_auc(mass, table):
-    found = actual(table, SCORE.auc_se("label", **mass))
-    given = {"count": None} | mass
+def test_the_expression_equals_the_result_of_auc(weights, table):
+    found = actual(table, SCORE.auc_se("label", **weights))
+    given = {"count": None} | weights
     verb = rf.auc(table, "label", "score", by="group", ci="delong", missing="drop", **given)
     assert_frame_equal(found, verb.select("group", score="se"), rel_tol=1e-9, abs_tol=1e-12)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from polars.testing import assert_frame_equal
 
-from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import axes, curve, sides
 from tests.strategies import examples
 
@@ -15,13 +15,13 @@ def distance(cases):
     return max(y - x for x, y in axes(curve(cases))) if pos and neg else None
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_ks_is_the_maximum_of_tpr_minus_fpr(mass, table):
-    found = actual(table, SCORE.ks("label", **mass))
-    tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
-    assert_frame_equal(found, expected(table, mass, distance), rel_tol=0, abs_tol=tolerance)
+def test_ks_is_the_maximum_of_tpr_minus_fpr(weights, table):
+    found = actual(table, SCORE.ks("label", **weights))
+    tolerance = 1e-12 if "weight" in weights else 0  # of sums of weights
+    assert_frame_equal(found, expected(table, weights, distance), rel_tol=0, abs_tol=tolerance)
 
 
 def test_ks_of_fawcetts_example_equals_the_maximum_of_its_curve():

@@ -4,7 +4,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import partial_areas
 from tests.strategies import examples
 
@@ -15,18 +15,18 @@ every_range = pytest.mark.parametrize(("rate", "a", "b"), RANGES)
 
 
 @every_range
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @few
 @given(table=holed())
-def test_the_partial_area_is_the_integral_over_the_range(mass, rate, a, b, table):
-    found = actual(table, SCORE.auc("label", **{rate: (a, b)}, **mass))
+def test_the_partial_area_is_the_integral_over_the_range(weights, rate, a, b, table):
+    found = actual(table, SCORE.auc("label", **{rate: (a, b)}, **weights))
 
     def area(cases):
         parts = partial_areas(cases, rate, a, b)
         return None if parts is None else parts.auc
 
     # Rates are rounded before they are cut.
-    assert_frame_equal(found, expected(table, mass, area), rel_tol=0, abs_tol=1e-12)
+    assert_frame_equal(found, expected(table, weights, area), rel_tol=0, abs_tol=1e-12)
 
 
 @every_range

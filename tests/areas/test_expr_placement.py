@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from polars.testing import assert_frame_equal
 
-from tests.areas.expr_tables import MASSES, holed, missing, used
+from tests.areas.expr_tables import WEIGHTS, holed, missing, used
 from tests.oracles import Case, beats, sides, total
 from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
 
-def places(table, mass):
+def places(table, weights):
     """Compare each row with every row of the other class in its group."""
 
     def place(name, label, score):
         group = table.filter(pl.col("group").eq_missing(name))
-        pos, neg = sides(used(group, mass))
+        pos, neg = sides(used(group, weights))
         others = neg if label else pos
         if label is None or missing(score) or not others:
             return None
@@ -32,14 +32,14 @@ def places(table, mass):
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_a_row_is_placed_among_the_other_class_with_ties_counting_half(mass, engine, table):
-    query = table.lazy().select(SCORE.placement("label", **mass).over("group"))
-    tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
+def test_a_row_is_placed_among_the_other_class_with_ties_counting_half(weights, engine, table):
+    query = table.lazy().select(SCORE.placement("label", **weights).over("group"))
+    tolerance = 1e-12 if "weight" in weights else 0  # of sums of weights
     assert_frame_equal(
-        query.collect(engine=engine), places(table, mass), rel_tol=0, abs_tol=tolerance
+        query.collect(engine=engine), places(table, weights), rel_tol=0, abs_tol=tolerance
     )
 
 

@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests import oracles
-from tests.areas.expr_tables import ANY, MASSES, actual, expected, holed
+from tests.areas.expr_tables import ANY, WEIGHTS, actual, expected, holed
 from tests.oracles import curve, sides
 from tests.strategies import examples
 
@@ -18,22 +18,22 @@ def of_positives(oracle):
     return lambda cases: oracle(curve(cases)) if sides(cases)[0] else None
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_average_precision_is_the_sum_over_the_steps_of_recall(mass, table):
-    found = actual(table, SCORE.average_precision("label", **mass))
-    wanted = expected(table, mass, of_positives(oracles.average_precision))
+def test_average_precision_is_the_sum_over_the_steps_of_recall(weights, table):
+    found = actual(table, SCORE.average_precision("label", **weights))
+    wanted = expected(table, weights, of_positives(oracles.average_precision))
     # A sum of rounded quotients.
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed(scores=ANY))
-def test_pr_auc_is_the_integral_of_precision_over_recall(mass, table):
-    found = actual(table, SCORE.pr_auc("label", **mass))
-    wanted = expected(table, mass, of_positives(oracles.pr_auc))
+def test_pr_auc_is_the_integral_of_precision_over_recall(weights, table):
+    found = actual(table, SCORE.pr_auc("label", **weights))
+    wanted = expected(table, weights, of_positives(oracles.pr_auc))
     # The oracle integrates numerically.
     assert_frame_equal(found, wanted, rel_tol=0, abs_tol=1e-9)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from tests.areas.expr_tables import MASSES, actual, expected, holed
+from tests.areas.expr_tables import WEIGHTS, actual, expected, holed
 from tests.oracles import total
 from tests.strategies import examples
 
@@ -32,14 +32,16 @@ def surprise(case):
     return -math.log(score if case.positive else 1 - score)
 
 
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed(scores=PROBABILITIES))
-def test_scoring_rules_are_means_over_the_rows_that_count(mass, table):
+def test_scoring_rules_are_means_over_the_rows_that_count(weights, table):
     for expression, loss in ((SCORE.brier, squared), (SCORE.log_loss, surprise)):
-        found = actual(table, expression("label", **mass))
+        found = actual(table, expression("label", **weights))
         # Sums in another order.
-        assert_frame_equal(found, expected(table, mass, mean(loss)), rel_tol=1e-12, abs_tol=1e-12)
+        assert_frame_equal(
+            found, expected(table, weights, mean(loss)), rel_tol=1e-12, abs_tol=1e-12
+        )
 
 
 @pytest.mark.parametrize("score", [1.0000001, -0.1, math.inf, -math.inf])

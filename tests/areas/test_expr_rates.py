@@ -6,17 +6,17 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.areas.expr_tables import MASSES, holed, missing, used
+from tests.areas.expr_tables import WEIGHTS, holed, missing, used
 from tests.oracles import sides, total
 from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
 
-def rates(table, mass, *, positive):
+def rates(table, weights, *, positive):
     """Compute the rate at the score of each row, one row at a time."""
     groups = {
-        name: sides(used(table.filter(pl.col("group").eq_missing(name)), mass))[not positive]
+        name: sides(used(table.filter(pl.col("group").eq_missing(name)), weights))[not positive]
         for name in table["group"].unique()
     }
 
@@ -32,14 +32,14 @@ def rates(table, mass, *, positive):
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("mass", MASSES, ids=str)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
 @examples(1 / 2)
 @given(table=holed())
-def test_each_row_has_the_rates_of_predicting_its_score_and_above(mass, engine, table):
-    tolerance = 1e-12 if "weight" in mass else 0  # of sums of weights
+def test_each_row_has_the_rates_of_predicting_its_score_and_above(weights, engine, table):
+    tolerance = 1e-12 if "weight" in weights else 0  # of sums of weights
     for expression, positive in ((SCORE.tpr, True), (SCORE.fpr, False)):
-        query = table.lazy().select(expression("label", **mass).over("group"))
-        wanted = rates(table, mass, positive=positive)
+        query = table.lazy().select(expression("label", **weights).over("group"))
+        wanted = rates(table, weights, positive=positive)
         assert_frame_equal(query.collect(engine=engine), wanted, rel_tol=0, abs_tol=tolerance)
 
 

@@ -92,7 +92,7 @@ def test_an_invalid_group_does_not_affect_the_others():
 
 @every_method
 @pytest.mark.parametrize(
-    ("mass", "values"),
+    ("weights", "values"),
     [
         ("weight", [1.0, -1e-9, 1.0, 1.0]),
         ("weight", [1.0, float("inf"), 1.0, 1.0]),
@@ -102,9 +102,9 @@ def test_an_invalid_group_does_not_affect_the_others():
         ("count", pl.Series([2**63, 1, 1, 1], dtype=pl.UInt64)),
     ],
 )
-def test_invalid_weights_and_counts_give_null(method, mass, values):
-    table = pl.DataFrame({"label": TRUTH, "score": SCORES, mass: values})
-    found = table.select(getattr(SCORE, method)("label", **{mass: mass}).is_null().all())
+def test_invalid_weights_and_counts_give_null(method, weights, values):
+    table = pl.DataFrame({"label": TRUTH, "score": SCORES, weights: values})
+    found = table.select(getattr(SCORE, method)("label", **{weights: weights}).is_null().all())
     assert_frame_equal(found, pl.DataFrame({"score": [True]}))
 
 
