@@ -89,7 +89,7 @@ def report(
         By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models that
-        the group column `model` names. Scores in several columns are compared without `id`.
+        the group column `model` names. For scores in several columns, `id` is not needed.
     kind : str or sequence of str, optional
         Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
