@@ -345,3 +345,12 @@ def test_errors_of_over_name_this_argument(verb):
     with pytest.raises(rf.RepeatedNameError) as caught:
         verb(table, "label", "score", by="fold", over="fold")
     assert str(caught.value).startswith("over='fold': the name is given more than once.")
+
+
+def test_a_fold_with_one_positive_precedes_a_fold_with_one_negative_in_the_note():
+    for first, second in (([1, 0, 0], [1, 1, 0]), ([1, 1, 0], [1, 0, 0])):
+        predictions = pl.DataFrame(
+            {"fold": [1, 1, 1, 2, 2, 2], "label": first + second, "score": [5, 1, 9, 2, 8, 4]}
+        )
+        found = rf.fold_auc(predictions, "label", "score", over="fold")
+        assert found.get_column("note").to_list() == ["one_positive"]
