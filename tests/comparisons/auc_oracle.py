@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SCORES = st.integers(0, 4)
 USERS = st.sampled_from("uvwxyz")
+SIDES = (True, False)  # positives, negatives
 MORE = {
     "weight": (pl.Float64, st.sampled_from([0.5, 1.0, 3.0])),
     "count": (pl.Int64, st.sampled_from([1, 2, 3])),
@@ -73,6 +74,7 @@ class Exact:
                 self.area[model] = partial_areas(rows, *part)[0]
         self.rows = self.every[models[0]]
         self.cluster = None if cluster is None else table[cluster].to_list()
+        self.off = {(model, side): self._off(model, side) for model in models for side in SIDES}
 
     def _off(self, model: str, side: bool) -> list[Fraction]:
         """Return each row's value minus the mean of its class; 0 in the other class."""
@@ -86,11 +88,11 @@ class Exact:
 
     def covariance(self, a: str, b: str) -> Fraction:
         """Return DeLong's covariance of two areas, or Obuchowski's with clusters."""
-        pos, neg = ([self._off(model, side) for model in (a, b)] for side in (True, False))
+        pos, neg = ([self.off[model, side] for model in (a, b)] for side in SIDES)
         if self.cluster is not None:
             return self._clustered(pos, neg)
         found = Fraction(0)
-        for side, (one, other) in ((True, pos), (False, neg)):
+        for side, (one, other) in zip(SIDES, (pos, neg), strict=True):
             n = sum(row.count for row in self.rows if row.positive is side)
             products = zip(one, other, self.rows, strict=True)
             found += Fraction(n, n - 1) * sum(x * y * row.count for x, y, row in products)
@@ -122,13 +124,11 @@ class Exact:
     def chi_squared(self, contrast: Sequence[Sequence[int]]) -> Fraction | None:
         """Return the statistic of a contrast by elimination; None if its matrix is singular."""
         models = list(self.area)
+        covariance = {(a, b): self.covariance(a, b) for a in models for b in models}
         terms = [dict(zip(models, map(Fraction, row), strict=True)) for row in contrast]
         value = [sum(row[m] * self.area[m] for m in models) for row in terms]
         matrix = [
-            [
-                sum(r[a] * s[b] * self.covariance(a, b) for a in models for b in models)
-                for s in terms
-            ]
+            [sum(r[a] * s[b] * covariance[a, b] for a in models for b in models) for s in terms]
             for r in terms
         ]
         work = [[*row, v] for row, v in zip(matrix, value, strict=True)]
