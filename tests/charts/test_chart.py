@@ -154,7 +154,9 @@ def test_normal_deviate_axes_are_labelled_in_percent(charts):
 
 def test_model_has_the_color_and_other_groups_have_lines(by_fold):
     chart = rf.chart(by_fold)
-    assert chart.to_dict()["layer"][0]["encoding"]["color"]["legend"]["title"] == "model"
+    assert (
+        chart.to_dict(validate=False)["layer"][0]["encoding"]["color"]["legend"]["title"] == "model"
+    )
     assert lines(chart) == 60
     assert any(text.startswith("naive_bayes (mean AUC 0.") for text in texts(chart))
 
@@ -492,7 +494,9 @@ def test_more_than_twelve_values_have_one_color_and_names_in_tooltips(options):
 def test_panels_name_values_without_colors_of_their_own():
     chart = rf.chart(groups_of(range(13)).cast({"group": pl.String}), facet="group", color="group")
     assert "have the same color" not in chart.description
-    assert chart.to_dict()["spec"]["layer"][0]["encoding"]["color"] == {"value": LIGHT.colors[0]}
+    assert chart.to_dict(validate=False)["spec"]["layer"][0]["encoding"]["color"] == {
+        "value": LIGHT.colors[0]
+    }
 
 
 def test_rows_with_more_than_twelve_values_have_lines_instead_of_colors():
@@ -501,7 +505,7 @@ def test_rows_with_more_than_twelve_values_have_lines_instead_of_colors():
         "model"
     )
     chart = rf.auc(rows, "label", "score", by="model").roc.chart(color="model")
-    layer = chart.to_dict()["layer"][0]["encoding"]
+    layer = chart.to_dict(validate=False)["layer"][0]["encoding"]
     assert layer["color"] == {"value": LIGHT.colors[0]}
     assert layer["y"]["scale"]["domain"] == names
 
@@ -547,7 +551,7 @@ def test_by_overrides_the_group_columns(by_model):
 
 def test_charts_may_have_more_rows_than_the_limit_of_altair():
     table = groups_of(list(range(6000)))
-    assert len(rf.chart(table, color=None).to_dict()["datasets"]) >= 1
+    assert len(rf.chart(table, color=None).to_dict(validate=False)["datasets"]) >= 1
 
 
 def test_a_long_curve_is_drawn_with_at_most_500_points():
@@ -601,8 +605,8 @@ def test_other_layers_give_equal_values_the_same_colors(by_model):
     chart = rf.chart(by_model)
     points = rf.at(by_model, fpr=0.1)
     dots = alt.Chart(points).mark_point().encode(x="fpr", y="tpr", color="model:N")
-    svg = vl_convert.vegalite_to_svg((chart + dots).to_dict())
-    dark = chart.to_dict()["layer"][0]["encoding"]["color"]["scale"]["range"]
+    svg = vl_convert.vegalite_to_svg((chart + dots).to_dict(validate=False))
+    dark = chart.to_dict(validate=False)["layer"][0]["encoding"]["color"]["scale"]["range"]
     for color in dark[:6]:
         assert svg.count(f'stroke="{color}"') >= 2
 
@@ -720,13 +724,17 @@ def test_altair_and_numpy_load_with_the_first_chart():
 
 
 def test_areas_are_averaged_over_folds_and_never_over_models(by_fold):
-    panels = rf.chart(by_fold, facet="model", color="fold").to_dict()
+    panels = rf.chart(by_fold, facet="model", color="fold").to_dict(validate=False)
     layers = panels["spec"]["layer"]
     assert "mean AUC" in panels["facet"]["header"]["labelExpr"]
     assert "labelExpr" not in layers[0]["encoding"]["color"]["legend"]
-    assert "subtitle" not in rf.chart(by_fold, color=None).to_dict()["title"]
+    assert "subtitle" not in rf.chart(by_fold, color=None).to_dict(validate=False)["title"]
     folds = by_fold.filter(model=by_fold["model"][0]).drop("model")
-    assert rf.chart(folds, color=None).to_dict()["title"]["subtitle"].startswith("mean AUC ")
+    assert (
+        rf.chart(folds, color=None)
+        .to_dict(validate=False)["title"]["subtitle"]
+        .startswith("mean AUC ")
+    )
 
 
 @pytest.mark.parametrize("argument", ["color", "facet"])

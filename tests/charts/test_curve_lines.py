@@ -70,7 +70,7 @@ def test_the_distance_between_line_and_curve_is_invisible(kind, log):
     expected_x, expected_y = shown(kind, tp, fp, (pos, neg), top)
     y = y / top
     if kind == "det":
-        low, high = chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        low, high = chart.to_dict(validate=False)["layer"][0]["encoding"]["x"]["scale"]["domain"]
         limit = NormalDist().cdf(low)
         visible = (np.minimum(expected_x, expected_y) > limit) & (
             np.maximum(expected_x, expected_y) < 1 - limit
