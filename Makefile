@@ -13,7 +13,9 @@ ARGS ?=
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := $(VENV)/pyproject.installed
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+# Each worker begins with a part of the files; one that has finished takes tests from the others.
+PYTEST_OPTIONS := -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 # Compiled modules are written, so that later runs and the workers of one run need not compile them.
 export PYTHONDONTWRITEBYTECODE :=
@@ -99,7 +101,7 @@ oldest: | $(VENV)/made ## run the tests with the lowest versions of the dependen
 	@[ -d $(VENV)-oldest ] || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)-oldest
 	@$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct \
 		--editable . --group test
-	@$(VENV)-oldest/bin/python -m pytest $(ARGS)
+	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) $(ARGS)
 
 clean: ## remove build products, but not the environments
 	@rm -rf build demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
