@@ -101,9 +101,9 @@ def check_metric_settings(
             raise OptionValueError.compose(option, value, "no metric uses it", hint)
 
 
-# Rows on which user-defined expressions are tested. The rows are unsorted and include a duplicate
-# and nulls, so that an expression that combines rows returns other values for the table than for
-# each row separately.
+# Rows on which user-defined expressions are tested. They are unsorted and include a duplicate and
+# nulls. If an expression combines rows, its values for all rows together differ from its values for
+# single rows.
 TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
     (0.3, 3.0, 7.0, 2.0, 11.0),
     (0.7, 1.0, 0.0, 4.0, 18.0),

@@ -137,7 +137,7 @@ class Clusters:
 
     @classmethod
     def from_scan(cls, scan: Scan, cluster: NDArray[Any]) -> Clusters:
-        """Find the clusters of each group; `cluster` numbers them for the rows of the frame."""
+        """Return the clusters; `cluster` has the cluster number of each row of the frame."""
         rows = scan.rows
         assert rows.row is not None
         groups = len(rows.unscored.length)
@@ -158,7 +158,7 @@ class Clusters:
         row: NDArray[np.int64],
         groups: int,
     ) -> Clusters:
-        """Find clusters from the group, cluster, class and position of each row."""
+        """Return the clusters, from the group, cluster number, class and position of each row."""
         n_codes = int(cluster.max(initial=0)) + 1
         codes, number = np.unique(group * n_codes + cluster, return_inverse=True)
         return cls(

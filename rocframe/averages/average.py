@@ -323,7 +323,8 @@ def average(
                 **dict.fromkeys(curve_kind.rates, pl.Float64()),
                 **POOLED_CURVE,
             }
-        # The column `side` distinguishes the table of a union: no group may have this name.
+        # Averages with grid="union" are recognized by the column `side`, so no group column may be
+        # named `side`.
         check_group_columns(rest, table.keys, (*columns, "side"))
         if options.interval == "binomial" and table.row["tp"].is_float():
             raise OptionValueError.compose(

@@ -69,7 +69,8 @@ class CurvePlot:
         if self.plane.zoomed:
             for layer in layers:
                 layer.mark.clip = True
-        # Transforms are added to a chart without layers, because Altair copies the chart each time.
+        # Altair copies a chart for each added transform. Copies of `transform` are fast, because it
+        # has no layers.
         return LayerChart(
             layer=list(layers),
             data=inline_data([*self.records, *self.overlays]),

@@ -135,15 +135,15 @@ def json_values(values: pl.Series) -> list[Any]:
 
 
 def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return columns as a record for each row."""
+    """Convert columns to a list with one record per row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Return records as JSON text.
 
-    For JSON text, Altair has no limit of rows, and skips the inspection of values and data
-    transformers.
+    Altair does not limit the number of rows of JSON text, does not inspect its values, and does not
+    apply data transformers to it.
     """
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))

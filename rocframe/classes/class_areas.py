@@ -33,7 +33,7 @@ class Placements(NamedTuple):
         score: NDArray[Any],
         scored: NDArray[np.bool_] | None,
     ) -> Placements:
-        """Count the positives above each score; 0 for rows without a score.
+        """Count the positives above each score; the count is 0 for rows without a score.
 
         `negated` are the scores of the positives with the opposite sign, sorted.
         """
@@ -45,7 +45,7 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return twice the weight of the positives with a higher score; a tie counts half.
+        """Return, for each row, twice the weight of the positives above it; a tie counts half.
 
         `cumulated` is the cumulative weight of the positives by falling score.
         """

@@ -113,7 +113,7 @@ def _open_sources(
     progress: Progress,
     exclude: Sequence[Path] = (),
 ) -> Logs:
-    """Find the logs and check that they have the columns."""
+    """Find the logs, and check that they have the columns that the options name."""
     columns = options.required_columns()
     progress.step("Finding the logs")
     files = find_logs(sources, exclude=exclude)

@@ -111,13 +111,17 @@ def auc_covariance(
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, covariance, correlation, auc_a, auc_b, n_pos, n_neg, note`; one
         row per group and ordered pair of its models, including each model with itself, sorted by
-        these columns. `covariance` is the covariance of the two estimated areas; for a model with
-        itself, it is the variance of the area. `correlation` is in [-1, 1]. Both are null where a
-        class has fewer than two rows, or clusters; the correlation is also null where a variance is
-        0. With `fpr` or `tpr` the areas are `partial_auc_a` and `partial_auc_b`. These columns are
-        Float64. `n_pos` and `n_neg` (Int64) count the rows that all models scored. `note` (String)
-        is null, or the first that applies of `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, zero_variance`, or the number of rows left out (`unmatched:3`).
+        group, `model_a` and `model_b`.
+
+        `covariance` is the covariance of the two estimated areas; for a model with itself, it is
+        the variance of the area. `correlation` is in [-1, 1]. Both are null if a class has fewer
+        than two rows or clusters. The correlation is also null if the variance of an area is 0.
+        `auc_a` and `auc_b` are the areas; with `fpr` or `tpr`, their columns are `partial_auc_a`
+        and `partial_auc_b`. These columns are Float64.
+
+        `n_pos` and `n_neg` (Int64) are the numbers of rows that all models scored. `note` (String)
+        is null, or the first of these values that applies: `no_rows, no_positives, no_negatives,
+        one_positive, one_negative, zero_variance`, or `unmatched:3` if 3 rows were left out.
 
     Raises
     ------

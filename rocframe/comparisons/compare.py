@@ -165,29 +165,32 @@ def compare(
     DataFrame or LazyFrame
         `*by`, `model_a, model_b, difference, lower, upper, p_value, p_adjusted, se, statistic, df,
         auc_a, auc_b, n_paired, ci_level, test, note`; one row per group and pair of models that
-        both have rows in the group, sorted by these columns.
+        both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are its confidence limits,
-        and `se` is its standard error. Only `p_adjusted` is adjusted for the number of tests, not
-        the limits. With a range, the areas are `partial_auc_a` and `partial_auc_b`; with a fixed
-        rate, the columns are `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`.
+        `difference` (in [-1, 1]) is `auc_a - auc_b`. `lower` and `upper` are the confidence limits
+        of the difference, which are not adjusted for the number of tests. `p_adjusted` is adjusted.
+        `se` is the standard error of the difference. With a range, the columns of the areas are
+        `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns `tpr_a` and `tpr_b`, or
+        `fpr_a` and `fpr_b`, replace the areas.
 
-        `statistic` is the difference from the null hypothesis in standard errors. For
-        `"permutation"`, it is `difference`; for `"venkatraman"`, the absolute difference of the
-        numbers of errors of the two models, summed over all ranks. `df` is null except for the t
-        test. The limits and `se` are null for both permutation tests.
+        `statistic` is the distance of the difference from the null hypothesis in standard errors.
+        For `"permutation"`, it is `difference`. For `"venkatraman"`, it is the absolute difference
+        of the numbers of errors of the two models, summed over all ranks. `df` is the number of
+        degrees of freedom of the t test; it is null for all other methods. The limits and `se` are
+        null for both permutation tests.
 
-        The limits, `se` and `p_value` are null if the variance of the difference is 0. But if the
-        difference is also 0, `p_value` is 1 for a two-sided test, 1/2 for a one-sided test, and 0
-        for a test with a positive `margin`. These columns are Float64.
+        For the other methods, the limits, `se` and `p_value` are null if a class has fewer than two
+        rows or clusters, or if the variance of the difference is 0. If the variance and the
+        difference are 0, `p_value` is not null: it is 1 for a two-sided test, 1/2 for a one-sided
+        test, and 0 for a test with a positive `margin`. These columns are Float64.
 
-        `n_paired` (Int64) counts the rows that both models scored; it is null for unpaired rows.
-        `ci_level` is `level`, and null for tests without limits. `test` (String) is `method`, with
-        `_exact` appended if all permutations were used.
+        `n_paired` (Int64) is the number of rows that both models scored; it is null for unpaired
+        rows. `ci_level` (Float64) is `level`; it is null for tests without limits. `test` (String)
+        is `method`, with `_exact` appended if all permutations were used.
 
-        `note` (String) is null, or the first that applies of `no_rows, no_positives, no_negatives,
-        one_positive, one_negative, zero_variance`, the number of resamples that were drawn again
-        (`redrawn:3`), and the number of rows left out (`unmatched:3`).
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`; `redrawn:3` if 3 resamples lacked
+        a class and were drawn again; `unmatched:3` if 3 rows were left out.
 
     Raises
     ------

@@ -130,15 +130,18 @@ def contrast(
     -------
     DataFrame or LazyFrame
         `*by`, `p_value, p_adjusted, statistic, df, n_models, n_paired, test, note`; one row per
-        group, sorted by group. `statistic` has a chi-squared distribution with `df` degrees of
-        freedom under the null hypothesis; `df` is the rank of the covariance matrix of the
-        contrasts. If all models have the same order of rows, `df` is 0 and `p_value` is 1. These
-        columns are Float64. `n_models` (Int64) counts the models of the group, and `n_paired`
-        (Int64) the rows that all of them scored. `test` (String) is `delong`. The test is null
-        where a class has fewer than two rows, or clusters, where a model of a contrast has no rows,
-        and where a contrast is not 0 but has a variance of 0. `note` (String) is null, or the first
-        that applies of `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, or the number of rows left out (`unmatched:3`).
+        group, sorted by group.
+
+        `statistic` has a chi-squared distribution with `df` degrees of freedom under the null
+        hypothesis. `df` is the rank of the covariance matrix of the contrasts. If all models have
+        the same order of rows, `df` is 0 and `p_value` is 1. These columns are Float64. They are
+        null if a class has fewer than two rows or clusters, if a model of a contrast has no rows,
+        or if a contrast is not 0 but its variance is 0.
+
+        `n_models` (Int64) is the number of models of the group. `n_paired` (Int64) is the number of
+        rows that all these models scored. `test` (String) is `delong`. `note` (String) is null, or
+        the first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, zero_variance`, or `unmatched:3` if 3 rows were left out.
 
     Raises
     ------

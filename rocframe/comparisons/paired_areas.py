@@ -58,10 +58,11 @@ MIN_MATRIX_SIZE = 16  # models from which matrix products are faster than produc
 class PairedAreas:
     """Areas of the models of a batch, and the placement values for their variances.
 
-    `area` and `placements` have an array for each model: an area per group, a placement value per
-    row. `total` contains the sums of the placement values of each group's positives; it is None if
-    they are not integers. `segment` contains the first row of each class of each group. `n_pos`
-    and `n_neg` count rows; `units` count the independent units: rows or clusters.
+    `area` has an array per model with the area of each group. `placements` has an array per model
+    with the placement value of each row. `total` has an array per model with the sum of the
+    placement values of the positives of each group; it is None if the values are not integers.
+    `segment` contains the first row of each class of each group. `n_pos` and `n_neg` are numbers of
+    rows. `units` are numbers of independent units: of clusters if there are any, otherwise of rows.
     """
 
     area: list[NDArray[np.float64]]
@@ -77,9 +78,9 @@ class PairedAreas:
     scales: tuple[Any, Any]
 
     def variance(self, a: int, b: int | None = None) -> NDArray[np.float64]:
-        """Return the variance of a model's area, or of the difference of two, in each group.
+        """Return the variance of the area of model `a`, or of its difference from model `b`.
 
-        NaN where a class has fewer than two rows, or clusters.
+        The variance of a group is NaN if a class has fewer than two rows or clusters.
         """
         values = self.placements[a] if b is None else self.placements[a] - self.placements[b]
         if self.clusters is not None:

@@ -33,9 +33,9 @@ def hull_vertices(
 ) -> NDArray[np.bool_]:
     """Mark the vertices of the upper hull of each curve in the plane of `fp` and `tp`.
 
-    Curve i has the rows `starts[i]` to `starts[i + 1]`, at least one. The first and the last row of
-    a curve are marked. Other points on an edge of the hull are not marked. Integer counts are
-    compared exactly.
+    The rows of curve i are `starts[i]:starts[i + 1]`. Each curve has at least one row. The first
+    and the last row of a curve are marked. Other points on an edge of the hull are not marked.
+    Integer counts are compared exactly.
     """
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _hull_vertices(tp, fp, starts)

@@ -341,7 +341,7 @@ class CurveAxis:
         value: NDArray[np.float64],
         occurrence: Occurrence,
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the first or last row at each value, and where a curve or the row has the value.
+        """Return the first or last row at each value, and whether curve and row have the value.
 
         If the curve has the value but the row has another value, the point lies between this row
         and the row below it (for the last occurrence) or above it (for the first occurrence).
@@ -374,7 +374,7 @@ class CurveAxis:
         above = limit >= values[last if from_end else first]
 
         def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
-            """Return whether the value is found beyond this row, in the direction of the search."""
+            """Return whether the first occurrence is below the row, or the last at or below it."""
             result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 

@@ -209,7 +209,7 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
         if name not in points.columns:
             raise MissingColumnError.compose("keep", name, points.columns)
         if dtype is not None and points.schema[name] != dtype:
-            hint = f"In the curves, this column has type {dtype}. Cast one of the two columns."
+            hint = f"In the curves, {name!r} has type {dtype}. Cast it in keep= or in the curves."
             raise ColumnTypeError.compose("keep", name, points.schema[name], hint)
 
 

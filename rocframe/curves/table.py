@@ -377,7 +377,7 @@ def _starts_within(
 def _starts_between(
     keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the first rows of blocks at which curves start; None if a check fails."""
+    """Return the rows of `firsts` at which a curve starts; None if a check fails."""
     steps = _starts_of_curves(
         *(
             _with_totals([columns.at(name, rows) for name in CURVE_COLUMNS])

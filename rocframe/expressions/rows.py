@@ -31,8 +31,9 @@ LARGEST_EXPONENT = 900
 class Rows:
     """The columns of a group, as expressions.
 
-    `score` and `positive` are null where missing; `count` and `weight` are None if not given.
-    `invalid` contains conditions of a group. If one is true, the result of the group is null.
+    `score` is null in rows without a score, and `positive` in rows without a label. `count` and
+    `weight` are None if their options are not set. `invalid` contains conditions: if one of them is
+    true for a group, the result of the group is null.
     """
 
     score: pl.Expr

@@ -64,12 +64,12 @@ class Confidence:
 
 
 def parse_level(level: float) -> float:
-    """Parse `level`."""
+    """Check the confidence level, and return it as a number."""
     return parse_fraction("level", level, example=0.95)
 
 
 def parse_n_boot(argument: str, value: object) -> int:
-    """Parse a number of resamples."""
+    """Check a number of resamples, and return it as an integer."""
     return parse_integer(argument, value, low=2, high=MAX_RESAMPLES, example=2000)
 
 

@@ -292,12 +292,11 @@ def output_columns(
         name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
         raise MissingColumnError.compose(argument, name, schema) from None
     except pl.exceptions.DuplicateError:
-        raise OptionValueError.compose(
-            argument,
-            source,
-            "the expression returns two columns with the same name",
-            "Rename one, for example with .name.suffix(), or pass {name: column}.",
-        ) from None
+        problem = "the expression returns two columns with the same name"
+        hint = "Pass an expression that returns one column."
+        if argument == "score":
+            hint = 'Rename one, for example with .name.suffix(), or pass {"a": …, "b": …}.'
+        raise OptionValueError.compose(argument, source, problem, hint) from None
 
 
 def _check_label(name: str, dtype: pl.DataType) -> None:

@@ -51,14 +51,15 @@ def write(
     """Write a table to a Parquet or Arrow file.
 
     An existing file is replaced when the new file is complete; if writing fails, the old file is
-    unchanged. The file contains metadata, which the function `about` returns, and a checksum, with
-    which `read`, `scan` and `about` detect damage. Parquet files also have checksums of their
-    pages, which other programs can verify.
+    unchanged. The file contains metadata and a checksum. The function `about` returns the metadata.
+    `read`, `scan` and `about` use the checksum to detect damage. Parquet files also have checksums
+    of their pages, which other programs can verify.
 
     Parameters
     ----------
     table : DataFrame or LazyFrame
-        Any table. A LazyFrame is collected first, so it may scan the file that is replaced.
+        Any table. A LazyFrame is collected before the file is written, so it may read from `path`
+        itself.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.
@@ -73,7 +74,8 @@ def write(
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
         If `about` is not a mapping, if JSON does not support one of its values, if `about` has more
-        than 100 levels or 16 million characters, or if `table` is not a DataFrame or LazyFrame.
+        than 100 levels of nesting or 16 million characters, or if `table` is not a DataFrame or
+        LazyFrame.
 
     Examples
     --------

@@ -171,19 +171,22 @@ def intervals(
     DataFrame or LazyFrame
         `*by`, (`model`,) `metric, at, value, estimate, lower, upper, se, threshold, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by group,
-        with metrics and points in the given order. `metric` (String) is the name of the metric.
-        `at` (String) is the argument that determines the point, `value` its value, and `threshold`
-        the score of the point. All three are null for metrics of complete curves. `n_pos`, `n_neg`
-        and `n_missing` (Int64) are numbers of rows. All other numbers are Float64, in the units of
-        the metric.
+        with metrics and points in the given order.
 
-        `estimate` is null if the point does not exist, or if the metric is 0/0. Limits are null if
-        the estimate is null. `se` and the limits of the bootstrap are also null if all replicates
-        are equal, if a class is absent, or, except at given thresholds, if a class has one row. If
-        the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are then
-        computed by Newcombe's methods, and those of EER, average precision and `pr_auc` by Wilson's
-        method. If a proportion or F1 at a given threshold is 0 or 1, its limits are computed by
-        Wilson's method. `ci_method` (String) is the method of the limits.
+        `metric` (String) is the name of the metric. `at` (String) is the argument that determines
+        the point. `value` is the value of this argument. `threshold` is the score of the point. For
+        metrics of complete curves, `at`, `value` and `threshold` are null. `n_pos`, `n_neg` and
+        `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
+
+        `estimate` is null if the point does not exist, or if the metric is 0/0. The limits are null
+        if the estimate is null. The limits of the bootstrap, and `se`, are also null if all
+        replicates are equal. Unless the threshold is given, they are null if a class has fewer than
+        two rows.
+
+        If the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are
+        then computed by Newcombe's methods; the limits of EER, average precision and `pr_auc` are
+        computed by Wilson's method. If a proportion or F1 at a given threshold is 0 or 1, its
+        limits are computed by Wilson's method. `ci_method` (String) is the method of the limits.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`

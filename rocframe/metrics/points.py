@@ -167,7 +167,7 @@ class PointSearch:
         unscored = totals.unscored_neg.astype(tp.dtype)
         missing = np.zeros(tp.shape, bool)
         if self.axis != "threshold":
-            # The row above all scores precedes all steps.
+            # The steps do not include the row above all scores.
             above = self._rate(np.zeros_like(unscored), unscored, totals.pos, totals.neg)
             for i, value in enumerate(self.values):
                 if self.axis == "tpr":
@@ -231,7 +231,7 @@ def influence_at(
     """Return the influence values of a metric at a given threshold.
 
     The influence of a row is the derivative of the metric with respect to the count `tp`, `fp`,
-    `fn` or `tn` that includes the row.
+    `fn` or `tn` that includes the row, minus the mean of these derivatives.
     """
     counts = stack_points(search.points(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)

@@ -129,17 +129,17 @@ def auc_test(
         test, note`; one row per group, sorted by group.
 
         `p_adjusted` is adjusted over all rows of the result. `statistic` is `auc - null` divided by
-        `se`, which is DeLong's standard error for `"delong"`. For the other methods, `se` is the
-        standard deviation of the AUC over all permutations of the labels. `n_pos`, `n_neg` and
-        `n_missing` (Int64) are numbers of rows, multiplied by `count` but not by `weight`. The
-        other columns are Float64, except for `test` and `note` (String). `test` is the name of the
-        method, or `permutation_exact` if all permutations were used.
+        `se`. `se` is DeLong's standard error for `"delong"`. For the other methods, it is the
+        standard deviation of the AUC over all permutations of the labels. These columns, `auc` and
+        `null` are Float64. `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied
+        by `count` but not by `weight`. `test` (String) is the name of the method, or
+        `permutation_exact` if all permutations were used.
 
-        `auc` and the test are null without positives or without negatives. For `"delong"` the
-        test is also null if a class has one row, or if the variance is 0, as for an AUC of 1. If
-        the variance is 0 and `auc` equals `null`, as for constant scores, the p-value is 1.
+        `auc` and the test are null if a class has no rows. For `"delong"` the test is also null if
+        a class has one row or cluster, or if the variance is 0, as for an AUC of 1. If the variance
+        is 0 but `auc` equals `null`, as for constant scores, `statistic` is 0 and the p-value is 1.
 
-        `note` is null, or the first of these values that applies: `no_rows, no_positives,
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`.
 
     Raises

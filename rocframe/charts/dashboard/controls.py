@@ -122,7 +122,7 @@ def _drop_down(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
 
 
 def _cost_ratios(initial: InitialValues) -> dict[float, str]:
-    """Return the cost ratios of the list, with the initial ratio, and texts such as "4 : 1"."""
+    """Map the cost ratios of the drop-down list, including the initial one, to their texts."""
     ratios = {1 / ratio for ratio in COST_RATIOS} | set(COST_RATIOS)
     ratios = {ratio for ratio in ratios if not isclose(ratio, initial.cost_ratio)}
     return {
@@ -132,7 +132,7 @@ def _cost_ratios(initial: InitialValues) -> dict[float, str]:
 
 
 def filter_selected(chart: Any, data: DashboardData) -> Any:
-    """Keep the curves that the list selects or, if it selects none, those of the legend."""
+    """Filter the curves by the drop-down list or, if it selects no curve, by the legend."""
     return chart if data.groups.color is None else chart.transform_filter(_is_selected(data))
 
 
