@@ -95,7 +95,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
 
 
 class RepeatedNameError(RocframeError, ValueError):
-    """A name is given twice, or two columns of the result would share it."""
+    """A name that is given twice, or that two columns of the result would have."""
 
     @classmethod
     def compose(cls, argument: str, name: str, given: Iterable[str]) -> RepeatedNameError:

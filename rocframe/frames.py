@@ -54,7 +54,7 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the sorted distinct rows, and for each row its index among these; nulls are equal."""
+    """Return the sorted distinct rows, and the index of each row among them; nulls are equal."""
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
     distinct = table.unique().sort(names)

@@ -85,13 +85,13 @@ def power(
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio,
-        target, alpha, alternative, variance, se_at, note`; one row per combination, in the order of
-        the values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
-        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` is the standard
-        error of the estimated difference if the areas are as assumed, and `se_null` if the null
-        hypothesis is true. `null` is null for two models; `auc_b` and `correlation` are null for
-        one model. `target` and `note` are always null.
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
+        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
+        values passed. `power` (Float64, in [0, 1]) is the probability of a p-value of at most
+        `alpha`. `difference` is `auc` minus `null` or `auc_b`. `se` is the standard error of the
+        estimated difference if the areas are as assumed; `se_null` is this standard error if the
+        null hypothesis is true. `null` is null for two models; `auc_b` and `correlation` are null
+        for one model. `target` and `note` are always null.
 
     Raises
     ------
@@ -212,11 +212,11 @@ def sample_size(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed. `n_pos` (Int64) is the smallest number of positives that reaches the required
         power with `n_neg` (Int64) negatives, which is `ratio * n_pos` rounded up; both are at least
-        10. `power` (Float64) is the power with these rows, and `target` the required one. `se` is
-        the standard error of the estimated difference if the areas are as assumed, and `se_null` if
-        the null hypothesis is true. If no number of rows reaches the power, because there is no
-        difference or it has the other sign, `n_pos`, `n_neg`, `power` and the standard errors are
-        null and `note` is `no_solution`.
+        10. `power` (Float64) is the power with these rows; `target` is the required power. `se` is
+        the standard error of the estimated difference if the areas are as assumed; `se_null` is
+        this standard error if the null hypothesis is true. If no number of rows reaches the power,
+        because there is no difference or it has the other sign, `n_pos`, `n_neg`, `power` and the
+        standard errors are null and `note` is `no_solution`.
 
     Raises
     ------
@@ -369,11 +369,11 @@ def detectable_difference(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed. `auc` (Float64) is the area that reaches the required power and is nearest to
         `null`, or to `auc_b` for two models. It is above this value, or below it if `alternative`
-        is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`,
-        and `target` the required power. `se` is the standard error of the estimated difference if
-        the areas are as assumed, and `se_null` if the null hypothesis is true. If no area reaches
-        the power, because there are too few rows, `auc`, `difference`, `power` and the standard
-        errors are null and `note` is `no_solution`.
+        is `"less"`. `difference` is `auc` minus `null` or `auc_b`. `power` is the power at `auc`;
+        `target` is the required power. `se` is the standard error of the estimated difference if
+        the areas are as assumed; `se_null` is this standard error if the null hypothesis is true.
+        If no area reaches the power, because there are too few rows, `auc`, `difference`, `power`
+        and the standard errors are null and `note` is `no_solution`.
 
     Raises
     ------

@@ -53,9 +53,10 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     -------
     DataFrame or LazyFrame
         `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; one row per group.
-        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives; the other
-        two are null without positives. If the table was computed with `prevalence=`, they are the
-        areas at that prevalence, and are also null without negatives.
+        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives.
+        `average_precision` and `pr_auc` are null without positives. If the table was computed with
+        `prevalence=`, `average_precision` and `pr_auc` are the areas at that prevalence, and they
+        are also null without negatives.
 
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the

@@ -94,9 +94,9 @@ def _sum_dtype(scan: Scannable, power: int) -> Any:
 def doubled_placements(scan: Scan) -> NDArray[Any]:
     """Return twice the placement value of each row of the frame; 0 for rows without a score.
 
-    The placement value of a positive is the number of negatives with a lower score, that of a
-    negative the number of positives with a higher score; a tie counts 1/2. The scan must have row
-    positions.
+    The placement value of a positive is the number of negatives with a lower score. The placement
+    value of a negative is the number of positives with a higher score. A tie counts 1/2. The scan
+    must have row positions.
     """
     scored_neg = scan.totals.neg - scan.totals.unscored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)

@@ -193,7 +193,7 @@ class ClippedPlacements(NamedTuple):
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the height of each curve at both ends of the range, at jumps that of the upper end."""
+    """Return the height of each curve at both ends of the range; at a jump, its upper end."""
     heights = np.zeros((2, len(scan.totals.pos)))
 
     def at_ends(block: Block) -> list[tuple[Any, Any]]:

@@ -76,7 +76,7 @@ def placement_covariance(
     """Return the sample covariance of two placement values of one class, over its size.
 
     `products` is the sum of the products of doubled placement values, `total` and `other_total`
-    are the sums of both.
+    are the sums of the two values.
     """
     # Covariance of u/(2·other) and v/(2·other) over `own` rows:
     # (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).

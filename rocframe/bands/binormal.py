@@ -83,7 +83,7 @@ def line_limits(
 MAX_START = 9.0  # larger than the normal quantile of any Float64 number below 1
 MAX_NEWTON_STEPS = 100  # about 10 suffice if there is a maximum
 MAX_HALVINGS = 30  # halvings of a step that does not increase the likelihood
-MIN_GAIN = 1e-12  # the search ends when a step increases the log-likelihood by less
+MIN_GAIN = 1e-12  # the search ends when the gain in log-likelihood is less
 MAX_PARAMETER = 1e3  # parameters and standard errors above this count as divergence
 
 

@@ -59,7 +59,7 @@ def pointwise_bootstrap_limits(
 def fixed_width_limits(
     curves: BandCurves, grid: GridPoints, level: float, scan: Scan, draws: RandomDraws
 ) -> BandLimits:
-    """Return shifted curves, between which lies the proportion `level` of the replicates.
+    """Return shifted curves such that the proportion `level` of the replicates is between them.
 
     The shifts of FPR and TPR are the same multiple of 1/√n_neg and of 1/√n_pos.
     """
@@ -85,8 +85,8 @@ def envelope_limits(
     """Return limits that contain the proportion `level` of the replicates and vary in width.
 
     The distance of the limits from the curve is proportional to the standard deviation of the
-    replicates. Positions at which this is below half of its maximum are assigned half of the
-    maximum, because replicates can be equal where the true curve is uncertain.
+    replicates. If the standard deviation at a position is below half of its maximum, it is replaced
+    by half of the maximum, because replicates can be equal where the true curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotated_groups(curves, varying)
@@ -154,7 +154,7 @@ def _rotated_groups(curves: BandCurves, groups: NDArray[np.bool_]) -> dict[int, 
 
 
 def _distance_quantile(distances: NDArray[np.float64], level: float) -> float:
-    """Return the smallest distance that is not exceeded by the proportion `level` of all."""
+    """Return the smallest distance that is not exceeded by the proportion `level` of them."""
     return float(np.quantile(distances, level, method="inverted_cdf"))
 
 

@@ -100,7 +100,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of the x axis, of the y axis, that vary, and that distinguish lines."""
+    """Return the columns of both axes, the columns that vary, and those that define lines."""
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"

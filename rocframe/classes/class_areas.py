@@ -21,7 +21,7 @@ MAX_EXACT_WINS = 2**62  # larger numbers of doubled wins are floats instead of I
 
 
 class Placements(NamedTuple):
-    """For each row, the numbers of positives with a higher score and with at least its score."""
+    """Numbers of positives that score `higher` than each row, and `at_least` as high."""
 
     higher: NDArray[np.int32]
     at_least: NDArray[np.int32]
@@ -228,7 +228,7 @@ def _grouped_doubled_wins(
     row_weight: NDArray[np.int64],
     scored: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """Return twice the weight of the positives with a higher score in the group of each row.
+    """Return, for each row, twice the weight of the positives above it in its group.
 
     A tie counts half. `positive` and `row_weight` are the scores and weights of the positives; the
     weight of negatives is 0.

@@ -127,15 +127,15 @@ def multiclass_auc(
         of `average`. `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two
         classes. `lower`, `upper` and `se` (Float64) are null without an interval; the limits of
         `"bootstrap_bca"` are also null if all resamples lie on one side of the estimate.
-        `n_classes` (Int64) counts the classes with a score, and `n_classes_used` the classes that
-        have rows in the group. Averages are over the classes that have rows in the group;
-        `"micro"` also includes the scores of the other classes, as negatives.
+        `n_classes` (Int64) counts the classes with a score. `n_classes_used` (Int64) counts the
+        classes that have rows in the group. Averages are over the classes that have rows in the
+        group; `"micro"` also includes the scores of the other classes, as negatives.
 
-        `n` (Int64) counts the rows that are used, and `n_missing` the rows without a label or a
-        score. With `missing="drop"`, a row without one of its scores is left out for all classes.
-        `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
-        zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a single
-        class and were drawn again.
+        `n` (Int64) counts the rows that are used. `n_missing` (Int64) counts the rows without a
+        label or a score. With `missing="drop"`, a row without one of its scores is left out for all
+        classes. `note` (String) is null, or the first of these values that applies: `no_rows,
+        one_class, zero_variance, redrawn`. For example, `redrawn:12` means that 12 resamples had a
+        single class and were drawn again.
 
     Raises
     ------

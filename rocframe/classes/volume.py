@@ -108,9 +108,9 @@ def volume(
         if a class has no rows. `lower`, `upper` and `se` (Float64) are null if a class has a single
         row, or if in each class all rows have the same share of correct triples. `rule` (String) is
         `order` or `sum`. `n_first, n_second, n_third` (Int64) count the rows of the classes in the
-        order of `classes` or `scores`, `n_missing` (Int64) the rows without a label or a score.
-        With `missing="worst"`, no triple with an unscored row is correct. `note` (String) is null,
-        or the first of these values that applies: `no_rows, absent_class, single_row,
+        order of `classes` or `scores`. `n_missing` (Int64) counts the rows without a label or a
+        score. With `missing="worst"`, no triple with an unscored row is correct. `note` (String) is
+        null, or the first of these values that applies: `no_rows, absent_class, single_row,
         zero_variance`.
 
     Raises

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
-COEFFICIENT_ROUNDING = 1e-9  # rounding error of a sum of coefficients, relative to the largest
-EIGENVALUE_ROUNDING = 1e-10  # rounding error of eigenvalues, relative to the largest
+COEFFICIENT_ROUNDING = 1e-9  # rounding error of a sum, relative to the largest coefficient
+EIGENVALUE_ROUNDING = 1e-10  # rounding error relative to the largest eigenvalue
 
 
 @public

@@ -340,7 +340,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
 
 
 def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
-    """Return the sorted models, and the rows of each."""
+    """Return the sorted models, and the rows of each model."""
     # Most rows of a model are consecutive, so grouping ranges of rows is faster than grouping rows.
     changes = model.ne_missing(model.shift()).to_numpy()
     changes[:1] = True

@@ -65,8 +65,8 @@ def exchange_test(
     """Compare pairs of models by exchanging their ranks of each row, or of each cluster.
 
     `statistic` takes the ranks under both models and the number of positives; `extreme` compares
-    its values with the observed one. All exchanges are enumerated if there are no more than
-    `draws.n_draws`.
+    its values with the observed one. All exchanges are enumerated if there are at most
+    `draws.n_draws` exchanges.
     """
     instances, batch, draws = comparison.instances, comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, model_scans(instances, batch)), strict=True))

@@ -75,14 +75,15 @@ def at(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `value`
-        (Float64), then the columns of the curve table. These are null if no row of the curve
-        meets the condition. With `interpolate=True`, the counts are Float64 and the threshold is
-        null; rates and metrics are computed from the interpolated counts, at the prevalence of the
-        table if it was computed with `prevalence=`, or null if the formula of the column is
-        unknown, as for user-defined metrics; and
-        `threshold_above, threshold_below, mix` (Float64) follow. To obtain the point, use
-        `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
-        `threshold_above` for the others.
+        (Float64), then the columns of the curve table. The columns of the curve table are null if
+        no row of the curve meets the condition.
+
+        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
+        are computed from the interpolated counts, at the prevalence of the table if it was computed
+        with `prevalence=`. Metrics whose formula is unknown, such as user-defined metrics, are
+        null. The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the
+        point, use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
+        `threshold_above` for the other cases.
 
     Raises
     ------

@@ -131,14 +131,16 @@ def curve(
     -------
     DataFrame or LazyFrame
         One row per group and distinct score, and one row per group above all scores, sorted by
-        group and falling threshold. Columns: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, with
-        `prevalence` the column `prevalence` (Float64, the same in all rows), the two rates, then
-        `metrics`; with `max_error` then `error, area_change`. Functions that read the table compute
-        areas, averages, points and charts at the prevalence in this column. Counts are Int64, or
-        Float64 if `weight` is given; thresholds and rates are Float64. A rate is null where its
-        denominator is 0: in a group without positives, `tpr` is null and `fpr` is not. For a group
-        whose rows are all left out, only the row with threshold `inf` is returned. Without `by`,
-        there is always one group. With `by`, a table without rows has no groups.
+        group and falling threshold. The columns are `*by`, (`model`,) `threshold, tp, fp, fn, tn`,
+        the two rates, then `metrics`. With the option `prevalence`, the column `prevalence`
+        (Float64, the same in all rows) is left of the rates. Functions that read the table compute
+        areas, averages, points and charts at the prevalence in this column. With `max_error`, the
+        last columns are `error, area_change`.
+
+        Counts are Int64, or Float64 if `weight` is given; thresholds and rates are Float64. A rate
+        is null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is
+        not. For a group whose rows are all left out, only the row with threshold `inf` is returned.
+        Without `by`, there is always one group. With `by`, a table without rows has no groups.
 
     Raises
     ------

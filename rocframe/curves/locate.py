@@ -41,7 +41,7 @@ SIGNIFICANT_DIGITS = 12  # digits to which inexact values of a metric are rounde
 # fraction of the largest possible value. Rounding cannot change the result of other comparisons.
 ROUNDING_MARGIN = 1e-10
 
-EVALUATION_COST = 4  # time to evaluate and round a metric at one row, in steps of the bisection
+EVALUATION_COST = 4  # time to evaluate and round a metric at one row / time of a bisection step
 
 
 def grouped_bisect(
@@ -84,8 +84,9 @@ class PointsAtValues:
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return a metric at each point; NaN where it is undefined.
 
-        A metric that is undefined without positive predictions has the value at the highest score
-        there, because a random part of the rows with this score has the same expected precision.
+        If a metric is undefined because no row is predicted positive, its value at the highest
+        score is returned. A random part of the rows with this score has the same expected
+        precision.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:

@@ -440,7 +440,7 @@ def _has_complete_groups(
 
 
 SHORT_CHUNK_ROWS = 1 << 14  # if chunks have fewer rows on average, blocks span several chunks
-GATHER_COST = 8  # time to read a row of a column in several chunks, in times to copy a row
+GATHER_COST = 8  # time to read a row of a column in several chunks / time to copy a row
 
 
 class CurveColumns(Mapping[str, Any]):

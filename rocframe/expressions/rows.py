@@ -217,11 +217,11 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
     """Return a list of cumulative counts, with one struct per distinct score from the highest.
 
-    `tp` and `fp` are the sums of the row weights of positives and of negatives with at least this
-    score, and `tp0` and `fp0` the sums with a higher score. They are integers unless rows are
-    weighted. For weighted rows, `squares` adds `m` and `n`, the numbers of positives and negatives
-    with at least this score, and `pp` and `nn`, the sums of count times squared weight of positives
-    and negatives with exactly this score.
+    `tp` is the sum of the row weights of positives with at least this score, and `fp` is this sum
+    for negatives. `tp0` and `fp0` are the sums for scores above this score. The sums are integers
+    unless rows are weighted. For weighted rows, `squares` adds four fields: the numbers `m` of
+    positives and `n` of negatives with at least this score, and the sums `pp` of positives and `nn`
+    of negatives of count times squared weight for exactly this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.

@@ -50,8 +50,9 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `influence` returns the empirical influence values of positives and of negatives: the derivative
-    of the statistic with respect to the weight at each step, and last, of unscored rows.
+    `influence` returns two arrays of empirical influence values, of positives and of negatives. An
+    influence value is the derivative of the statistic with respect to the weight at a step. The
+    last value of an array is that of unscored rows.
     """
 
     replicate: ReplicateStatistic

@@ -105,7 +105,7 @@ def _running_maximum(values: NDArray[np.float64], starts: NDArray[np.int64]) -> 
     ends = np.append(starts[1:], len(values))
     step, longest = 1, int((ends - starts).max())
     position = np.arange(len(values)) - np.repeat(starts, ends - starts)
-    while step < longest:  # each pass doubles the distance
+    while step < longest:  # each pass doubles the number of values in each maximum
         has_previous = position >= step
         before = np.flatnonzero(has_previous) - step
         result[has_previous] = np.maximum(result[has_previous], result[before])

@@ -61,7 +61,7 @@ def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArra
 
 
 def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
-    """Return the products of arrays; of integers as Python integers if they may exceed Int64."""
+    """Return the products of arrays; as Python integers if integers may exceed Int64."""
     if not any(factor.dtype.kind == "f" for factor in factors):
         bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
         if bound > MAX_INT64:

@@ -28,12 +28,13 @@ class Block:
     """Steps of a scan: a step lowers the threshold to the next distinct score of a group.
 
     The steps `starts[i]` to `starts[i + 1]` belong to the group `groups[i]`. `tp0` and `fp0` are
-    the counts of positives and negatives above the threshold before a step, and `tp` and `fp` the
-    counts after it. They are integers, or sums of row weights if rows are weighted. `codes` are the
-    scores, as codes without the label bit. `pos_squares` and `neg_squares` are sums of count times
-    squared weight, if they were requested. `first_row` is the position of the first row of the
-    block among the sorted rows. If `SortedRows.row` is given, `positions` are the positions of all
-    rows of the block among the sorted rows, and `sizes` is the number of rows of each step.
+    the numbers of positives and negatives at or above the threshold before a step; `tp` and `fp`
+    are these numbers after the step. All four are integers, or sums of row weights if rows are
+    weighted. `codes` are the scores, as codes without the label bit. `pos_squares` and
+    `neg_squares` are sums of count times squared weight, if they were requested. `first_row` is the
+    position of the first row of the block among the sorted rows. If `SortedRows.row` is given,
+    `positions` are the positions of all rows of the block among the sorted rows, and `sizes` is the
+    number of rows of each step.
     """
 
     groups: NDArray[np.int64]

@@ -131,7 +131,7 @@ class PointSearch:
     def _is_before(
         self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return a predicate for `grouped_bisect`: whether a step lies before the value."""
+        """Return a predicate for `grouped_bisect`: whether a step precedes the value."""
         value, totals = self.values[index], scan.totals
         if self.axis == "threshold":
             return lambda step: self.is_alert(block.codes[step], index)

@@ -224,8 +224,8 @@ def _perfect_ks(
 ) -> Limits:
     """Return Newcombe's (1998) limits of TPR - FPR, at least 0.
 
-    At an AUC of 0 the difference is largest where both rates are 0 or both are 1. The smaller class
-    has the wider limits.
+    If the AUC is 0, the difference is largest where both rates are 0 or both are 1. The smaller
+    class has the wider limits.
     """
     smaller = np.minimum(n_pos, n_neg)
     pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))

@@ -182,8 +182,8 @@ class CurveSelection:
     """The curves, or the means over the group column `averaged`, that a page draws.
 
     `panels` contains the name and the groups of each panel. `n_curves` is the number of all curves
-    or means of the report, including those that are not drawn, and `n_undefined` the number of
-    those without an AUC. `rules` state which curves are drawn if there are too many.
+    or means of the report, including those that are not drawn, and `n_undefined` is the number
+    of curves or means without an AUC. `rules` state which curves are drawn if there are too many.
     """
 
     averaged: str | None

@@ -336,7 +336,7 @@ def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl
 
 
 def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the differences of the comparison, their limits and p-values; null if not compared."""
+    """Add differences, limits and p-values; null for models that are not compared."""
     names = ["lower", "upper", "p"]
     if comparison is None:
         return ranks.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
