@@ -165,6 +165,16 @@ class OptionValueError(RocframeError, ValueError):
         """Return an error with a problem, and with a hint what to pass instead."""
         return cls(f"{argument}={format_value(value)}: {problem}.\n{hint}")
 
+    @classmethod
+    def unexpected_type(
+        cls, argument: str, value: object, expected: str, hint: str
+    ) -> OptionValueError:
+        """Return an error that names the type of a value, but does not show the value."""
+        name = type(value).__name__
+        article = "an" if name[0].lower() in "aeiou" else "a"
+        given = {"ndarray": "a numpy array", "NoneType": "None"}.get(name, f"{article} {name}")
+        return cls(f"{argument}: expected {expected}, but this is {given}.\n{hint}")
+
 
 class ColumnTypeError(RocframeError, TypeError):
     """A column has a type that is not supported for its role."""
@@ -206,6 +216,14 @@ class LabelError(RocframeError, ValueError):
                 if are_scores
                 else f"Use, for example, positive={example!r}."
             )
+        )
+
+    @classmethod
+    def positive_required(cls, column: str, dtype: object) -> LabelError:
+        """Return an error for labels whose type has no default positive class."""
+        return cls(
+            f"label={column!r}: the positive class is unknown. The labels are {dtype}, and only "
+            "Boolean and 0/1 labels have a default.\nPass the label of this class as positive=."
         )
 
     @classmethod
@@ -287,7 +305,7 @@ class MissingValuesError(RocframeError, ValueError):
 
         `where` names the first group with missing values. `worst` is true for `missing="worst"`.
         """
-        drop = 'Use missing="drop" to leave these rows out and count them'
+        drop = 'Use missing="drop" to leave these rows out'
         if worst:
             hint = (
                 f'missing="worst" applies to scores only.\n{drop}, or remove them with .filter().'

@@ -287,9 +287,7 @@ def check_frame(argument: str, value: object) -> None:
             'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": y_score}). '
             "Then pass the names of its columns."
         )
-    raise OptionValueError(
-        f"{argument}: a {type(value).__name__} is not a polars DataFrame or LazyFrame.\n{hint}"
-    )
+    raise OptionValueError.unexpected_type(argument, value, "a polars DataFrame or LazyFrame", hint)
 
 
 # Names that other packages use, and the arguments of this package with the same meaning.

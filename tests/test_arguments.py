@@ -169,18 +169,22 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                 with case(name, what):
                     with pytest.raises(rf.OptionValueError) as caught:
                         function(value, **required)
-                    found = f"{first.name}: a {type(value).__name__} is not a polars DataFrame "
+                    found = f"{first.name}: expected a polars DataFrame or LazyFrame, but this is "
                     assert str(caught.value).startswith(found)
                     assert hint in str(caught.value).split("\n")[1]
 
 
 def test_arrays_in_place_of_a_table_and_column_names_are_explained():
-    for labels, scores in ([[1, 0], [0.9, 0.1]], [np.array([1, 0]), np.array([0.9, 0.1])]):
+    for labels, scores, kind in (
+        ([1, 0], [0.9, 0.1], "list"),
+        (np.array([1, 0]), np.array([0.9, 0.1]), "numpy array"),
+    ):
         for call in (lambda: rf.auc(labels, scores), lambda: rf.curve(labels, scores)):  # noqa: B023
             with pytest.raises(rf.OptionValueError) as caught:
                 call()
             assert str(caught.value) == (
-                f"predictions: a {type(labels).__name__} is not a polars DataFrame or LazyFrame.\n"
+                "predictions: expected a polars DataFrame or LazyFrame, but this is a "
+                f"{kind}.\n"
                 'Make a table of the arrays first: pl.DataFrame({"label": y_true, "score": '
                 "y_score}). Then pass the names of its columns."
             )

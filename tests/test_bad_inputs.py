@@ -63,10 +63,10 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
 
 
 MISSING_SCORE = (
-    'Use missing="drop" to leave these rows out and count them, or missing="worst" to count '
+    'Use missing="drop" to leave these rows out, or missing="worst" to count '
     "unscored rows as errors at every threshold."
 )
-MISSING = 'Use missing="drop" to leave these rows out and count them.'
+MISSING = 'Use missing="drop" to leave these rows out.'
 WEIGHTS = (
     "A weight must be finite and at least 0; correct these rows, or remove them with .filter()."
 )
@@ -115,7 +115,7 @@ REFUSED = [
         {"missing": "worst"},
         "missing='worst': label column 'label' is null or NaN in 1 row.\n"
         'missing="worst" applies to scores only.\n'
-        'Use missing="drop" to leave these rows out and count them, or remove them with .filter().',
+        'Use missing="drop" to leave these rows out, or remove them with .filter().',
         id="a null label where unscored rows count as errors",
     ),
     pytest.param(

@@ -199,7 +199,6 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
     for parameter in (
         "label",
-        "positive",
         "weight",
         "missing",
         "level",
@@ -208,8 +207,9 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
         "cluster",
     ):
         assert len(every[parameter]) == 1, parameter
-    # Verbs look for a column `count`, and say so; expressions do not.
-    for parameter in ("count", "score"):
+    # Verbs look for a column `count`, and say so; expressions do not. For unknown positive classes,
+    # verbs raise an error and expressions return null.
+    for parameter in ("count", "positive", "score"):
         longest = max(every[parameter], key=len)
         assert all(longest.startswith(text) for text in every[parameter]), parameter
 

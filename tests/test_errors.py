@@ -200,7 +200,7 @@ TEXTS = {
         rf.MissingValuesError.compose("score", "s", 3, ", the first in group g=1"),
         (
             "missing='raise': score column 's' is null or NaN in 3 rows, the first in group g=1.\n"
-            'Use missing="drop" to leave these rows out and count them, or missing="worst" to '
+            'Use missing="drop" to leave these rows out, or missing="worst" to '
             "count unscored rows as errors at every threshold."
         ),
     ),
@@ -208,7 +208,7 @@ TEXTS = {
         rf.MissingValuesError.compose("label", "y", 1, ""),
         (
             "missing='raise': label column 'y' is null or NaN in 1 row.\n"
-            'Use missing="drop" to leave these rows out and count them.'
+            'Use missing="drop" to leave these rows out.'
         ),
     ),
     "missing labels in the worst case": (
@@ -216,7 +216,7 @@ TEXTS = {
         (
             "missing='worst': label column 'y' is null or NaN in 1 row.\n"
             'missing="worst" applies to scores only.\n'
-            'Use missing="drop" to leave these rows out and count them, or remove them with '
+            'Use missing="drop" to leave these rows out, or remove them with '
             ".filter()."
         ),
     ),

@@ -58,7 +58,7 @@ BETA = "expected a finite number above 0.\nUse, for example, beta=2."
 EDGES = "expected a list of numbers.\nUse, for example, thresholds=[0.1, 0.5]."
 PAIR = "expected a pair of numbers.\nUse, for example, fpr=(0, 0.1)."
 RATES = "Use values within this range."
-FRAME = "is not a polars DataFrame or LazyFrame.\n"
+FRAME = "expected a polars DataFrame or LazyFrame, but this is"
 READ_FILE = "Read the file first: pl.read_{0}(path) or pl.scan_{0}(path)."
 CONVERT = "Convert it first: pl.DataFrame(…)."
 ARRAYS = (
@@ -361,17 +361,17 @@ WRONG = [
         "standardize='mcclish': only partial areas can be standardized.\nPass fpr= or tpr=.",
     ),
     (lambda: rf.area(CURVES, kind="x"), f"kind='x': unknown value.\n{KINDS}"),
-    (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: a dict {FRAME}{CONVERT}"),
+    (lambda: rf.auc({"label": [1]}, "label", "score"), f"predictions: {FRAME} a dict.\n{CONVERT}"),
     (
         lambda: rf.curve("log.parquet", "label", "score"),
-        f"predictions: a str {FRAME}{READ_FILE.format('parquet')}",
+        f"predictions: {FRAME} a str.\n{READ_FILE.format('parquet')}",
     ),
     (
         lambda: rf.auc(PREDICTIONS.group_by("g"), "label", "score"),
-        f"predictions: a GroupBy {FRAME}{UNGROUPED}",
+        f"predictions: {FRAME} a GroupBy.\n{UNGROUPED}",
     ),
-    (lambda: rf.at(CURVES["tp"], fpr=0.1), f"curves: a Series {FRAME}{PASS_RESULT}"),
-    (lambda: rf.area(None), f"curves: a NoneType {FRAME}{PASS_RESULT}"),
+    (lambda: rf.at(CURVES["tp"], fpr=0.1), f"curves: {FRAME} a Series.\n{PASS_RESULT}"),
+    (lambda: rf.area(None), f"curves: {FRAME} None.\n{PASS_RESULT}"),
 ]
 
 

@@ -156,10 +156,6 @@ WRONG_SCORES = {
     "nothing in a mapping": ({}, "score={}: expected at least one column.\n"),
     "None": (None, "score=None: expected a column name or an expression.\n"),
     "a number": (0.5, "score=0.5: expected a column name or an expression.\n"),
-    "a Series": (
-        pl.Series("s", [1.0]),
-        "score=shape: (1,) Series: 's' [f64] [ 1.0 ]: expected a column name or an expression.\n",
-    ),
 }
 
 
@@ -170,6 +166,68 @@ def test_scores_that_name_no_column_raise(frame, score, text):
     assert text_of(caught) == text + (
         "Pass a column name, an expression, or several: a list, a selector, {name: column}."
     )
+
+
+@pytest.mark.parametrize("argument", ["label", "score"])
+@pytest.mark.parametrize(
+    ("values", "kind", "hint"),
+    [
+        (pl.Series("s", [1.0]), "a Series", "Pass the name of the column: {0}='s'."),
+        (
+            pl.Series([1.0]),
+            "a Series",
+            "Pass the name of a column of the table, such as {0}='{0}'.",
+        ),
+        (
+            np.array([1.0]),
+            "a numpy array",
+            "Pass the name of a column of the table, such as {0}='{0}'.",
+        ),
+    ],
+    ids=["a named Series", "a Series", "an array"],
+)
+def test_values_instead_of_a_column_name_raise(frame, argument, values, kind, hint):
+    columns = {"label": "label", "score": "svm", argument: values}
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(like(frame, PREDICTIONS), **columns).lazy().collect()
+    assert text_of(caught) == (
+        f"{argument}: expected a column name or an expression, but this is {kind}.\n"
+        + hint.format(argument)
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"by": "label"}, "by='label': this is the same column as label='label'"),
+        ({"by": ["fold", "svm"]}, "by='svm': this is the same column as score='svm'"),
+        ({"score": "label"}, "score='label': this is the same column as label='label'"),
+        ({"score": ["svm", "label"]}, "score='label': this is the same column as label='label'"),
+        ({"weight": "label"}, "weight='label': this is the same column as label='label'"),
+        ({"count": "label"}, "count='label': this is the same column as label='label'"),
+        ({"cluster": "label"}, "cluster='label': this is the same column as label='label'"),
+    ],
+)
+def test_a_column_with_two_roles_raises(frame, columns, problem):
+    table = like(frame, PREDICTIONS.with_columns(fold=pl.lit(1)))
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.auc(table, **{"label": "label", "score": "svm", **columns}).lazy().collect()
+    argument, role = problem.split("=")[0], problem.split()[-1].split("=")[0]
+    assert text_of(caught) == f"{problem}.\nPass another column as {argument}= or as {role}=."
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"by": "label"}, "by='label': this is the same column as label='label'"),
+        ({"scores": {0: "p0", 1: "label"}}, "scores='label': this is the same column as label="),
+    ],
+)
+def test_a_column_with_two_roles_raises_for_many_classes(columns, problem):
+    table = pl.DataFrame({"label": [0, 1], "p0": [0.9, 0.2], "p1": [0.1, 0.8]})
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.multiclass_auc(table, **{"label": "label", "scores": {0: "p0", 1: "p1"}, **columns})
+    assert str(caught.value).startswith(problem)
 
 
 WRONG_ROLES = {

@@ -23,11 +23,13 @@ from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import (
     Column,
     bind_roles,
+    check_repeated_columns,
     output_columns,
     resolve_column,
     returns_several_columns,
 )
 from rocframe.kernel.groups import RowGroups, scale_weights
+from rocframe.options import parse_names
 from rocframe.text import format_list, format_value
 
 if TYPE_CHECKING:
@@ -448,6 +450,9 @@ def _encode(
 ) -> tuple[pl.LazyFrame, BoundRoles, str]:
     """Return a plan of the columns to read, their roles, and the column with class numbers."""
     name, label, dtype = resolve_column(plan, schema, "label", roles.label)
+    arguments = [("by", group) for group in parse_names(roles.by)]
+    arguments += [("scores", score) for score in scores.names]
+    check_repeated_columns([("label", roles.label), *arguments])
     check_class_type("label", name, dtype)
     classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
     plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])

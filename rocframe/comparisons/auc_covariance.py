@@ -102,9 +102,9 @@ def auc_covariance(
         `count`, pass `count="count"` or `count=None`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out and counted in `n_missing`. `"worst"`: for missing scores
-        only; an unscored positive is a false negative and an unscored negative is a false positive
-        at every threshold.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
 
     Returns
     -------

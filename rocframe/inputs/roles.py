@@ -138,6 +138,9 @@ def bind_roles(
     sources |= {} if count is None else {"count": ("count", count)}
     sources |= {} if roles.cluster is None else {"cluster": ("cluster", roles.cluster)}
 
+    arguments = [("by", name) for name in result_keys] + [("over", name) for name in over_keys]
+    check_repeated_columns([*arguments, *sources.values()])
+
     private = private_names(sources, by)
     inputs, names, positive = [column(name) for name in by], {}, None
     for role, (argument, source) in sources.items():
@@ -158,10 +161,39 @@ def bind_roles(
     )
 
 
+def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
+    """Check that no other argument names the label column, and no group column is a score.
+
+    `arguments` are pairs of an argument and its column; expressions are not checked.
+    """
+    columns = [(argument, name) for argument, name in arguments if isinstance(name, str)]
+    for argument, name in columns:
+        for role in ("label", "score") if argument in {"by", "over"} else ("label",):
+            if argument != role and (role, name) in columns:
+                raise OptionValueError.compose(
+                    argument,
+                    name,
+                    f"this is the same column as {role}={name!r}",
+                    f"Pass another column as {argument}= or as {role}=.",
+                )
+
+
+def _check_no_values(argument: str, value: object) -> None:
+    """Raise an error for a Series or an array of numbers instead of the name of a column."""
+    is_array = type(value).__name__ == "ndarray" and value.dtype.kind in "biuf"  # type: ignore[attr-defined]
+    if isinstance(value, pl.Series) or is_array:
+        hint = f"Pass the name of a column of the table, such as {argument}={argument!r}."
+        if isinstance(value, pl.Series) and value.name:
+            hint = f"Pass the name of the column: {argument}={value.name!r}."
+        expected = "a column name or an expression"
+        raise OptionValueError.unexpected_type(argument, value, expected, hint)
+
+
 def _parse_scores(
     plan: pl.LazyFrame, roles: Roles, score: Scores, schema: pl.Schema
 ) -> tuple[list[Column], tuple[str, ...] | None]:
     """Return the score columns, and the names of the models or None for a single score."""
+    _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
         return list(score.values()), _check_model_names(score)
@@ -171,8 +203,7 @@ def _parse_scores(
         return [score], None
     if isinstance(score, pl.Expr):
         return _expand_scores(plan, roles, score, schema)
-    is_list = hasattr(score, "__iter__") and not isinstance(score, pl.Series)
-    if not is_list:
+    if not hasattr(score, "__iter__"):
         problem = "expected a column name or an expression"
         raise OptionValueError.compose("score", score, problem, SCORE_HINT)
     scores: list[Column] = list(score)
@@ -272,6 +303,7 @@ def column_expression(argument: str, source: Column) -> pl.Expr:
         return column(source)
     if isinstance(source, pl.Expr):
         return source
+    _check_no_values(argument, source)  # type: ignore[unreachable]
     raise OptionValueError.compose(
         argument,
         source,

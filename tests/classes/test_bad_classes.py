@@ -231,5 +231,5 @@ def test_wrong_inputs_raise_errors_with_the_expected_text(frame, verb, wrong):
 
 
 def test_an_input_that_is_not_a_frame_raises():
-    with pytest.raises(rf.OptionValueError, match="predictions: a dict is not a polars DataFrame"):
+    with pytest.raises(rf.OptionValueError, match="DataFrame or LazyFrame, but this is a dict"):
         rf.one_vs_rest({}, "truth", ABC)
