@@ -43,7 +43,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     kind : str, default None
@@ -67,13 +68,19 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     Raises
     ------
     RocframeError
-        If the table is not a curve table, a group is incomplete, or a curve ends before its lowest
-        score. A curve with `thresholds=` is allowed if its last threshold is at or below the lowest
-        score; the result is then the area under straight lines between its points. A filter can
-        remove rows between the first and the last row without an error; filter predictions or
-        groups instead.
+        If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
+        last row of a curve has true negatives.
     OptionValueError
         If `by` or `kind` is given with averaged curves.
+
+    Notes
+    -----
+    If the curve was computed with `thresholds=`, and the last threshold is not above the score of
+    any negative, the result is the area under straight lines between the points of the curve.
+
+    Other missing rows are not detected. If only rows of positives are missing below the last row of
+    a curve, the counts are the same as for unscored positives with `missing="worst"`: `auc` does
+    not change, but `average_precision` and `pr_auc` are the areas of the remaining rows.
 
     References
     ----------
@@ -124,6 +131,12 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
         def compute(frame: pl.DataFrame) -> pl.DataFrame:
             complete = read_curves(frame, table)
+            check_ends(
+                complete,
+                "the area under it is unknown",
+                "Compute the curve without thresholds=, and keep all its rows. For a partial area "
+                "use .roc.auc(…, fpr=(0, 0.1)).",
+            )
             return complete.keys.with_columns(
                 *(
                     pl.Series(name, area_under(complete), nan_to_null=True)
@@ -214,13 +227,7 @@ def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[n
 
 
 def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return `tp` and `fp` after each row, then before it; raise an error for incomplete curves."""
-    check_ends(
-        curves,
-        "the area under it is unknown",
-        "Compute the curve without thresholds=, and keep all its rows. For a partial area use "
-        ".roc.auc(…, fpr=(0, 0.1)).",
-    )
+    """Return `tp` and `fp` after each row, then before it."""
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
     tp0[curves.firsts] = fp0[curves.firsts] = 0

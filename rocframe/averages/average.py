@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from rocframe.averages.curve_groups import CurveGroups, collect_blocks, grid_blocks, group_curves
+from rocframe.averages.curve_groups import (
+    CurveGroups,
+    collect_blocks,
+    grid_blocks,
+    group_curves,
+    note_with_keys,
+)
 from rocframe.averages.means import CurveValues, mean_limits
 from rocframe.averages.options import parse_average_options
 from rocframe.averages.pooled import pooled_curves
@@ -74,7 +81,8 @@ def average(
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     over : str or sequence of str, default "fold"
         Key columns to average over, such as the fold. Curves with the same values of all other keys
         form a group.
@@ -163,21 +171,21 @@ def average(
         and the limits are null and the note is `zero_variance`. Binomial limits do not depend on
         differences between curves; their standard error is null for means of 0 and 1. Limits are
         clipped to the range of the metric. `note` is null, or contains `zero_variance`, the number
-        and keys of the excluded curves (`left_out:1 (7)`), and the number of curves that have a
-        value of a metric, if it is below `n_curves` (`fewer:precision (3)`).
+        and keys of the excluded curves (`left_out:1 (7)`), the number and keys of the curves that
+        have no value at this point because they lack rows (`lacks_rows:1 (3)`), and the number of
+        curves that have a value of a metric, if it is below `n_curves` (`fewer:precision (3)`).
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
         note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. Both areas are null if a curve ends before its lowest
-        score.
+        `mean_auc` excludes these curves. Both areas are null if the last row of a curve of the
+        group has true negatives; `note` then contains `lacks_rows`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, a group is incomplete, `over` is not a key of the table,
-        or an option is invalid. A filter can remove rows between the first and the last row without
-        an error; filter predictions or groups instead.
+        If the table is not a curve table, a curve has no row with threshold `inf`, `over` is not a
+        key of the table, or an option is invalid.
     OptionValueError
         If the method does not support the value of `grid`, `test_per_train`, `weights` or the fixed
         axis, or does not use an option that is given.
@@ -215,9 +223,15 @@ def average(
     The p-quantile of n bootstrap means in rising order is the mean at position p·(n + 1),
     interpolated linearly; outside the positions 1 to n, it is the first or last mean.
 
+    If the last row of a curve has true negatives, rows are missing below it, because of a filter or
+    of `curve(thresholds=...)`. The curve has no value at points that need these rows. Metrics that
+    both rise and fall, such as accuracy, need all rows. If only rows of positives are missing
+    below the last row, the counts are the same as for unscored positives with `missing="worst"`;
+    then there is no note, and the curve has no value at a higher TPR.
+
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
-    `curve(thresholds=...)` lacks rows. It is detected if it ends before its lowest score, or if two
-    neighbouring rows have the same counts; with weights, only the first condition is checked. A
+    `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if
+    two neighbouring rows have the same counts; with weights, only the first condition is checked. A
     detected curve has values only at its own thresholds, and can be pooled only with curves that
     have the same thresholds. If a curve is not detected, each of its scores is treated as equal to
     the highest threshold that does not exceed it.
@@ -385,6 +399,8 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
     """Return metrics of the pooled curve of each group."""
     options = plan.options
     table = pooled_curves(curves, kind, options.over, ranked=options.ranked)
+    members = group_curves(curves, options.over, "equal")
+    lacks_rows = find_curves_lacking_rows(curves)[members.curve]
     by = table.columns[: table.columns.index(THRESHOLD)]
     layout = curve_layout(table.schema, by, ())
     pooled = read_curves(table.select(layout.count_columns), layout)
@@ -397,7 +413,11 @@ def pooled_metrics(curves: Curves, kind: Kind, plan: AveragePlan) -> pl.DataFram
         starts=np.arange(groups + 1),
         usable=(pooled.total("tp", "fn") > 0) & (pooled.total("fp", "tn") > 0),
         weight=np.ones(groups),
-        notes=first.get_column("note").to_list(),
+        names=[
+            [members.names[i][0] for i in range(start, end) if lacks_rows[i]]
+            for start, end in pairwise(members.starts.tolist())
+        ],
+        notes=members.notes,
     )
     return _mean_table(curve_groups, plan, first.get_column("n_curves").to_numpy())
 
@@ -412,7 +432,11 @@ def _mean_table(
         curve_groups=curve_groups,
         plan=plan,
         axis=CurveAxis.from_curves(curve_groups.curves, plan.fixed, n_values=n_values),
-        lacks_rows=find_curves_lacking_rows(curve_groups.curves) if plan.fixed is None else None,
+        lacks_rows=(
+            find_curves_lacking_rows(curve_groups.curves)
+            if plan.fixed is None
+            else curve_groups.curves.ends_early
+        ),
         streams=stream_keys(curve_groups.keys),
         n_pooled=n_pooled,
     )
@@ -426,15 +450,15 @@ def _mean_table(
 class CurveAverager:
     """Computes the means of all groups at values of one metric or of the threshold.
 
-    `lacks_rows` is True for curves without a row for each of their scores. It is None if a metric
-    is fixed instead of the threshold. `n_pooled` is the number of curves in each pooled curve, or
-    None if curves are averaged.
+    `lacks_rows` is True for curves without a row for each of their scores. If a metric is fixed
+    instead of the threshold, only the end of each curve is checked. `n_pooled` is the number of
+    curves in each pooled curve, or None if curves are averaged.
     """
 
     curve_groups: CurveGroups
     plan: AveragePlan
     axis: CurveAxis
-    lacks_rows: NDArray[np.bool_] | None
+    lacks_rows: NDArray[np.bool_]
     streams: list[tuple[int, ...]]
     n_pooled: NDArray[np.int64] | None
 
@@ -447,7 +471,12 @@ class CurveAverager:
         values = block.values
         rounded = self.axis.round_values(values)
         points = self.points(curve, rounded if len(values) == 1 else np.repeat(rounded, sizes, 0))
-        exists = points.exists & curve_groups.usable[rows][:, None]
+        usable, lacks_rows = curve_groups.usable[rows], self.lacks_rows[curve]
+        exists = points.exists & usable[:, None]
+        if plan.fixed is not None and not plan.fixed.monotone and plan.fixed.occurrence == "last":
+            # A missing row can have the same value at a lower threshold.
+            exists &= ~lacks_rows[:, None]
+        unknown = ~exists & (usable & lacks_rows)[:, None]
         fixed = np.repeat(values, 2, axis=1) if plan.sides else values
         shape = len(block.groups), fixed.shape[1]
 
@@ -496,7 +525,7 @@ class CurveAverager:
         if plan.is_curve:
             columns["n_curves"] = counts[plan.metrics[-1].column]
             counts = {}
-        columns["note"] = self.notes(block, columns["n_curves"], counts, constant)
+        columns["note"] = self.notes(block, columns["n_curves"], counts, constant, unknown)
         if self.n_pooled is not None:
             columns["n_curves"] = columns["n_curves"] * self.n_pooled[block.groups][:, None]
         return columns
@@ -505,7 +534,6 @@ class CurveAverager:
         """Return the point of each curve at each value, or both points at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
-            assert self.lacks_rows is not None
             return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
         if not self.plan.sides:
             return self.axis.points(curve, values, nearest=nearest)
@@ -521,17 +549,27 @@ class CurveAverager:
         n_curves: NDArray[np.int64],
         counts: Mapping[str, NDArray[np.int64]],
         constant: NDArray[np.bool_],
+        unknown: NDArray[np.bool_],
     ) -> NDArray[np.object_]:
         """Return the note of each group and value.
 
-        The note has the keys of excluded curves, and the metrics that are undefined for some
-        curves. `constant` is True where all curves have the same value.
+        The note has the keys of excluded curves, the keys of curves that lack rows at the value,
+        and the metrics that are undefined for some curves. `constant` is True where all curves have
+        the same value. `unknown` is True where a curve (row) has no value because it lacks rows.
         """
         notes = np.empty(n_curves.shape, object)
         for i, group in enumerate(block.groups):
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
             notes[i, constant[i]] = join_notes("zero_variance", excluded)
+        ends = np.cumsum(self.curve_groups.sizes[block.groups])
+        for i in np.unique(np.searchsorted(ends, np.flatnonzero(unknown.any(axis=1)), "right")):
+            group = block.groups[i]
+            of_group = unknown[ends[i] - self.curve_groups.sizes[group] : ends[i]]
+            for j in np.flatnonzero(of_group.any(axis=0)):
+                curves = self.curve_groups.starts[group] + np.flatnonzero(of_group[:, j])
+                keys = [key for curve in curves for key in self.curve_groups.names[curve]]
+                notes[i, j] = join_notes(notes[i, j], note_with_keys("lacks_rows", keys))
         scale = np.ones(len(block.groups), np.int64)
         if self.n_pooled is not None:
             scale = self.n_pooled[block.groups]

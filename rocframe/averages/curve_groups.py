@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rocframe.averages.options import AveragePlan
     from rocframe.curves.locate import CurveAxis
     from rocframe.curves.table import Curves
+    from rocframe.inference.notes import Note
 
 
 MAX_NAMES_IN_NOTE = 10  # a note contains only the number of further curves
@@ -36,7 +37,8 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1.
+    the mean, scaled to at most 1. `names` are the keys of each curve as text; for a pooled curve,
+    the keys of the curves that lack rows.
     """
 
     keys: pl.DataFrame
@@ -45,6 +47,7 @@ class CurveGroups:
     starts: NDArray[np.int64]
     usable: NDArray[np.bool_]
     weight: NDArray[np.float64]
+    names: Sequence[Sequence[str]]
     notes: list[str | None]
 
     @property
@@ -77,6 +80,7 @@ def group_curves(
         starts=starts,
         usable=usable,
         weight=weight,
+        names=[[name] for name in names],
         notes=exclusion_notes(names, usable, starts),
     )
 
@@ -119,13 +123,15 @@ def exclusion_notes(
     excluded = np.flatnonzero(~usable)
     group = np.searchsorted(starts, excluded, "right") - 1
     for i in np.unique(group):
-        keys = names[excluded[group == i]]
-        rest = len(keys) - MAX_NAMES_IN_NOTE
-        more = f" and {rest} more" if rest > 0 else ""
-        notes[i] = counted_note(
-            "left_out", f"{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})"
-        )
+        notes[i] = note_with_keys("left_out", names[excluded[group == i]])
     return notes
+
+
+def note_with_keys(note: Note, keys: Sequence[str]) -> str:
+    """Return a note with the number and the keys of curves, such as `left_out:1 (7)`."""
+    rest = len(keys) - MAX_NAMES_IN_NOTE
+    more = f" and {rest} more" if rest > 0 else ""
+    return counted_note(note, f"{len(keys)} ({', '.join(keys[:MAX_NAMES_IN_NOTE])}{more})")
 
 
 def format_keys(keys: pl.DataFrame, over: Sequence[str]) -> NDArray[np.object_]:

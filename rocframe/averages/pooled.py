@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import auc_of
-from rocframe.averages.curve_groups import group_curves
+from rocframe.averages.curve_groups import group_curves, note_with_keys
 from rocframe.averages.means import CurveValues
 from rocframe.curves.locate import find_curves_lacking_rows
 from rocframe.curves.table import CurveColumns, check_ends
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import take_rows
+from rocframe.inference.notes import join_notes
 from rocframe.kernel.sort import concatenated_ranges
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, Settings
@@ -37,7 +38,8 @@ def pooled_curves(
     """Return one curve per group, computed from the rows of all curves of the group."""
     curve_groups = group_curves(curves, over, "equal")
     merged = _merge_curves(_rank_scores(curves) if ranked else curves, curve_groups)
-    areas = _curve_areas(curves)[curve_groups.curve]
+    early = curves.ends_early[curve_groups.curve]
+    areas = auc_of(curves)[curve_groups.curve]
     areas[~curve_groups.usable] = np.nan
     curve_areas = CurveValues(
         values=areas[:, None], weight=curve_groups.weight, starts=curve_groups.starts[:-1]
@@ -45,11 +47,17 @@ def pooled_curves(
     groups = len(curve_groups.notes)
     mean = curve_areas.mean.ravel() if groups else np.zeros(0)
     count = curve_areas.count.ravel() if groups else np.zeros(0, np.int64)
+    pooled, notes = auc_of(merged), list(curve_groups.notes)
+    for i in np.unique(np.searchsorted(curve_groups.starts, np.flatnonzero(early), "right") - 1):
+        start, end = curve_groups.starts[i : i + 2]
+        keys = [curve_groups.names[curve][0] for curve in start + np.flatnonzero(early[start:end])]
+        notes[i] = join_notes(notes[i], note_with_keys("lacks_rows", keys))
+        mean[i] = pooled[i] = np.nan
     per_group = {
-        "pooled_auc": pl.Series(_curve_areas(merged), nan_to_null=True),
+        "pooled_auc": pl.Series(pooled, nan_to_null=True),
         "mean_auc": pl.Series(mean, nan_to_null=True),
         "n_curves": pl.Series(count),
-        "note": pl.Series(curve_groups.notes, dtype=pl.String),
+        "note": pl.Series(notes, dtype=pl.String),
     }
     group = pl.Series(np.repeat(np.arange(groups, dtype=np.uint32), np.diff(merged.starts)))
     table = take_rows(curve_groups.keys, group).with_columns(
@@ -61,14 +69,6 @@ def pooled_curves(
     return table.with_columns(rates).with_columns(
         values.gather(group).alias(name) for name, values in per_group.items()
     )
-
-
-def _curve_areas(curves: Curves) -> NDArray[np.float64]:
-    """Return the area under each curve; NaN for all if a curve ends before its lowest score."""
-    try:
-        return auc_of(curves)
-    except BrokenCurveError:
-        return np.full(len(curves.firsts), np.nan)
 
 
 def _merge_curves(curves: Curves, curve_groups: CurveGroups) -> Curves:

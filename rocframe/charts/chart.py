@@ -154,10 +154,10 @@ def chart(
         If charts of this kind or table do not have an option, or if marked points do not belong to
         the curves.
     RocframeError
-        If there is no chart for the table, if a group of a curve table is not complete, or if a
-        curve ends before its lowest score. A filter can remove rows between the first and the last
-        row without an error; filter predictions or groups instead. To draw a part of a curve, use
-        `x_domain` or `y_domain`.
+        If there is no chart for the table, if a curve has no row with threshold `inf`, or if the
+        last row of a curve has true negatives. To draw a part of a curve, use `x_domain` or
+        `y_domain`. Other missing rows are not detected. If only rows of positives are missing below
+        the last row of a curve, it is drawn like a curve with unscored positives.
 
     Examples
     --------

@@ -52,7 +52,8 @@ def at(
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     threshold : float or sequence of float, default None
         Return the counts of `score >= threshold`: the row with the smallest threshold that is at
         least this value.
@@ -80,18 +81,27 @@ def at(
 
         With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
         are computed from the interpolated counts, at the prevalence of the table if it was computed
-        with `prevalence=`. Metrics whose formula is unknown, such as user-defined metrics, are
-        null. The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the
-        point, use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
+        with `prevalence=`. A column is computed if its name is the name of a metric, and if this
+        metric with its default options has the values of the column in all rows of `curves`. All
+        other columns are null, for example user-defined metrics, `expected_cost`, `net_benefit`,
+        and `f_beta` with a `beta` other than 1.
+
+        The last columns are `threshold_above, threshold_below, mix` (Float64). To obtain the point,
+        use `threshold_below` for a random proportion `mix` of the cases, in [0, 1], and
         `threshold_above` for the other cases.
 
     Raises
     ------
     RocframeError
         If not exactly one of the four arguments is given, if a value is out of range, if the table
-        is not a curve table, or if a group is incomplete. If a curve ends before its lowest score,
-        values beyond its last row raise an error. A filter can remove rows between the first and
-        the last row without an error; filter predictions or groups instead.
+        is not a curve table, or if a curve has no row with threshold `inf`. If the last row of a
+        curve has true negatives, values beyond this row raise an error.
+
+    Notes
+    -----
+    Other missing rows are not detected. If only rows of positives are missing below the last row of
+    a curve, the counts are the same as for unscored positives with `missing="worst"`: the TPR of
+    the last row is below 1, and values of `tpr` beyond it have no operating point.
 
     References
     ----------

@@ -496,7 +496,8 @@ class CurveAxis:
                     for rows in (row, following)
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
-            exists, limit = np.ones(row.shape, bool), columns.at(THRESHOLD, row)
+            exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
+            limit = columns.at(THRESHOLD, row)
         else:
             exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)

@@ -10,7 +10,6 @@ import numpy as np
 
 from rocframe.curves.display import CurveCounts, display_axes
 from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
-from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import (
     MIN_SEARCHED_ROWS,
     bisect_segments,
@@ -324,11 +323,10 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     )
     within = line[1:] == line[:-1]
     np.add.at(change, line[1:][within], change_of_interval[within])
-    ends_early = counts.fp[counts.starts[1:] - 1] < (1 - TOTAL_ROUNDING) * neg
     with np.errstate(divide="ignore", invalid="ignore"):
         if kind.name == "precision_recall":
-            return np.where((pos > 0) & ~ends_early, change / pos, np.nan)
-        return np.where((pos > 0) & (neg > 0) & ~ends_early, change / (2 * pos * neg), np.nan)
+            return np.where(pos > 0, change / pos, np.nan)
+        return np.where((pos > 0) & (neg > 0), change / (2 * pos * neg), np.nan)
 
 
 def _interval_counts(

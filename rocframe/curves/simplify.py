@@ -11,7 +11,7 @@ import polars as pl
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.display import CurveCounts
 from rocframe.curves.simplified_rows import area_change, simplified_rows
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
@@ -53,7 +53,8 @@ def simplify(
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
@@ -86,8 +87,8 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table or already has a column `error`
-        or `area_change`, or if a group is incomplete. A filter can remove rows between the first
-        and the last row without an error; filter predictions or groups instead.
+        or `area_change`, if a curve has no row with threshold `inf`, or if the last row of a curve
+        has true negatives, because rows are missing below it.
 
     Notes
     -----
@@ -151,6 +152,11 @@ def simplify(
 
         def simplify_curves(frame: pl.DataFrame) -> pl.DataFrame:
             complete = read_curves(frame, table)
+            check_ends(
+                complete,
+                "the error of the simplified curve is unknown",
+                "Compute the curve without thresholds=, and keep all its rows.",
+            )
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],

@@ -133,7 +133,10 @@ class Curves:
 
     @property
     def ends_early(self) -> NDArray[np.bool_]:
-        """Which curves end before their lowest score; `thresholds=` can be the reason."""
+        """Which curves lack rows below their last row, because this row has true negatives.
+
+        Missing rows of positives cannot be detected: unscored positives have the same counts.
+        """
         last = self.columns.at("tn", self.lasts)
         result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.total("fp", "tn")
         return result
@@ -328,7 +331,7 @@ def _check_complete(curves: Curves) -> None:
 
 
 def check_ends(curves: Curves, consequence: str, hint: str) -> None:
-    """Raise an error if a curve ends before its lowest score.
+    """Raise an error if the last row of a curve has true negatives, so rows are missing below it.
 
     `consequence` is the part of the message that states what cannot be computed.
     """

@@ -27,6 +27,7 @@ Note = Literal[
     "redrawn",
     "unmatched",
     "left_out",
+    "lacks_rows",
     "fewer",
 ]
 SEPARATOR = "; "  # between the notes of a row that has several

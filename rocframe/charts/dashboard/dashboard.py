@@ -75,7 +75,8 @@ def dashboard(
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
@@ -112,9 +113,9 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, if a group is not complete, or if a curve ends before its
-        lowest score. If a filter removed other rows of a curve, there is no error, but the numbers
-        may be wrong: filter predictions or complete groups instead.
+        If the table is not a curve table, if a curve has no row with threshold `inf`, or if the
+        last row of a curve has true negatives. Other missing rows are not detected, and the numbers
+        are then wrong.
 
     Examples
     --------

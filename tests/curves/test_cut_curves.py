@@ -1,0 +1,190 @@
+"""Curves whose last rows were removed: what each function that takes a curve table does."""
+
+from __future__ import annotations
+
+from math import inf
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+
+LABEL = [1, 0, 1, 0, 1, 0]
+PREDICTIONS = pl.DataFrame(
+    {
+        "fold": [1] * 6 + [2] * 6,
+        "label": LABEL * 2,
+        "score": [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.95, 0.85, 0.1, 0.65, 0.5, 0.4],
+    }
+)
+CURVES = rf.curve(PREDICTIONS, "label", "score", by="fold")
+CUT = pl.col("fpr") < 0.5
+TABLES = {
+    "all curves": CURVES.filter(CUT),
+    "one curve": CURVES.filter(CUT | (pl.col("fold") == 2)),
+}
+ENDS = "curves: group fold=1 ends before its lowest score"
+KEEP = "Compute the curve without thresholds=, and keep all its rows"
+
+ERRORS = {
+    "at": (
+        lambda curves: rf.at(curves, fpr=0.6),
+        (
+            f"{ENDS}, at fpr 0.333333, so its row at fpr=0.6 is unknown.\n"
+            "Compute the curve without thresholds=, and do not filter its rows."
+        ),
+    ),
+    "area": (
+        rf.area,
+        (
+            f"{ENDS}, so the area under it is unknown.\n{KEEP}. For a partial area use "
+            ".roc.auc(…, fpr=(0, 0.1))."
+        ),
+    ),
+    "simplify": (
+        rf.simplify,
+        f"{ENDS}, so the error of the simplified curve is unknown.\n{KEEP}.",
+    ),
+    "average: ranks": (
+        lambda curves: rf.average(curves, method="pooled", ranks="within"),
+        f"{ENDS}, so the ranks of its scores are unknown.\nUse curves without thresholds=.",
+    ),
+    "average: pooled": (
+        lambda curves: rf.average(curves, method="pooled"),
+        (
+            "curves: curves with different thresholds= cannot be pooled.\nCompute them without "
+            "thresholds=, or with the same thresholds. Do not filter the rows of curves."
+        ),
+    ),
+    "chart": (
+        rf.chart,
+        (
+            f"{ENDS}, so its chart would be incomplete.\n{KEEP}. To draw a part of the axes, use "
+            ".roc.chart(x_domain=(0, 0.2)) or y_domain=."
+        ),
+    ),
+    "dashboard": (
+        rf.dashboard,
+        (
+            f"{ENDS}, so the scores below are unknown.\n"
+            "Compute the curves without thresholds=, and keep all their rows: a dashboard shows "
+            "the distribution of all scores. To draw a part of the axes, use "
+            ".roc.chart(x_domain=(0, 0.2))."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("curves", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize(("function", "message"), ERRORS.values(), ids=ERRORS)
+def test_functions_that_need_the_missing_rows_raise(function, message, curves):
+    with pytest.raises(rf.BrokenCurveError) as error:
+        function(curves)
+    assert str(error.value) == message
+
+
+# Each case has the options of `average`, the fixed values, and for each table the number of curves
+# and the note of each value.
+BOTH, ONE, TWO = "lacks_rows:2 (1, 2)", "lacks_rows:1 (1)", "lacks_rows:1 (2)"
+MEANS = {
+    "vertical": (
+        {"grid": [0.25, 0.75]},
+        ([2, 0], [None, BOTH]),
+        ([2, 1], [None, ONE]),
+    ),
+    "vertical, both sides": (
+        {"grid": "union"},
+        ([2] * 4 + [0] * 2, [None] * 4 + [BOTH] * 2),
+        ([2] * 4 + [1] * 4, [None] * 4 + [ONE] * 4),
+    ),
+    "nearest": (
+        {"grid": [0.25, 0.75], "nearest": True},
+        ([2, 0], [None, BOTH]),
+        ([2, 1], [None, ONE]),
+    ),
+    "horizontal": (
+        {"method": "horizontal", "grid": [0.25, 0.5, 1]},
+        ([2, 1, 0], [None, TWO, BOTH]),
+        ([2, 2, 1], [None, None, ONE]),
+    ),
+    "threshold": (
+        {"method": "threshold", "grid": [0.95, 0.3]},
+        ([1, 0], [ONE, BOTH]),
+        ([1, 1], [ONE, ONE]),
+    ),
+    "nearest threshold": (
+        {"fixed": "threshold", "metrics": "tpr", "nearest": True, "grid": [0.9, 0.3]},
+        ([2, 0], [None, BOTH]),
+        ([2, 1], [None, ONE]),
+    ),
+    "metric at a fixed rate": (
+        {"fixed": "tpr", "metrics": "precision", "grid": [0.25, 0.9]},
+        ([2, 0], [None, BOTH]),
+        ([2, 1], [None, ONE]),
+    ),
+    # The point with the lowest threshold is used, which can be a missing row.
+    "metric that rises and falls": (
+        {"fixed": "accuracy", "metrics": "tpr", "grid": [0.5]},
+        ([0], [BOTH]),
+        ([1], [ONE]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "of_all", "of_one"), MEANS.values(), ids=MEANS)
+def test_means_that_need_the_missing_rows_are_null_and_the_note_names_the_curves(
+    frame, options, of_all, of_one
+):
+    for curves, (n_curves, notes) in zip(TABLES.values(), (of_all, of_one), strict=True):
+        means = rf.average(frame(curves), over="fold", interval=None, **options).lazy().collect()
+        assert means["n_curves"].to_list() == n_curves
+        assert means["note"].to_list() == notes
+        mean = next(name for name in means.columns if f"{name}_lower" in means.columns)
+        assert means[mean].is_null().to_list() == [n == 0 for n in n_curves]
+
+
+def test_means_of_the_remaining_rows_are_those_of_complete_curves():
+    for curves in TABLES.values():
+        cut, complete = (rf.average(table, grid=[0, 0.1, 0.25]) for table in (curves, CURVES))
+        assert_frame_equal(cut, complete)
+
+
+def test_pooled_areas_are_null_only_in_groups_with_a_cut_curve():
+    models = pl.concat([PREDICTIONS.with_columns(model=pl.lit(name)) for name in "ab"])
+    given = {"a": [0.5], "b": [0.8, 0.5, -inf]}
+    curves = pl.concat(
+        rf.curve(
+            models.filter(model=name), "label", "score", by=["model", "fold"], thresholds=values
+        )
+        for name, values in given.items()
+    )
+    pooled = rf.average(curves, method="pooled").group_by("model", maintain_order=True).last()
+    assert pooled.select("model", "n_curves", "note").rows() == [
+        ("a", 2, BOTH),
+        ("b", 2, None),
+    ]
+    areas = pooled.select("pooled_auc", "mean_auc")
+    assert areas.select(pl.all().is_null()).rows() == [(True, True), (False, False)]
+    at_values = rf.average(curves, method="pooled", fixed="fpr", grid=[0.1, 1])
+    assert at_values.select("model", "n_curves", "note").rows() == [
+        ("a", 2, None),
+        ("a", 0, BOTH),
+        ("b", 2, None),
+        ("b", 2, None),
+    ]
+
+
+def test_missing_rows_with_positives_only_equal_unscored_positives():
+    table = pl.DataFrame({"label": [1, 0, 1, 1], "score": [0.9, 0.8, 0.7, 0.1]})
+    cut = rf.curve(table, "label", "score").filter(pl.col("threshold") > 0.5)
+    unscored = table.with_columns(score=pl.col("score").replace(0.1, None))
+    assert_frame_equal(cut, rf.curve(unscored, "label", "score", missing="worst"))
+    assert cut["tpr"].max() == 2 / 3
+    assert rf.area(cut).equals(rf.area(rf.curve(table, "label", "score")))
+    full_area, cut_area = (
+        rf.area(rf.curve(table, "label", "score", kind="pr").filter(pl.col("threshold") > least))
+        for least in (0, 0.5)
+    )
+    assert cut_area["average_precision"].item() == pytest.approx((1 + 2 / 3) / 3)
+    assert full_area["average_precision"].item() == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)
