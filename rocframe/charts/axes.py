@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.curve_data import Path
+    from rocframe.curves.thinning import LinePoints
     from rocframe.kinds import Kind, Scale
 
 TICKS = 5
@@ -193,9 +193,9 @@ class Plane:
         )
         return isfinite(x) and isfinite(y) and all(inside)
 
-    def position(self, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the positions of the points of a path, as shares of the axes."""
-        x, y = axis_rates(self.kind, path)
+    def position(self, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the positions of points, as shares of the axes."""
+        x, y = axis_rates(self.kind, points)
         return self.x.position(x), self.y.position(y)
 
     def fields(self) -> tuple[str, str]:
@@ -238,9 +238,9 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
     return plane
 
 
-def curve_plane(kind: Kind, path: Path, scale: Scale | None = None) -> Plane:
-    """Choose the axes for the points of a path."""
-    x, y = axis_rates(kind, path)
+def curve_plane(kind: Kind, points: LinePoints, scale: Scale | None = None) -> Plane:
+    """Choose the axes for the points of curves."""
+    x, y = axis_rates(kind, points)
     return choose_plane(kind, x, y, scale=scale, top=y)
 
 
@@ -282,30 +282,30 @@ def axis_title(kind: Kind, name: str) -> str:
     return rate.label if name == rate.name else name.replace("_", " ").capitalize()
 
 
-def axis_rates(kind: Kind, path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the x and the y value of each point of a path; NaN if undefined.
+def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the x and the y value of each point; NaN if undefined.
 
     Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
     next point of its curve: the expected value for a random subset of the rows with the highest
     score.
     """
-    x, y = (axis_values(path, kind, name) for name in (kind.x, kind.y))
+    x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
     # For each point, the index of the first point at or after it that has a value.
     known = np.where(np.isnan(y), len(y), np.arange(len(y)))
     known = np.minimum.accumulate(known[::-1])[::-1]
     unknown = np.flatnonzero(np.isnan(y) & (known < len(y)))
-    unknown = unknown[path.curve[unknown] == path.curve[known[unknown]]]
+    unknown = unknown[points.curve[unknown] == points.curve[known[unknown]]]
     point = np.arange(len(y))
     point[unknown] = known[unknown]
     return x, y[point]
 
 
-def axis_values(path: Path, kind: Kind, name: str) -> NDArray[np.float64]:
-    """Return a rate or a count at each point of a path."""
-    counts = dict(zip(CONFUSION, path.counts, strict=True))
+def axis_values(points: LinePoints, kind: Kind, name: str) -> NDArray[np.float64]:
+    """Return a rate or a count at each point."""
+    counts = dict(zip(CONFUSION, points.counts, strict=True))
     if name in counts:
         return counts[name]
-    return kind.axis(name).at_prevalence(path.prevalence).evaluate(counts)
+    return kind.axis(name).at_prevalence(points.prevalence).evaluate(counts)
 
 
 def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:

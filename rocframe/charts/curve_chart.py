@@ -12,7 +12,7 @@ from rocframe.charts.axes import curve_plane, zoom_plane
 from rocframe.charts.curve_data import (
     LEVEL_STEP,
     POINTS,
-    path_of,
+    drawn_points,
     records_of,
     simplified_lines,
 )
@@ -83,15 +83,17 @@ def curve_chart(
     )
     areas = areas_of(curves, kind)
     groups = replace(groups, captions=area_captions(groups.captioned_column, areas, kind))
-    path = path_of(curves, kind, areas)
-    plane = curve_plane(kind, path, options.scale)
+    points = drawn_points(curves, kind, areas)
+    plane = curve_plane(kind, points, options.scale)
     zoomed = zoom_plane(plane, options)
     if zoomed is not plane:
-        path = path_of(curves, kind, areas, step=LEVEL_STEP * zoomed.visible_share(plane))
+        points = drawn_points(curves, kind, areas, step=LEVEL_STEP * zoomed.visible_share(plane))
         plane = zoomed
-    records = records_of(simplified_lines(plane, path), curves, kind)
+    records = records_of(simplified_lines(plane, points), curves, kind)
     _add_chance_levels(records, plane)
-    overlays = overlay_records(OverlayInput(plane=plane, curves=curves, path=path), options)
+    overlays = overlay_records(
+        OverlayInput(plane=plane, curves=curves, line_points=points), options
+    )
     groups.name(records)
     groups.name(overlays)
     has_ties = any(record["part"] == TIE for record in overlays)

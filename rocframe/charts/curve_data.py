@@ -12,10 +12,12 @@ from rocframe.charts.axes import axis_rates, axis_values
 from rocframe.charts.labels import json_numbers
 from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
-    bisect_segments,
+    BETWEEN,
+    LinePoints,
     column_extremes,
     corner_points,
     evenly_spaced_points,
+    insert_points,
     limit_corners,
     rows_at_levels,
     segment_distance,
@@ -23,7 +25,7 @@ from rocframe.curves.thinning import (
 from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -44,52 +46,9 @@ SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Path:
-    """Points of all lines: rows of the table, and points between two rows.
-
-    The points are sorted by curve. `row` is -1 for points between two rows. `pos` and `neg` are the
-    totals of each curve. `prevalence` is the prevalence of the rates in the table; None if each
-    curve has its own.
-    """
-
-    curve: NDArray[np.int64]
-    row: NDArray[np.int64]
-    tp: NDArray[np.float64]
-    fp: NDArray[np.float64]
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
-    prevalence: float | None = None
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """The index of the first point of each curve, and the number of points."""
-        starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
-        return starts
-
-    @property
-    def counts(self) -> tuple[NDArray[np.float64], ...]:
-        """The four counts of each point: tp, fp, fn, tn."""
-        return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
-
-    def with_points(self, points: Mapping[str, Any]) -> Path:
-        """Replace the points, but not the totals of the curves."""
-        return replace(self, **points)
-
-    def select(self, selected: NDArray[np.bool_]) -> Path:
-        """Return the points at which `selected` is true."""
-        return replace(
-            self,
-            curve=self.curve[selected],
-            row=self.row[selected],
-            tp=self.tp[selected],
-            fp=self.fp[selected],
-        )
-
-
-def path_of(
+def drawn_points(
     curves: Curves, kind: Kind, areas: Sequence[float], *, step: float = LEVEL_STEP
-) -> Path:
+) -> LinePoints:
     """Return the rows that the lines need on all scales of a kind.
 
     Curves with an undefined area have no rows. Levels at a distance of `step` divide the axes. Rows
@@ -135,10 +94,10 @@ def path_of(
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
-def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> Path:
-    """Return the given rows of each curve as a path."""
+def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
+    """Return the given rows of each curve."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
-    return Path(
+    return LinePoints(
         curve=np.repeat(np.arange(len(rows)), [len(part) for part in rows]),
         row=row,
         tp=curves.columns["tp"][row].astype(np.float64),
@@ -158,40 +117,39 @@ def records_of(lines: Lines, curves: Curves, kind: Kind) -> list[dict[str, Any]]
     Points between two rows of the table have no threshold and no counts. Curves that are not drawn
     have no prevalence.
     """
-    path = lines.path
-    is_row = (path.row != BETWEEN).tolist()
-    points: dict[str, list[Any]] = {
+    points = lines.points
+    is_row = (points.row != BETWEEN).tolist()
+    columns: dict[str, list[Any]] = {
         name: [
             value if known else None
             for value, known in zip(
-                json_numbers(curves.columns[name][path.row].tolist(), None), is_row, strict=True
+                json_numbers(curves.columns[name][points.row].tolist(), None), is_row, strict=True
             )
         ]
         for name in ("threshold", "tp", "fp")
     }
-    points |= {"x": json_numbers(lines.x.tolist()), "y": json_numbers(lines.y.tolist())}
+    columns |= {"x": json_numbers(lines.x.tolist()), "y": json_numbers(lines.y.tolist())}
     pos, neg = (
         json_numbers(curves.total(*names).tolist()) for names in (("tp", "fn"), ("fp", "tn"))
     )
-    prevalence = json_numbers(axis_values(path, kind, "prevalence").tolist())
+    prevalence = json_numbers(axis_values(points, kind, "prevalence").tolist())
     return [
         {
             "curve": curve,
             "pos": pos[curve],
             "neg": neg[curve],
             "prevalence": prevalence[start] if end > start else None,
-            **{name: points[name][start:end] for name in POINTS},
+            **{name: columns[name][start:end] for name in POINTS},
         }
-        for curve, (start, end) in enumerate(pairwise(path.starts))
+        for curve, (start, end) in enumerate(pairwise(points.starts))
     ]
 
 
-BETWEEN = -1  # the row number of points between two rows
 # Rates and counts that rise or fall along every curve.
 MONOTONE_AXES = ("fpr", "tpr", "fnr", "recall", "alert_rate", "tp")
 
 
-def clip_to_axes(plane: Plane, path: Path) -> Path:
+def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
     """Clip each curve to the axes of a plane.
 
     The counts of the new end points are interpolated linearly between two rows.
@@ -199,11 +157,11 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
     limited = []
     for side in (plane.x, plane.y):
         if side.limited and side.name in MONOTONE_AXES:
-            rate = axis_values(path, plane.kind, side.name)
+            rate = axis_values(points, plane.kind, side.name)
             falls = side.name == "fnr"
             limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
     parts = []
-    for curve, (start, end) in enumerate(pairwise(path.starts)):
+    for curve, (start, end) in enumerate(pairwise(points.starts)):
         if start == end:
             continue
         enter = max(
@@ -217,12 +175,12 @@ def clip_to_axes(plane: Plane, path: Path) -> Path:
             continue
         at = np.arange(end - start)
         indices = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
-        rows = np.where(indices % 1 == 0, path.row[start + indices.astype(np.int64)], BETWEEN)
-        tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (path.tp, path.fp))
+        rows = np.where(indices % 1 == 0, points.row[start + indices.astype(np.int64)], BETWEEN)
+        tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (points.tp, points.fp))
         parts.append((np.full(len(indices), curve), rows, tp, fp))
-    empty = (path.curve[:0], path.row[:0], path.tp[:0], path.fp[:0])
+    empty = (points.curve[:0], points.row[:0], points.tp[:0], points.fp[:0])
     curves, row, tp, fp = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
-    return replace(path, curve=curves, row=row, tp=tp, fp=fp)
+    return replace(points, curve=curves, row=row, tp=tp, fp=fp)
 
 
 def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
@@ -253,85 +211,67 @@ MAX_LINE_POINTS = 480
 class Lines:
     """The points of simplified lines, and their x and y values."""
 
-    path: Path
+    points: LinePoints
     x: NDArray[np.float64]
     y: NDArray[np.float64]
 
 
-def simplified_lines(plane: Plane, path: Path) -> Lines:
-    """Select points such that straight lines between them are within 1/500 of an axis of a path."""
+def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
+    """Select points such that straight lines between them are within 1/500 of an axis."""
     if plane.limited:
-        path = clip_to_axes(plane, path)
+        points = clip_to_axes(plane, points)
     if plane.bends:
-        path = add_bend_points(plane, path)
-    x, y = axis_rates(plane.kind, path)
-    selected = column_extremes(plane.x.position(x), plane.y.position(y), path.starts, COLUMN_WIDTH)
-    path, x, y = path.select(selected), x[selected], y[selected]
+        points = add_bend_points(plane, points)
+    x, y = axis_rates(plane.kind, points)
+    selected = column_extremes(
+        plane.x.position(x), plane.y.position(y), points.starts, COLUMN_WIDTH
+    )
+    points, x, y = points.select(selected), x[selected], y[selected]
     across, up = plane.x.position(x), plane.y.position(y)
     needed, tolerance = limit_corners(
-        across, up, path.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
+        across, up, points.starts, CORNER_TOLERANCE, most=MAX_LINE_POINTS, factor=TOLERANCE_FACTOR
     )
     # A point with an undefined rate has the rate of the next point, so it is no row of the table.
-    rows = (path.row != BETWEEN) & np.isfinite(axis_values(path, plane.kind, plane.kind.y))
-    count = _count(needed, path)
+    rows = (points.row != BETWEEN) & np.isfinite(axis_values(points, plane.kind, plane.kind.y))
+    count = _count(needed, points)
     spare = np.minimum(MAX_LINE_POINTS - count, (MAX_POINTS - count.sum()) // max(len(count), 1))
     selected = needed | rows & evenly_spaced_points(
-        across, up, path.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
+        across, up, points.starts, np.maximum(spare, MIN_EXTRA_POINTS), corners=needed
     )
     # An additional point moves the line, so that other points can exceed the tolerance.
-    selected = corner_points(across, up, path.starts, tolerance, required=selected)
+    selected = corner_points(across, up, points.starts, tolerance, required=selected)
     selected = np.where(
-        (_count(selected, path) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[path.curve], needed, selected
+        (_count(selected, points) > MAX_LINE_POINTS + MIN_EXTRA_POINTS)[points.curve],
+        needed,
+        selected,
     )
-    path = replace(path, row=np.where(rows, path.row, BETWEEN))
-    return Lines(path=path.select(selected), x=x[selected], y=y[selected])
+    points = replace(points, row=np.where(rows, points.row, BETWEEN))
+    return Lines(points=points.select(selected), x=x[selected], y=y[selected])
 
 
-def _count(marked: NDArray[np.bool_], path: Path) -> NDArray[np.int64]:
+def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:
     """Count the marked points of each curve."""
-    return np.bincount(path.curve[marked], minlength=len(path.pos))
+    return np.bincount(points.curve[marked], minlength=len(points.pos))
 
 
-def add_bend_points(plane: Plane, path: Path) -> Path:
+def add_bend_points(plane: Plane, points: LinePoints) -> LinePoints:
     """Add points between rows until straight lines between all points are close to the curves.
 
     Counts are linear between two rows, but rates and their positions on the axes can be nonlinear.
     """
-
-    def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return _is_bent(plane, path.with_points(points), left)
-
-    def midpoints(
-        points: dict[str, NDArray[Any]], left: NDArray[np.int64]
-    ) -> dict[str, NDArray[Any]]:
-        middle = _between(path.with_points(points), left, 0.5)
-        return {name: getattr(middle, name) for name in points}
-
-    left = np.flatnonzero(path.curve[1:] == path.curve[:-1])
-    columns = {name: getattr(path, name) for name in ("curve", "row", "tp", "fp")}
-    return path.with_points(bisect_segments(columns, left, needs_point, midpoints))
+    left = np.flatnonzero(points.curve[1:] == points.curve[:-1])
+    return insert_points(points, left, lambda start, end: _is_bent(plane, start, end))
 
 
-def _is_bent(plane: Plane, path: Path, left: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether the curve from each point in `left` to its next point is bent."""
-    x, y = plane.position(path)
-    bent = (np.abs(x[left + 1] - x[left]) > BEND_TOLERANCE) & (
-        np.abs(y[left + 1] - y[left]) > BEND_TOLERANCE
-    )
-    start = left[bent]
-    distance = np.zeros(len(start))
-    ends = (x[start], y[start]), (x[start + 1], y[start + 1])
-    for share in (0.25, 0.5, 0.75):
-        points = plane.position(_between(path, start, share))
-        distance = np.maximum(distance, segment_distance(points, *ends))
-    bent[bent] = distance > BEND_TOLERANCE
+def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+    """Return whether the curve from each point in `start` to the same element of `end` is bent."""
+    (x, y), (next_x, next_y) = plane.position(start), plane.position(end)
+    bent = (np.abs(next_x - x) > BEND_TOLERANCE) & (np.abs(next_y - y) > BEND_TOLERANCE)
+    start, end = start.select(bent), end.select(bent)
+    ends = (x[bent], y[bent]), (next_x[bent], next_y[bent])
+    distances = [
+        segment_distance(plane.position(start.between(end, fraction)), *ends)
+        for fraction in (0.25, 0.5, 0.75)
+    ]
+    bent[bent] = np.maximum.reduce(distances) > BEND_TOLERANCE
     return bent
-
-
-def _between(path: Path, left: NDArray[np.int64], share: float) -> Path:
-    """Return the points that are a share of the distance from `left` to the next point."""
-    tp, fp = (
-        counts[left] + share * (counts[left + 1] - counts[left]) for counts in (path.tp, path.fp)
-    )
-    row = np.full(len(left), BETWEEN)
-    return replace(path, curve=path.curve[left], row=row, tp=tp, fp=fp)

@@ -15,7 +15,6 @@ import polars as pl
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import axis_rates, axis_values
 from rocframe.charts.curve_data import (
-    BETWEEN,
     POINTS,
     add_bend_points,
     records_of,
@@ -33,6 +32,7 @@ from rocframe.charts.style import BACKGROUND, MUTED, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
 from rocframe.curves.hull import hull_vertices, lowest_cost
 from rocframe.curves.table import TOTAL_ROUNDING
+from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import check_flag, check_supported, to_floats
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.curve_data import Path
     from rocframe.charts.curve_layers import CurvePlot
     from rocframe.charts.groups import GroupColumn
     from rocframe.curves.table import Curves
+    from rocframe.curves.thinning import LinePoints
 
     MarkedPoints: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
     Mark: TypeAlias = "MarkedPoints | Mapping[str, MarkedPoints] | None"
@@ -80,25 +80,25 @@ class OverlayInput:
 
     plane: Plane
     curves: Curves
-    path: Path
+    line_points: LinePoints
 
     @property
     def drawn(self) -> NDArray[np.bool_]:
         """Whether each curve is drawn."""
-        return np.diff(self.path.starts) > 0
+        return np.diff(self.line_points.starts) > 0
 
     @property
     def curve(self) -> NDArray[np.int64]:
         """The curve of each row of the table."""
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
-    def line_records(self, part: str, path: Path) -> list[dict[str, Any]]:
-        """Return the records of the lines of a path, simplified in the same way as the curves."""
+    def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
+        """Return the records of lines, simplified in the same way as the curves."""
         names = ("curve", *POINTS)
         return [
             {**{name: record[name] for name in names}, "part": part}
             for record in records_of(
-                simplified_lines(self.plane, path), self.curves, self.plane.kind
+                simplified_lines(self.plane, points), self.curves, self.plane.kind
             )
             if record["x"]
         ]
@@ -108,8 +108,8 @@ class OverlayInput:
         return {
             "curve": curve,
             "part": part,
-            "pos": self.path.pos[curve].item(),
-            "neg": self.path.neg[curve].item(),
+            "pos": self.line_points.pos[curve].item(),
+            "neg": self.line_points.neg[curve].item(),
             **{name: json_numbers(points[name], None) for name in POINTS},
         }
 
@@ -188,8 +188,8 @@ def _hulls(inputs: OverlayInput) -> list[dict[str, Any]]:
     row = np.flatnonzero(hull_vertices(columns["tp"], columns["fp"], inputs.curves.starts))
     row = row[inputs.drawn[inputs.curve[row]]]
     tp, fp = (columns[name][row].astype(np.float64) for name in ("tp", "fp"))
-    path = replace(inputs.path, curve=inputs.curve[row], row=row, tp=tp, fp=fp)
-    return inputs.line_records(HULL, path)
+    points = replace(inputs.line_points, curve=inputs.curve[row], row=row, tp=tp, fp=fp)
+    return inputs.line_records(HULL, points)
 
 
 def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
@@ -205,7 +205,9 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
     )
     ends = [
         plane.position(
-            replace(inputs.path, curve=curve[row], row=row, tp=tp[row + up], fp=fp[row + across])
+            replace(
+                inputs.line_points, curve=curve[row], row=row, tp=tp[row + up], fp=fp[row + across]
+            )
         )
         for up, across in TIE_CORNERS[:4]
     ]
@@ -214,13 +216,13 @@ def _ties(inputs: OverlayInput) -> list[dict[str, Any]]:
     corners = [(tp[row + up], fp[row + across]) for up, across in TIE_CORNERS]
     # Each outline is a separate closed line.
     outlines = replace(
-        inputs.path,
+        inputs.line_points,
         curve=np.repeat(np.arange(len(row)), len(TIE_CORNERS)),
         row=np.full(len(row) * len(TIE_CORNERS), BETWEEN),
         tp=np.stack([up for up, _ in corners], 1).ravel(),
         fp=np.stack([across for _, across in corners], 1).ravel(),
-        pos=inputs.path.pos[curve[row]],
-        neg=inputs.path.neg[curve[row]],
+        pos=inputs.line_points.pos[curve[row]],
+        neg=inputs.line_points.neg[curve[row]],
     )
     if plane.bends:
         outlines = add_bend_points(plane, outlines)
@@ -250,17 +252,18 @@ def _equal_costs(
 ) -> list[dict[str, Any]]:
     """Return a line of equal cost for each curve, and the row of lowest cost on this line."""
     best = lowest_cost(inputs.curves, costs, prevalence)
-    columns, path, plane = inputs.curves.columns, inputs.path, inputs.plane
+    columns, plane = inputs.curves.columns, inputs.plane
+    pos, neg = inputs.line_points.pos, inputs.line_points.neg
     curves: list[int] = []
     ends: list[tuple[float, float]] = []
     lowest_cost_points = []
     for i in np.flatnonzero(inputs.drawn & (best.row >= 0)).tolist():
         row = best.row[i]
         tp, fp = columns["tp"][row].item(), columns["fp"][row].item()
-        fpr, tpr = fp / path.neg[i], tp / path.pos[i]
+        fpr, tpr = fp / neg[i], tp / pos[i]
         for x, y in _clipped_line(plane, (fpr, tpr), (best.run[i], best.rise[i])):
             curves.append(i)
-            ends.append((y * path.pos[i], x * path.neg[i]))
+            ends.append((y * pos[i], x * neg[i]))
         if plane.contains(fpr, tpr):
             values = (columns["threshold"][row].item(), fpr, tpr, tp, fp)
             points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
@@ -268,7 +271,7 @@ def _equal_costs(
             lowest_cost_points.append(record | {"cost": json_number(best.cost[i].item())})
     tp_fp = np.array(ends, float).reshape(-1, 2)
     line = replace(
-        path,
+        inputs.line_points,
         curve=np.array(curves, np.int64),
         row=np.full(len(curves), BETWEEN),
         tp=tp_fp[:, 0],
@@ -321,7 +324,9 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
     table = _marked_rows(inputs.curves, points).sort(CURVE_INDEX, maintain_order=True)
     curve = table.get_column(CURVE_INDEX).to_numpy()
     tp, fp = (table.get_column(name).cast(pl.Float64).to_numpy() for name in ("tp", "fp"))
-    path = replace(inputs.path, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp)
+    marked = replace(
+        inputs.line_points, curve=curve, row=np.zeros(len(curve), np.int64), tp=tp, fp=fp
+    )
     plane = inputs.plane
     values: dict[str, list[Any]] = {
         name: table.get_column(name).to_list() for name in (THRESHOLD, "tp", "fp")
@@ -330,7 +335,7 @@ def _mark_records(inputs: OverlayInput, points: MarkedPoints) -> list[dict[str, 
         "between two rows" if value is None else value for value in values[THRESHOLD]
     ]
     for name, axis in (("x", plane.x), ("y", plane.y)):
-        values[name] = axis_values(path, plane.kind, axis.name).tolist()
+        values[name] = axis_values(marked, plane.kind, axis.name).tolist()
     rows: dict[int, list[int]] = {}
     for row, (i, x, y) in enumerate(zip(curve.tolist(), values["x"], values["y"], strict=True)):
         if inputs.drawn[i] and plane.contains(x, y):

@@ -33,7 +33,7 @@ def segment_fraction(
 
 
 def interpolated_values(
-    start: NDArray[Any], end: NDArray[Any], fraction: NDArray[np.float64]
+    start: NDArray[Any], end: NDArray[Any], fraction: float | NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the values at fractions of the distance between two rows."""
     start = np.asarray(start, np.float64)

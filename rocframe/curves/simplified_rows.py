@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from rocframe.curves.display import CurveCounts, display_axes
 from rocframe.curves.hull import MAX_EXACT_PRODUCT, hull_vertices
 from rocframe.curves.thinning import (
+    BETWEEN,
     MIN_SEARCHED_ROWS,
-    bisect_segments,
+    LinePoints,
     douglas_peucker,
+    insert_points,
     rows_at_levels,
 )
 from rocframe.kernel.sort import concatenated_ranges
@@ -32,7 +35,6 @@ SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
 ROW_STEP = 1 / 8
 CURVED_STEP = 1 / 4  # largest distance of points on a curved line, relative to the error
 MIN_CURVED_STEP = 1e-5  # smallest distance of points on a curved line, in lengths of an axis
-NO_ROW = -1  # the value of `row` for points between two rows of the table
 SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
 
 
@@ -109,16 +111,16 @@ def _select_rows(
     for i in np.flatnonzero(defined & ~is_short).tolist():
         a, b = counts.starts[i], counts.starts[i + 1]
         examined[a + _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)] = True
-    points = PathPoints.from_rows(axes, counts, np.flatnonzero(examined))
+    points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
     skipped = points.rows_in_long_steps(step)
     if len(skipped):
         examined[skipped] = True
-        points = PathPoints.from_rows(axes, counts, np.flatnonzero(examined))
+        points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
     if axes.curved:
         points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
-    selected, error = points.choose_rows(axes, required, max_error)
+    rows, error = points.choose_rows(axes, required, max_error)
     error[~defined] = np.nan
-    return points.row[selected], error
+    return rows, error
 
 
 def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
@@ -151,19 +153,14 @@ def _rows_to_examine(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PathPoints:
-    """The examined points of curves, sorted by curve: rows, and points between two rows.
+class ExaminedPoints:
+    """The examined points of curves, and their positions `x` and `y` on the axes.
 
-    `line` is the curve of a point, and `row` is the row of a point or `NO_ROW`. `x_count` and
-    `other_count` are the counts of a point, as in `DisplayAxes`; `x` and `y` are its positions on
-    the axes. Between a point and the next point, the curve deviates from these two points by at
-    most `dx` and `dy`, or lies on the straight line between them if `dx` and `dy` are 0.
+    Between a point and the next point, the curve deviates from these two points by at most `dx` and
+    `dy`, or lies on the straight line between them if `dx` and `dy` are 0.
     """
 
-    line: NDArray[np.int64]
-    row: NDArray[np.int64]
-    x_count: NDArray[np.float64]
-    other_count: NDArray[np.float64]
+    points: LinePoints
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     dx: NDArray[np.float64]
@@ -172,85 +169,71 @@ class PathPoints:
     @classmethod
     def from_rows(
         cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
-    ) -> PathPoints:
+    ) -> ExaminedPoints:
         """Return the points of several rows, which include the ends of all curves."""
         starts = np.searchsorted(rows, counts.starts)
-        line = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        curve = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
+        points = LinePoints(curve=curve, row=rows, tp=tp, fp=fp, pos=axes.pos, neg=axes.neg)
+        x, y = _positions(axes, points)
+        y = _fill_first_y(y)
         x_count, other_count = axes.axis_counts(tp, fp)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x, y = axes.x(x_count, line), _fill_first_y(axes.y(x_count, other_count, line))
-            dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
-            gap = np.flatnonzero(
-                (np.diff(rows) > 1) & (np.diff(x_count) > 0) & (np.diff(other_count) > 0)
-                & (line[1:] == line[:-1])
-            )  # fmt: skip
-            dx[gap] = x[gap + 1] - x[gap]
+        dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
+        gap = np.flatnonzero(
+            (np.diff(rows) > 1) & (np.diff(x_count) > 0) & (np.diff(other_count) > 0)
+            & (curve[1:] == curve[:-1])
+        )  # fmt: skip
+        if axes.monotone:
+            dx[gap], dy[gap] = x[gap + 1] - x[gap], abs(y[gap + 1] - y[gap])
+        else:
             # The counts of the skipped rows are between the counts of the two examined rows. In
             # this rectangle of counts, y has its extremes at two corners.
-            extremes = [
-                axes.y(x_count[gap + i], other_count[gap + 1 - i], line[gap]) for i in (0, 1)
-            ]
-        dy[gap] = abs(extremes[1] - extremes[0])
-        if axes.monotone:
-            dy[gap] = abs(y[gap + 1] - y[gap])
-        else:
-            dx[gap] = 0
-        return cls(
-            line=line, row=rows, x_count=x_count, other_count=other_count, x=x, y=y, dx=dx, dy=dy
-        )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                extremes = [
+                    axes.y(x_count[gap + i], other_count[gap + 1 - i], curve[gap]) for i in (0, 1)
+                ]
+            dy[gap] = abs(extremes[1] - extremes[0])
+        return cls(points=points, x=x, y=y, dx=dx, dy=dy)
 
     def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
         """Return the rows between examined rows whose distance is larger than a step."""
+        row = self.points.row
         far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
-        sizes = self.row[far + 1] - self.row[far] - 1
-        return concatenated_ranges(self.row[far] + 1, sizes)
+        return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
 
-    def insert_between_rows(self, axes: DisplayAxes, step: float) -> PathPoints:
+    def insert_between_rows(self, axes: DisplayAxes, step: float) -> ExaminedPoints:
         """Insert points on curved lines between neighbouring rows, with distances up to a step."""
-        left = np.flatnonzero((np.diff(self.row) == 1) & (self.line[1:] == self.line[:-1]))
-        is_curved = np.diff(self.x_count)[left] > 0
+        points = self.points
+        x_count, other_count = axes.axis_counts(points.tp, points.fp)
+        is_curved = np.append((np.diff(points.row) == 1) & (np.diff(x_count) > 0), False)
+        is_curved[:-1] &= points.curve[1:] == points.curve[:-1]
         if axes.monotone:
-            is_curved &= np.diff(self.other_count)[left] > 0
+            is_curved[:-1] &= np.diff(other_count) > 0
 
-        def needs_point(points: dict[str, NDArray[Any]], left: NDArray[np.int64]) -> Any:
-            dx = abs(points["x"][left + 1] - points["x"][left]) * axes.monotone
-            dy = abs(points["y"][left + 1] - points["y"][left])
-            points["dx"][left], points["dy"][left] = dx, dy
-            # There is no number between two neighbouring Float64 numbers.
-            divisible = np.zeros(len(left), bool)
-            for counts in (points["x_count"], points["other_count"]):
-                middle = (counts[left] + counts[left + 1]) / 2
-                divisible |= (middle > counts[left]) & (middle < counts[left + 1])
-            return (np.maximum(dx, dy) > step) & divisible
+        def needs_point(start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+            (x, y), (next_x, next_y) = _positions(axes, start), _positions(axes, end)
+            is_long: NDArray[np.bool_] = abs(next_y - y) > step
+            return is_long | (abs(next_x - x) > step) if axes.monotone else is_long
 
-        def midpoints(
-            points: dict[str, NDArray[Any]], left: NDArray[np.int64]
-        ) -> dict[str, NDArray[Any]]:
-            line, nothing = points["line"][left], np.zeros(len(left))
-            x_count, other_count = (
-                (points[name][left] + points[name][left + 1]) / 2
-                for name in ("x_count", "other_count")
-            )
-            with np.errstate(divide="ignore", invalid="ignore"):
-                x, y = axes.x(x_count, line), axes.y(x_count, other_count, line)
-            # Precision is undefined in the first row; up to the second row it is constant.
-            first = points["x_count"][left] + points["other_count"][left] <= 0
-            y[first] = points["y"][left][first]
-            return {
-                "line": line, "row": np.full(len(left), NO_ROW),
-                "x_count": x_count, "other_count": other_count,
-                "x": x, "y": y, "dx": nothing, "dy": nothing,
-            }  # fmt: skip
-
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return PathPoints(**bisect_segments(columns, left[is_curved], needs_point, midpoints))
+        points = insert_points(points, np.flatnonzero(is_curved), needs_point)
+        is_row = points.row != BETWEEN
+        x, y = np.empty(len(is_row)), np.empty(len(is_row))
+        x[is_row], y[is_row] = self.x, self.y
+        x[~is_row], y[~is_row] = _positions(axes, points.select(~is_row))
+        last_row = np.cumsum(is_row) - 1  # the index in `self.points` of the last row
+        is_curved = is_curved[last_row]
+        dy = np.where(is_curved, abs(np.diff(y, append=nan)), self.dy[last_row])
+        dx = self.dx[last_row]
+        if axes.monotone:
+            dx = np.where(is_curved, abs(np.diff(x, append=nan)), dx)
+        return ExaminedPoints(points=points, x=x, y=y, dx=dx, dy=dy)
 
     def choose_rows(
         self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Mark the rows of the simplified curves, and return the error of each curve."""
-        x_count, other_count, line = self.x_count, self.other_count, self.line
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows of the simplified curves, and the error of each curve."""
+        points = self.points
+        curve, (x_count, other_count) = points.curve, axes.axis_counts(points.tp, points.fp)
         # The larger of the deviations before and after a point.
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
@@ -264,26 +247,34 @@ class PathPoints:
                 np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
                 for count, size in ((x_count, width), (other_count, height))
             )
-            y = axes.y(x_count[point], other_count[left] + x_share * height, line[point])
+            y = axes.y(x_count[point], other_count[left] + x_share * height, curve[point])
             result: NDArray[np.float64] = abs(self.y[point] - y) + dy[point]
             if axes.monotone:
-                x = axes.x(x_count[left] + other_share * width, line[point])
+                x = axes.x(x_count[left] + other_share * width, curve[point])
                 result = np.maximum(result, abs(self.x[point] - x) + dx[point])
             result[flat] = 0
             return result
 
-        is_row = self.row != NO_ROW
+        is_row = points.row != BETWEEN
         is_required = np.zeros(len(is_row), bool)
-        is_required[is_row] = required[self.row[is_row]]
-        starts = np.searchsorted(line, np.arange(len(axes.pos) + 1))
+        is_required[is_row] = required[points.row[is_row]]
         with np.errstate(divide="ignore", invalid="ignore"):
             selected, error = douglas_peucker(
-                starts, deviation, max_error, required=is_required, allowed=is_row
+                points.starts, deviation, max_error, required=is_required, allowed=is_row
             )
         # Rows between two neighbouring points may not have been examined.
-        gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(self.row) > 1))
-        np.maximum.at(error, line[gap], np.maximum(self.dx, self.dy)[gap])
-        return selected, error
+        gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(points.row) > 1))
+        np.maximum.at(error, curve[gap], np.maximum(self.dx, self.dy)[gap])
+        return points.row[selected], error
+
+
+def _positions(
+    axes: DisplayAxes, points: LinePoints
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the positions of points on the axes."""
+    x_count, other_count = axes.axis_counts(points.tp, points.fp)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return axes.x(x_count, points.curve), axes.y(x_count, other_count, points.curve)
 
 
 def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,10 +11,12 @@ to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rocframe.curves.segment import interpolated_values
 from rocframe.kernel.sort import concatenated_ranges
 
 if TYPE_CHECKING:
@@ -236,24 +238,85 @@ def evenly_ranked_rows(
     return rows, new_starts
 
 
-def bisect_segments(
-    points: dict[str, NDArray[Any]],
+BETWEEN = -1  # the value of `row` for points between two rows of the table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinePoints:
+    """The points of the lines of curves: rows of the table, and points between two rows.
+
+    The points are sorted by curve. `row` is `BETWEEN` for points between two rows. `pos` and `neg`
+    are the totals of each curve. `prevalence` is the prevalence of the rates in the table; None if
+    each curve has its own.
+    """
+
+    curve: NDArray[np.int64]
+    row: NDArray[np.int64]
+    tp: NDArray[np.float64]
+    fp: NDArray[np.float64]
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    prevalence: float | None = None
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """The index of the first point of each curve, and the number of points."""
+        starts: NDArray[np.int64] = np.searchsorted(self.curve, np.arange(len(self.pos) + 1))
+        return starts
+
+    @property
+    def counts(self) -> tuple[NDArray[np.float64], ...]:
+        """The four counts of each point: tp, fp, fn, tn."""
+        return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
+
+    def select(self, points: NDArray[np.bool_] | NDArray[np.int64]) -> LinePoints:
+        """Return the points at which `points` is True, or the points with these indices."""
+        columns = {name: getattr(self, name)[points] for name in PER_POINT}
+        return replace(self, **columns)
+
+    def between(self, ends: LinePoints, fraction: float | NDArray[np.float64]) -> LinePoints:
+        """Return points between each point and the same element of `ends`.
+
+        Counts are interpolated linearly; `fraction` is 0 at the point and 1 at its end.
+        """
+        tp = interpolated_values(self.tp, ends.tp, fraction)
+        fp = interpolated_values(self.fp, ends.fp, fraction)
+        return replace(self, row=np.full(len(tp), BETWEEN), tp=tp, fp=fp)
+
+
+PER_POINT = ("curve", "row", "tp", "fp")  # the columns with one value per point
+
+
+def insert_points(
+    points: LinePoints,
     left: NDArray[np.int64],
-    needs_point: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], NDArray[np.bool_]],
-    midpoints: Callable[[dict[str, NDArray[Any]], NDArray[np.int64]], dict[str, NDArray[Any]]],
-) -> dict[str, NDArray[Any]]:
+    needs_point: Callable[[LinePoints, LinePoints], NDArray[np.bool_]],
+) -> LinePoints:
     """Insert points in the middle of segments until `needs_point` is False for all segments.
 
-    `points` contains the columns of the points. Segment i goes from the point `left[i]` to the next
-    point. Both functions have the arguments columns and left ends of segments. `needs_point` must
-    be False if there is no Float64 number between the ends of a segment, so that the loop ends.
+    Segment i goes from the point `left[i]` to the next point. `needs_point(start, end)` has the
+    ends of segments as arguments. A segment is not divided if there is no Float64 number between
+    the counts of its ends.
     """
+    low, high = np.zeros(len(left)), np.ones(len(left))
+    lefts, fractions = [left[:0]], [low[:0]]
     while len(left):
-        left = left[needs_point(points, left)]
-        middle = midpoints(points, left)
-        points = {
-            name: np.insert(values, left + 1, middle[name]) for name, values in points.items()
-        }
-        left = left + np.arange(len(left))
-        left = np.sort(np.append(left, left + 1))
-    return points
+        line_start, line_end = points.select(left), points.select(left + 1)
+        fraction = (low + high) / 2
+        start, middle, end = (line_start.between(line_end, part) for part in (low, fraction, high))
+        is_divisible = (middle.tp != start.tp) & (middle.tp != end.tp)
+        is_divisible |= (middle.fp != start.fp) & (middle.fp != end.fp)
+        selected = needs_point(start, end) & is_divisible
+        left, low, fraction, high = (part[selected] for part in (left, low, fraction, high))
+        lefts.append(left)
+        fractions.append(fraction)
+        left, low, high = np.tile(left, 2), np.append(low, fraction), np.append(fraction, high)
+    left, fraction = np.concatenate(lefts), np.concatenate(fractions)
+    order = np.lexsort((fraction, left))
+    left = left[order]
+    inserted = points.select(left).between(points.select(left + 1), fraction[order])
+    columns: dict[str, Any] = {
+        name: np.insert(getattr(points, name), left + 1, getattr(inserted, name))
+        for name in PER_POINT
+    }
+    return replace(points, **columns)
