@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import altair as alt
 import numpy as np
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import MetricAverage, Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2
+LIGHT_OPACITY = 0.04  # of one of several overlapping bands
 PANEL_OPACITY = 0.5  # the maximum sum over the bands of a panel, so that lines remain visible
 MEAN_WIDTH = 3.5
 TOLERANCE = 1 / 500  # share of an axis
@@ -103,15 +104,15 @@ def mean_chart(
     points = hover_layer(plot, rows).transform_calculate(at=THRESHOLD_TEXT)
     if plane.excludes_zero:  # Interpolated points are no rows, and have no tooltip.
         points = points.transform_filter("datum.bar >= 0")
+    limited = any(
+        record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
+    )
     layers = [
-        *limit_layers(plot, intervals),
+        *limit_layers(plot, intervals if limited else ""),
         *chance_layers(plane),
         line_layer(plot, strokeWidth=MEAN_WIDTH),
         points,
     ]
-    limited = any(
-        record[f"{side}_low"] != record[side] for record in plot.records for side in averaged
-    )
     with_intervals = f" with {intervals}" if limited else ""
     curves = format_count(len(plot.records), "averaged curve")
     return groups.with_titles(
@@ -197,18 +198,22 @@ def limit_layers(plot: CurvePlot, key: str) -> list[alt.Chart]:
         ]
     vertical = plot.averaged == ("y",)
     n_bands = max(1, plot.groups.max_curves(plot.records, plot.groups.panel))
-    band = alt.Chart().mark_area(
-        opacity=min(BAND_OPACITY, PANEL_OPACITY / n_bands),
-        orient="vertical" if vertical else "horizontal",
-    )
-    band = with_key(band, key, "band") if key else band
+    orient: Literal["vertical", "horizontal"] = "vertical" if vertical else "horizontal"
+    several = n_bands > 1
+    opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_bands) if several else BAND_OPACITY
+    band = alt.Chart().mark_area(opacity=opacity, orient=orient)
+    band = with_key(band, key, "limits" if several else "band") if key else band
     ends: dict[str, Any] = (
         {"x": x, "y": y_low, "y2": alt.Y2("y_high:Q")}
         if vertical
         else {"x": x_low, "x2": alt.X2("x_high:Q"), "y": y}
     )
     # No order channel, which would split the area: Vega-Lite uses the order of the rows.
-    return [band.encode(**ends, detail=alt.Detail("curve:N"), color=color)]
+    layers = [band]
+    if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
+        outline = alt.Chart().mark_area(filled=False, strokeWidth=1, opacity=0.8, orient=orient)
+        layers.append(outline)
+    return [layer.encode(**ends, detail=alt.Detail("curve:N"), color=color) for layer in layers]
 
 
 def chart_with_limits(plot: CurvePlot, layers: Sequence[alt.Chart]) -> alt.LayerChart:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.axes import linear_axis
-from rocframe.charts.groups import ALL_ROWS, JOINT, GroupColumn, Groups, choose_channels, field_name
+from rocframe.charts.groups import (
+    ALL_ROWS,
+    JOINT,
+    GroupColumn,
+    Groups,
+    caption_expression,
+    choose_channels,
+    field_name,
+)
 from rocframe.charts.labels import (
     distinct_texts,
     domain_of,
@@ -33,7 +41,7 @@ from rocframe.options import NOT_GIVEN, NotGiven
 from rocframe.schemas import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -42,6 +50,9 @@ LINE_HEIGHT, SLOT_HEIGHT, MIN_SLOT_HEIGHT, LINE_GAP = 22, 12, 4, 10
 MAX_HEIGHT = 1000  # of a panel, unless all slots have the minimum height
 HOLLOW_SIZE = 1.8  # ratio of the areas of hollow marks and dots
 FONT_SIZE = 10
+AXIS_PADDING = 10  # between marks and the frame, so that marks do not overlap labels
+TITLE_OFFSET = 12  # below the subtitle, for the title of the lines
+TIE_HEIGHT = 0.6  # of the box of ties, as a share of a slot
 TEXT_WIDTH = 70  # of the p-values to the right of the dots
 
 # Fields of the records: the limits, the reason for a missing dot, the text to the right, and the
@@ -119,7 +130,13 @@ class DotPlot:
         known = finite(record.get(name) for record in self.records for name in fields if name)
         empty = [-1.0, 1.0] if 0 in self.references else [0.0, 1.0]
         domain: Any = domain_of([*known, *self.references]) if known else empty
-        scale = alt.Scale(domain=alt.Undefined if self.free_axes else domain, nice=True, zero=False)
+        # Nice domains could end above 1, which no area exceeds.
+        scale = alt.Scale(
+            domain=alt.Undefined if self.free_axes else domain,
+            nice=False,
+            zero=False,
+            padding=AXIS_PADDING,
+        )
         return alt.X(f"{name}:Q", title=self.axis, scale=scale, axis=linear_axis())
 
     def line_channels(self) -> dict[str, Any]:
@@ -139,6 +156,7 @@ class DotPlot:
             grid=True,
             gridColor=GRID,
             ticks=False,
+            labelPadding=6,
             domain=False,
             tickBand="extent" if self.dodged else "center",
             titleAngle=0,
@@ -171,7 +189,7 @@ class DotPlot:
             height=self.height,
         )
         result = self.groups.with_titles(
-            chart, title=title, subtitle=subtitle, description=description
+            chart, title=title, subtitle=subtitle, description=description, offset=TITLE_OFFSET
         )
         return result.resolve_scale(x="independent") if self.free_axes else result
 
@@ -190,7 +208,9 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
     if plot.inner is not None:
         start, end = plot.inner
         box = alt.Chart().transform_filter(f"datum.{start} < datum.{end}")
-        box = box.mark_bar(filled=False, strokeWidth=1, height=alt.RelativeBandSize(0.6))
+        # Vega-Lite would place a relative height in the line instead of the slot.
+        height = round(TIE_HEIGHT * plot.slot_height, 1)
+        box = box.mark_bar(filled=False, strokeWidth=1, height=height)
         box = box.encode(x=plot.x_channel(start), x2=alt.X2(f"{end}:Q"), color=color, **y)
         bars.append(with_key(box, TIE_KEY, "tie"))
     if any(finite(record.get(LOW) for record in plot.records)):
@@ -207,7 +227,7 @@ def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
     shape: Any = alt.Undefined
     if len(plot.marks) > 1:
         scale = alt.Scale(domain=list(plot.marks), range=list(SYMBOLS[: len(plot.marks)]))
-        shape = alt.Shape("mark:N", scale=scale, legend=alt.Legend(title=None, labelLimit=0))
+        shape = alt.Shape("mark:N", scale=scale, legend=mark_legend(plot.marks))
         mark = mark.transform_calculate(mark=f"'{name}'")
     layer: alt.Chart = mark.encode(
         x=plot.x_channel(name),
@@ -217,6 +237,17 @@ def _mark_layer(plot: DotPlot, name: str) -> alt.Chart:
         **plot.line_channels(),
     )
     return layer
+
+
+def mark_name(name: str) -> str:
+    """Return the column of a mark in words, such as "mean AUC"."""
+    return " ".join("AUC" if word == "auc" else word for word in name.split("_"))
+
+
+def mark_legend(names: Iterable[str]) -> alt.Legend:
+    """Return the legend of marks, with their columns in words."""
+    labels = caption_expression({name: mark_name(name) for name in names})
+    return alt.Legend(title=None, labelLimit=0, labelExpr=labels)
 
 
 def _references(plot: DotPlot) -> list[alt.Chart]:

@@ -202,10 +202,17 @@ class Groups:
         return self.color_channel(**legend)
 
     def with_titles(
-        self, chart: alt.LayerChart, *, title: str, subtitle: str, description: str
+        self,
+        chart: alt.LayerChart,
+        *,
+        title: str,
+        subtitle: str,
+        description: str,
+        offset: float | None = None,
     ) -> alt.LayerChart | alt.FacetChart:
         """Add the title and the description to a chart, and split it into panels.
 
+        `offset` is the distance in pixels between the title and a chart without panels.
         `.facet()` requires that the data belong to the chart, not to its layers.
         """
         if self.one_color is not None:
@@ -217,7 +224,12 @@ class Groups:
             subtitle = JOINT.join(filter(None, (subtitle, text)))
             description = f"{description} {text}."
         head = {
-            "title": alt.Title(title, subtitle=subtitle or alt.Undefined, anchor="start"),
+            "title": alt.Title(
+                title,
+                subtitle=subtitle or alt.Undefined,
+                anchor="start",
+                offset=offset if offset and self.panel is None else alt.Undefined,
+            ),
             "description": description,
         }
         if self.panel is None:

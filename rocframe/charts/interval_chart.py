@@ -15,6 +15,7 @@ from rocframe.charts.dot_plot import (
     DotPlot,
     documented_columns,
     dot_layers,
+    mark_name,
     read_rows,
     row_records,
 )
@@ -329,7 +330,7 @@ def _row_text(record: dict[str, Any], style: DotStyle) -> str:
     if record[LOW] is not None and record[HIGH] is not None:
         text += f" ({number_text(record[LOW])} to {number_text(record[HIGH])})"
     for mark in style.marks[1:]:
-        text += f", {mark} {number_text(record[mark])}"
+        text += f", {mark_name(mark)} {number_text(record[mark])}"
     p_value = record.get(RIGHT_TEXT)
     if p_value:
         text += f", adjusted p {p_value}" if p_value[0] == "<" else f", adjusted p = {p_value}"

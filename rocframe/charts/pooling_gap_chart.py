@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.dot_plot import (
+    REASON,
+    DotPlot,
+    documented_columns,
+    mark_legend,
+    read_rows,
+    row_records,
+)
 from rocframe.charts.labels import note_text, number_text, sentences
 from rocframe.charts.style import COLORS, FOREGROUND
 from rocframe.text import format_count, join_first
@@ -80,14 +87,13 @@ def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
 def _end(plot: DotPlot, name: str) -> alt.Chart:
     """Draw the marks at one end of all gaps."""
     scale = alt.Scale(domain=list(END_SYMBOLS), range=list(END_SYMBOLS.values()))
-    legend = alt.Legend(title=None, labelLimit=0)
     layer: alt.Chart = (
         alt.Chart()
         .mark_point(size=plot.dot_size, filled=True, opacity=1, color=FOREGROUND)
         .transform_calculate(mark=f"'{name}'")
         .encode(
             x=plot.x_channel(name),
-            shape=alt.Shape("mark:N", scale=scale, legend=legend),
+            shape=alt.Shape("mark:N", scale=scale, legend=mark_legend(END_SYMBOLS)),
             tooltip=plot.tooltips(),
             **plot.line_channels(),
         )

@@ -117,7 +117,7 @@ def _sequential(n_colors: int) -> list[str]:
 
 
 def with_key(
-    layer: alt.Chart, text: str, symbol: Literal["band", "bar", "tie"], width: float = 1
+    layer: alt.Chart, text: str, symbol: Literal["band", "limits", "bar", "tie"], width: float = 1
 ) -> alt.Chart:
     """Add the meaning of the marks of a layer, `text`, to the legend below the chart.
 
@@ -129,6 +129,8 @@ def with_key(
     value: Any = width
     if symbol == "band":
         options = {"symbolType": "square", "symbolFillColor": MUTED, "symbolOpacity": BAND_OPACITY}
+    elif symbol == "limits":
+        options |= {"symbolFillColor": GRID, "symbolStrokeWidth": 1, "symbolOpacity": 1}
     elif symbol == "tie":
         channel, value = alt.StrokeDash, TIE_DASH
         options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1}

@@ -30,7 +30,7 @@ def test_a_band_has_the_limits_of_the_table():
 
 
 def test_limits_along_both_axes_are_bars():
-    assert marks(band(grid=5).roc.chart()) == ["area", "rule", "line", "point"]
+    assert marks(band(grid=5).roc.chart()) == ["area", "area", "rule", "line", "point"]
     both = band(method="threshold").roc.chart()
     assert marks(both) == ["rule", "rule", "rule", "line", "point"]
     assert [len(record["x_low"]) > 1 for record in records(both)] == [True, True]

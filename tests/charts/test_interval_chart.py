@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -155,7 +157,7 @@ def test_three_numbers_over_folds_have_three_marks(vote):
         "auc_of_mean",
     ]
     shown = svg(chart)
-    assert all(f">{name}<" in shown for name in ("mean_auc", "pooled_auc", "auc_of_mean"))
+    assert all(f">{name}<" in shown for name in ("mean AUC", "pooled AUC", "AUC of mean"))
 
 
 def test_each_average_over_classes_has_a_line():
@@ -210,3 +212,13 @@ def test_areas_of_dates_are_drawn_over_time():
     assert records(table.filter(model="a").roc.chart(facet="model"))
     assert "row" in records(table.roc.chart(color="day"))[0]
     assert "row" in records(table.filter(pl.col("day") < days[2]).roc.chart())[0]
+
+
+def test_the_box_of_ties_of_a_row_surrounds_its_dot(vote):
+    two = pl.col("model").is_in(["decision_tree", "nearest_neighbours"])
+    shown = svg(rf.auc(vote.filter(two), "label", "score", by=["model", "age"]).roc.chart())
+    boxes = re.findall(r'"bar" d="M[\d.]+,([\d.]+)h[\d.]+v([\d.]+)', shown)
+    dots = re.findall(r'"point" transform="translate\([\d.]+,([\d.]+)\)', shown)
+    middles = [float(top) + float(height) / 2 for top, height in boxes]
+    assert len(middles) == 6
+    assert sorted(middles) == pytest.approx(sorted(map(float, dots)), abs=0.01)

@@ -95,11 +95,11 @@ def test_the_line_and_its_limits_are_those_of_the_table(curves):
 
 
 def test_limits_lie_along_the_axes_that_were_averaged(curves):
-    assert marks(curves.roc.average().roc.chart()) == ["area", "rule", "line", "point"]
+    assert marks(curves.roc.average().roc.chart()) == ["area", "area", "rule", "line", "point"]
     across = read(curves.roc.average(method="horizontal").roc.chart())
-    (band,) = (layer for layer in across["layer"] if layer["mark"]["type"] == "area")
-    assert band["encoding"]["x2"] == {"field": "x_high"}
-    assert band["mark"]["orient"] == "horizontal"
+    areas = [layer for layer in across["layer"] if layer["mark"]["type"] == "area"]
+    assert [area["encoding"]["x2"] for area in areas] == [{"field": "x_high"}] * 2
+    assert [area["mark"]["orient"] for area in areas] == ["horizontal"] * 2
     bars = curves.roc.average(method="threshold").roc.chart()
     assert marks(bars) == ["rule", "rule", "rule", "line", "point"]
     assert [sum(record["bar"]) for record in records(bars)] == [20, 20]
@@ -109,6 +109,7 @@ def test_without_limits_the_band_is_as_thin_as_the_line(curves):
     one = curves.filter(model="a", fold=0).roc.average(interval="t", grid=5)
     (record,) = records(one.roc.chart())
     assert record["y_low"] == record["y_high"] == record["y"]
+    assert "pointwise" not in json.dumps(read(one.roc.chart())["layer"])  # no legend of limits
 
 
 def test_the_legend_has_the_area_under_each_mean(curves):
@@ -156,7 +157,7 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     table = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
     chart = table.roc.chart(color="metric")
     # There is no line of chance, because these axes do not belong to a kind of curve.
-    assert marks(chart) == ["area", "line", "point"]
+    assert marks(chart) == ["area", "area", "line", "point"]
     assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
     assert [record["f1"] for record in records(chart)] == ["a", "b", "a", "b"]
     line = read(chart)["layer"][0]["encoding"]
@@ -218,12 +219,18 @@ def test_means_are_described_in_words(curves):
     )
 
 
-def test_many_bands_cover_the_lines_below_them_no_more_than_two_would(curves):
-    bands = [curves.roc.average(over=over, grid=11).roc.chart() for over in ("fold", "model")]
-    opacities = [
-        layer["mark"]["opacity"]
-        for band in bands
-        for layer in read(band)["layer"]
-        if layer["mark"]["type"] == "area"
+def test_overlapping_bands_are_light_areas_with_lines_at_their_limits(curves):
+    means = curves.roc.average(over="fold", grid=11)
+    areas = [
+        [layer["mark"] for layer in read(table.roc.chart())["layer"][:2]]
+        for table in (means, curves.roc.average(over="model", grid=11))
     ]
-    assert opacities == [0.2, 0.125]
+    for fill, outline in areas:
+        assert (fill["type"], fill["opacity"]) == ("area", 0.04)
+        assert (outline["type"], outline["filled"], outline["strokeWidth"]) == ("area", False, 1)
+    (alone,) = (
+        layer["mark"]
+        for layer in read(means.filter(model="a").roc.chart())["layer"]
+        if layer["mark"]["type"] == "area"
+    )
+    assert alone["opacity"] == 0.2
