@@ -97,10 +97,9 @@ def placement_covariance(
 def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
     """Return DeLong's variance of weighted rows; the degrees of freedom count rows."""
     auc = pairs.areas[0]
-    m, n = scan.totals.pos_rows, scan.totals.neg_rows
     scored_neg = pairs.neg - scan.totals.unscored_neg
 
-    def squares(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+    def squared_deviations(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
         assert block.pos_squares is not None
         assert block.neg_squares is not None
         starts, theta = block.starts[:-1], block.of_steps(auc)
@@ -113,13 +112,33 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
             np.add.reduceat(block.neg_squares * v01**2, starts),
         )
 
-    of_pos, of_neg = group_sums(scan, scan.map(squares, squares=True), 2)
+    of_pos, of_neg = group_sums(scan, scan.map(squared_deviations, squares=True), 2)
     of_pos += scan.rows.unscored.pos_squares * auc**2
     of_neg += scan.rows.unscored.neg_squares * auc**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = m / (m - 1) * of_pos / pairs.pos**2 + n / (n - 1) * of_neg / pairs.neg**2
-    variance = np.where(variance < ZERO_VARIANCE, 0.0, variance)
-    return np.where((m > 1) & (n > 1), variance, np.nan)
+        squares = of_pos / pairs.pos**2, of_neg / pairs.neg**2
+    variance = sum_over_classes((scan.totals.pos_rows, scan.totals.neg_rows), squares)
+    variance[variance < ZERO_VARIANCE] = 0
+    return variance
+
+
+def sum_over_classes(
+    rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return DeLong's variances or covariances of weighted rows; NaN with one row of a class.
+
+    `squares` contains for each class the sums of the squares, or of the products, of the deviations
+    of placement values from their mean. Each deviation is multiplied by the weight of its row and
+    divided by the total weight of the class. The first axis of the arrays is the group.
+    """
+    shape = (-1, *[1] * (squares[0].ndim - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_pos, of_neg = (
+            (n / (n - 1)).reshape(shape) * sums for n, sums in zip(rows, squares, strict=True)
+        )
+    variance: NDArray[np.float64] = of_pos + of_neg
+    variance[(rows[0] < 2) | (rows[1] < 2)] = np.nan
+    return variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

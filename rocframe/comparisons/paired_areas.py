@@ -28,6 +28,7 @@ from rocframe.areas.variance import (
     obuchowski_variance,
     placement_covariance,
     placement_variance,
+    sum_over_classes,
 )
 from rocframe.inputs.cases import Cases, RowState
 from rocframe.kernel.exact import (
@@ -103,7 +104,7 @@ class PairedAreas:
         deviation = self._deviations(values)
         count = np.ones(len(values), np.int64) if self.count is None else self.count
         squares = _segment_sums(count * deviation, deviation, self.segment)
-        variance = self._sum_of_classes(squares)
+        variance = sum_over_classes((self.n_pos, self.n_neg), (squares[0::2], squares[1::2]))
         variance[variance < ZERO_VARIANCE] = 0
         return variance
 
@@ -119,21 +120,6 @@ class PairedAreas:
             deviation: NDArray[np.float64] = weight * (values - np.repeat(mean, length))
             deviation /= np.repeat(total * scale.ravel(), length)
         return deviation
-
-    def _sum_of_classes(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the variances of both classes from their sums of squares.
-
-        `sums` has a row for each class of each group.
-        """
-        shape = (-1, *[1] * (sums.ndim - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_pos, of_neg = (
-                (rows / (rows - 1)).reshape(shape) * sums[side::2]
-                for side, rows in enumerate((self.n_pos, self.n_neg))
-            )
-        result: NDArray[np.float64] = of_pos + of_neg
-        result[(self.n_pos < 2) | (self.n_neg < 2)] = np.nan
-        return result
 
     def difference_variances(self) -> NDArray[np.float64]:
         """Return a matrix per group: the variances of the differences of every two areas.
@@ -160,7 +146,7 @@ class PairedAreas:
         elif self.total is None:
             deviations = [self._deviations(values) for values in self.placements]
             sums = sums_of_products(deviations, deviations, self.segment, self.count)
-            result = self._sum_of_classes(sums)
+            result = sum_over_classes((self.n_pos, self.n_neg), (sums[0::2], sums[1::2]))
         else:
             return self._exact_covariances(self.total)
         # The variances and covariances of constant placement values may have rounding errors.
