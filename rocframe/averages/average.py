@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -312,6 +313,7 @@ def average(
         n_boot=n_boot,
         seed=seed,
         settings=Settings(beta=beta, costs=costs, prevalence=prevalence),
+        defaults=DEFAULTS,
     )
 
     def resolve(frame: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -366,6 +368,14 @@ def average(
         )
 
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+# The defaults of the options that `parse_average_options` checks.
+DEFAULTS = {
+    name: parameter.default
+    for name, parameter in signature(average).parameters.items()
+    if name in signature(parse_average_options).parameters
+}
 
 
 def _check_key(name: str, table: CurveLayout) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 from rocframe.areas.area import area_of_mean
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import delong_class_variances, delong_variance
-from rocframe.averages.average import average_curves
+from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.curve_groups import (
     check_key_columns,
     exclusion_notes,
@@ -32,6 +32,7 @@ from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
+from rocframe.rates import Settings
 from rocframe.schemas import FOLD_AUC, ROW_COUNTS, curve_average_of
 
 if TYPE_CHECKING:
@@ -385,7 +386,8 @@ def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
     table = full_curves(folds.cases)
     layout = curve_layout(table.schema, folds.cases.keys.columns, ())
-    options = parse_average_options(over=folds.over, interval=None)
+    chosen = {**DEFAULTS, "over": folds.over, "interval": None}
+    options = parse_average_options(**chosen, settings=Settings(), defaults=DEFAULTS)
     curves = read_curves(table.select(layout.count_columns), layout)
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)

@@ -20,7 +20,6 @@ from rocframe.options import (
     parse_names,
     parse_number,
 )
-from rocframe.rates import Settings
 from rocframe.schemas import (
     AVERAGE_INFO,
     THRESHOLD,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.kinds import Kind
-    from rocframe.rates import Rate
+    from rocframe.rates import Rate, Settings
 
 
 AverageMethod = Literal[
@@ -53,10 +52,6 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "weighted": ("vertical", "positives"),
     "micro": ("pooled", "equal"),
 }
-
-DEFAULT_GRID = 101
-DEFAULT_LEVEL = 0.95
-DEFAULT_N_BOOT = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -217,23 +212,26 @@ class AveragePlan:
 def parse_average_options(
     *,
     over: object,
-    method: AverageMethod = "vertical",
-    fixed: str | pl.Expr | None = None,
-    metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
-    nearest: bool = False,
-    grid: Grid = DEFAULT_GRID,
-    interval: AverageInterval | None = "corrected",
-    level: float = DEFAULT_LEVEL,
-    test_per_train: float | None = None,
-    weights: Weights = "equal",
-    prior: object = None,
-    ranks: str | None = None,
-    n_boot: int = DEFAULT_N_BOOT,
-    seed: int | None = None,
-    settings: Settings | None = None,
+    method: AverageMethod,
+    fixed: str | pl.Expr | None,
+    metrics: str | pl.Expr | Sequence[str | pl.Expr] | None,
+    nearest: bool,
+    grid: Grid,
+    interval: AverageInterval | None,
+    level: float,
+    test_per_train: float | None,
+    weights: Weights,
+    prior: object,
+    ranks: str | None,
+    n_boot: int,
+    seed: int | None,
+    settings: Settings,
+    defaults: Mapping[str, Any],
 ) -> AverageOptions:
-    """Check each option, also in combination with the method, and return one record."""
-    settings = settings or Settings()
+    """Check each option, also in combination with the method, and return one record.
+
+    Options that the method does not support must have their values in `defaults`.
+    """
     keys = parse_over(over)
     check_flag("nearest", nearest)
     at_values = fixed is not None or metrics is not None or nearest
@@ -253,7 +251,7 @@ def parse_average_options(
     if metrics is not None:
         parsed = parse_metrics(metrics, lambda metric: _parse_rate(metric, settings))
         averaged = tuple(parsed.values())
-    given_grid, grid = grid, DEFAULT_GRID if at_values else grid
+    given_grid, grid = grid, defaults["grid"] if at_values else grid
     check_choice("method", method, get_args(AverageMethod))
     check_choice("interval", interval, (*get_args(AverageInterval), None))
     check_choice("ranks", ranks, ("within", None))
@@ -263,20 +261,20 @@ def parse_average_options(
     base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
     classes, pooled = method in CLASS_METHODS, base_method == "pooled"
     limits = not (classes or pooled)
-    for option, value, default, used in (
-        ("grid", grid, DEFAULT_GRID, not pooled),
-        ("weights", weights, "equal", limits),
-        ("interval", interval, "corrected", limits or interval is None),
-        ("prior", prior, None, method == "weighted"),
-        ("ranks", ranks, None, pooled),
-        ("test_per_train", test_per_train, None, limits and interval == "corrected"),
-        ("level", level, DEFAULT_LEVEL, limits and interval is not None),
-        ("n_boot", n_boot, DEFAULT_N_BOOT, limits and interval == "bootstrap"),
-        ("seed", seed, None, limits and interval == "bootstrap"),
+    for option, value, used in (
+        ("grid", grid, not pooled),
+        ("weights", weights, limits),
+        ("interval", interval, limits or interval is None),
+        ("prior", prior, method == "weighted"),
+        ("ranks", ranks, pooled),
+        ("test_per_train", test_per_train, limits and interval == "corrected"),
+        ("level", level, limits and interval is not None),
+        ("n_boot", n_boot, limits and interval == "bootstrap"),
+        ("seed", seed, limits and interval == "bootstrap"),
     ):
         by_interval = limits and option in {"test_per_train", "level", "n_boot", "seed"}
         subject = f"interval={interval!r}" if by_interval else f"method={method!r}"
-        check_supported(option, value, subject, supported=used, default=default)
+        check_supported(option, value, subject, supported=used, default=defaults[option])
     if prior is not None and not isinstance(prior, Mapping):
         problem = "expected a mapping from classes to numbers"
         hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
