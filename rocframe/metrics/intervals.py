@@ -8,10 +8,12 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
 from rocframe.curves.at import parse_point
+from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
     BOOTSTRAPS,
@@ -36,18 +38,16 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.metric_options import check_metric_settings
-from rocframe.metrics.metric import check_method, check_points, parse_interval_metrics
+from rocframe.metric_options import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
-from rocframe.metrics.statistics import PERFECT_LIMITS
-from rocframe.options import NOT_GIVEN, NotGiven, public
-from rocframe.rates import Rate, Settings
-from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS
+from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
+from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings
+from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS, PARTIAL_AUC_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import ClassSizes
@@ -260,13 +260,13 @@ def intervals(
     )
     check_metric_settings(parsed, beta=beta, costs=costs)
     given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
-    check_points(parsed, given)
+    _check_points(parsed, given)
     at_points = any(value is not None for value in given.values())
     axis, values = parse_point(given) if at_points else (None, [])
     point_method = method
     if isinstance(ci, NotGiven) and axis != "threshold":
         point_method = "bootstrap"
-    check_method(point_method, parsed, axis, {"weight": weight, "cluster": cluster})
+    _check_method(point_method, parsed, axis, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
         metrics=parsed,
         axis=axis,
@@ -292,6 +292,81 @@ def intervals(
         predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
     )
     return as_input_frame(predictions, table)
+
+
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
+
+
+def parse_interval_metrics(
+    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
+) -> dict[str, Statistic | Rate]:
+    """Parse `metrics` into statistics of complete curves and metrics of single points."""
+    return parse_metrics(metrics, lambda metric: _parse_metric(metric, settings))
+
+
+def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+    if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
+        problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
+        raise OptionValueError.compose("metrics", metric, problem, hint)
+    if not isinstance(metric, pl.Expr):
+        check_choice("metrics", metric, (*CURVE_STATISTICS, *NAMES))
+    if not isinstance(metric, str) or metric not in CURVE_STATISTICS:
+        rate = parse_metric("metrics", metric, settings)
+        return rate.column, rate
+    statistic = CURVE_STATISTICS[metric]
+    if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
+        problem = f"{metric!r} supports only the prevalence of the data"
+        hint = "Leave out prevalence= or this metric."
+        raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
+    return metric, statistic
+
+
+def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, object]) -> None:
+    """Check that points are given if, and only if, a metric is computed at points."""
+    at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
+    given = [(name, value) for name, value in points.items() if value is not None]
+    if at_points and not given:
+        raise OptionValueError.compose(
+            "metrics",
+            at_points[0],
+            "this metric requires an operating point, and none is given",
+            f"Pass one of {', '.join(points)}, such as threshold=0.5.",
+        )
+    if given and not at_points:
+        name, value = given[0]
+        hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
+        raise OptionValueError.compose(name, value, "no metric uses it", hint)
+
+
+def _check_method(
+    ci: str | None,
+    metrics: Mapping[str, Statistic | Rate],
+    axis: str | None,
+    columns: Mapping[str, object],
+) -> None:
+    """Check that all metrics have intervals by this method."""
+    hint = 'Use ci="bootstrap", or pass threshold=.'
+    is_estimated = axis not in {None, "threshold"}
+    if ci == "bootstrap_bca" and is_estimated:
+        problem = (
+            f"the acceleration is unknown, because the threshold of a given {axis} is estimated"
+        )
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    if ci not in {"wilson", "clopper_pearson"}:
+        return
+    if is_estimated:
+        problem = f"with {axis}= the threshold is estimated, which this method does not account for"
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    for metric_name, metric in metrics.items():
+        if isinstance(metric, Statistic) or metric.count_ratio is None:
+            problem = f"{metric_name!r} is not a proportion of rows"
+            hint = f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'
+            if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
+                problem = f"with prevalence= {metric_name!r} is not a proportion of rows"
+                hint = 'Use ci="bootstrap" for it, or leave out prevalence=.'
+            raise OptionValueError.compose("ci", ci, problem, hint)
+    for name, column in columns.items():
+        check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

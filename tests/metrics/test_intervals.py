@@ -18,7 +18,7 @@ import rocframe as rf
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.metric import PROPORTIONS, parse_interval_metrics
+from rocframe.metrics.intervals import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.rates import Settings
 from tests import oracles
