@@ -7,11 +7,11 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rocframe.reports.report_tables import (
+from rocframe.reports.report_tables import group_columns
+from rocframe.reports.text_tables import (
     NO_VALUE,
     TextColumn,
     count_column,
-    group_columns,
     interval_columns,
     name_columns,
     note_columns,

@@ -14,7 +14,8 @@ from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.frames import column
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
-from rocframe.reports.report_tables import group_columns, interval_title
+from rocframe.reports.report_tables import group_columns
+from rocframe.reports.text_tables import interval_title
 from rocframe.schemas import MODEL, curve_average_of, table_of
 from rocframe.text import format_count, format_name, join_names
 

@@ -21,15 +21,10 @@ from rocframe.reports.figures import (
     select_curves,
     table_figure,
 )
+from rocframe.reports.model_ranks import summary_text
 from rocframe.reports.offline_script import content_policy, embed_script
-from rocframe.reports.report_tables import (
-    NOTE_TEXTS,
-    areas_text,
-    comparison_text,
-    folds_text,
-    group_columns,
-    summary_text,
-)
+from rocframe.reports.report_tables import group_columns
+from rocframe.reports.text_tables import NOTE_TEXTS, areas_text, comparison_text, folds_text
 from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ pytest.importorskip("vl_convert")
 
 from rocframe.reports.page import report_page
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, note_in_words, report_tables
+from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.text_tables import note_in_words
 
 MARKUP = [
     "</script><script>alert(1)</script>",

@@ -1,0 +1,200 @@
+"""Rank the models of a report by their AUC, and state which differences are significant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rocframe.frames import column
+from rocframe.reports.report_tables import group_columns
+from rocframe.reports.text_tables import (
+    MAX_TABLE_ROWS,
+    NO_VALUE,
+    TextColumn,
+    TextTable,
+    interval_columns,
+    interval_title,
+    name_columns,
+    number_column,
+)
+from rocframe.schemas import MODEL
+from rocframe.text import (
+    format_count,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_values,
+    join_names,
+)
+
+if TYPE_CHECKING:
+    from rocframe.reports.report import ReportOptions
+    from rocframe.reports.report_tables import ReportTables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The best model of each group and its differences from the others: sentences and a table."""
+
+    sentences: list[str]
+    table: TextTable
+
+
+def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None:
+    """Return which model is best, by how much, and whether the differences are significant.
+
+    The result is None if the report has fewer than two models. If the comparison of the models is
+    part of the report, models are ranked by the areas of the comparison, which pools all rows of a
+    model.
+    """
+    areas = tables.areas if tables.folds is None else tables.folds
+    first = "auc" if tables.folds is None else "mean_auc"
+    keys = group_columns(areas, first)
+    if MODEL not in keys or areas.get_column(MODEL).n_unique() < 2:
+        return None
+    ranked_by = first if tables.folds is None or tables.comparison is None else "pooled_auc"
+    ranks = _ranked_models(areas, [key for key in keys if key != MODEL], ranked_by)
+    ranks = _with_differences(ranks, tables.comparison)
+    several_groups = len(keys) > 1
+    if several_groups:
+        ranks = ranks.filter(pl.col("rank") < 2)
+    top = ranks.head(MAX_TABLE_ROWS)
+    top_areas = areas[top.get_column("row")]
+    alpha = 1 - options.level
+    title = "AUC" if tables.folds is None else "mean AUC"
+    below = pl.when(pl.col("rank") > 0).then("difference")
+    main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas)]
+    columns = [
+        *name_columns(top_areas, [*(key for key in keys if key != MODEL), MODEL]),
+        *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
+        *([] if ranked_by == "pooled_auc" else main),
+        number_column("below the best", top.select(below).to_series()),
+        TextColumn(
+            title="significant",
+            cells=[
+                _significance(*row, alpha)
+                for row in zip(top["area"], top["rank"], top["p"], strict=True)
+            ],
+            kind="word",
+        ),
+        *([] if tables.comparison is None else [_difference_limits(top, tables.comparison)]),
+        *(main if ranked_by == "pooled_auc" else []),
+    ]
+    n_omitted = ranks.height - top.height
+    omitted = f"Not shown here: {format_count(n_omitted, 'row')}." if n_omitted else ""
+    return Summary(
+        sentences=_summary_sentences(ranks, alpha, tested=tables.comparison is not None),
+        table=TextTable(columns=columns, omitted=omitted),
+    )
+
+
+def _ranked_models(areas: pl.DataFrame, groups: list[str], ranked_by: str) -> pl.DataFrame:
+    """Return the row, the area and the rank of each model; the best model of a group is first."""
+    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
+    ranks = areas.select(
+        pl.int_range(pl.len()).alias("row"),
+        number.cast(pl.Int64).alias("group"),
+        column(MODEL).alias("model"),
+        pl.col(ranked_by).alias("area"),
+    ).sort("group", "area", "row", descending=[False, True, False], nulls_last=True)
+    return ranks.with_columns(
+        pl.int_range(pl.len()).over("group").alias("rank"),  # 0 is the best
+        pl.col("model").first().over("group").alias("best"),
+        (pl.col("area").first().over("group") - pl.col("area")).alias("difference"),
+    )
+
+
+def _with_differences(ranks: pl.DataFrame, comparison: pl.DataFrame | None) -> pl.DataFrame:
+    """Add differences, limits and p-values; null for models that are not compared."""
+    names = ["lower", "upper", "p"]
+    if comparison is None:
+        return ranks.with_columns(pl.lit(None, pl.Float64).alias(name) for name in names)
+    groups = group_columns(comparison, "model_a")
+    number = pl.struct(map(column, groups)).rank("dense") if groups else pl.lit(1)
+    limits = ("difference", "lower", "upper")
+    pairs = comparison.select(
+        number.cast(pl.Int64).alias("group"),
+        pl.col("model_a").alias("best"),
+        pl.col("model_b").alias("model"),
+        *limits,
+        pl.col("p_adjusted").alias("p"),
+    )
+    swapped = pairs.select(
+        "group",
+        pl.col("model").alias("best"),
+        pl.col("best").alias("model"),
+        -pl.col("difference"),
+        (-pl.col("upper")).alias("lower"),
+        (-pl.col("lower")).alias("upper"),
+        "p",
+    )
+    return ranks.drop("difference").join(
+        pl.concat([pairs, swapped]),
+        on=["group", "best", "model"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+
+
+def _difference_limits(ranks: pl.DataFrame, comparison: pl.DataFrame) -> TextColumn:
+    limits = zip(ranks["lower"], ranks["upper"], strict=True)
+    return TextColumn(
+        title=f"{interval_title(comparison) or 'interval'} of the difference",
+        cells=[format_interval(*pair) or NO_VALUE for pair in limits],
+    )
+
+
+def _significance(area: float | None, rank: int, p_value: float | None, alpha: float) -> str:
+    if area is None:
+        return "AUC undefined"
+    if rank == 0:
+        return "best"
+    if p_value is None:
+        return "not tested"
+    text = format_p_value(p_value) or ""
+    p_text = f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"{'yes' if p_value < alpha else 'no'}, {p_text}"
+
+
+def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> list[str]:
+    """Return sentences on the best model and on the tests of the differences from it.
+
+    If there are several groups, the first sentence states how often each model is the best.
+    """
+    best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
+    names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
+    sentences = []
+    if best.height == 1:
+        area = format_number(best["area"][0])
+        sentences.append(f"Highest AUC: {names[best['model'][0]]}, {area}.")
+    elif best.height:
+        counts = best.group_by("model", maintain_order=True).len().sort("len", descending=True)
+        counts = counts.head(5)
+        texts = [
+            f"{names[model]} in {n:,}"
+            for model, n in zip(counts["model"], counts["len"], strict=True)
+        ]
+        groups = format_count(best.height, "group")
+        sentences.append(f"Models with the highest AUC in {groups}: {join_names(texts)}.")
+    if not tested:
+        sentences.append("The differences are not tested, because the rows are not paired.")
+        return sentences
+    others = ranks.filter(pl.col("rank") > 0, pl.col("p").is_not_null())
+    n_significant = others.filter(pl.col("p") < alpha).height
+    criterion = f"(adjusted p-value below {alpha:.4g})"
+    if others.height == 1:
+        negation = "" if n_significant else "not "
+        sentences.append(
+            f"The difference from the other model is {negation}significant {criterion}."
+        )
+    elif others.height:
+        number = f"{n_significant:,}" if n_significant else "None"
+        verb = "is" if n_significant < 2 else "are"
+        sentences.append(
+            f"{number} of the {others.height:,} differences from the best model {verb} significant "
+            f"{criterion}."
+        )
+    return sentences
