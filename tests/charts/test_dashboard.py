@@ -97,7 +97,8 @@ def test_the_specification_of_a_dashboard_without_groups_is_unchanged(vote, asse
     bayes = vote.filter(pl.col("model") == "naive_bayes")
     curves = rf.curve(bayes, "label", "score")
     assert_golden(
-        rf.dashboard(curves, prevalence=0.1, costs={"fp": 1, "fn": 5}), "dashboard_without_groups"
+        rf.dashboard(curves, threshold=0.5, prevalence=0.1, costs={"fp": 1, "fn": 5}),
+        "dashboard_without_groups",
     )
 
 
@@ -316,27 +317,52 @@ def test_weighted_counts_are_written_with_their_fractions():
     assert [shown[name] for name in ("tp", "fp", "fn", "tn")] == ["1.5", "0", "2", "0.25"]
 
 
-def test_the_threshold_starts_where_curves_differ(board):
-    slider = next(one for one in strict(board)["params"] if "value" in one)
-    assert slider["value"] == [{"angle": 0.5}]
+def slider_of(board) -> dict:
+    return next(one for one in strict(board)["params"] if "value" in one)
+
+
+def differences(curves: pl.DataFrame, slider: dict) -> pl.DataFrame:
+    """Return tpr - fpr of each curve at the start of the slider (first row) and at each value."""
+    start, bind = slider["value"][0]["angle"], slider["bind"]
+    n_steps = round((bind["max"] - bind["min"]) / bind["step"])
+    values = [round(bind["min"] + i * bind["step"], 9) for i in range(n_steps + 1)]
+    points = curves.with_columns(difference=pl.col("tpr") - pl.col("fpr"))
+    return pl.DataFrame(
+        [
+            rf.at(curve, threshold=[start, *values], by=[])["difference"].alias(str(i))
+            for i, curve in enumerate(points.partition_by("model", include_key=False))
+        ]
+    )
+
+
+def test_the_threshold_of_several_curves_starts_where_they_differ_most(by_model, board):
+    slider = slider_of(board)
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (-2.6, 1.2)
+    found = differences(by_model, slider)
+    spread = (found.max_horizontal() - found.min_horizontal()).round(9)
+    assert spread[0] == spread.max() > 0
+
+
+def test_the_threshold_of_one_curve_starts_at_the_largest_difference_of_its_rates():
     whole = pl.DataFrame({"label": [1, 0], "score": [1.0, 0.0]})
-    board = rf.dashboard(rf.curve(whole, "label", "score"))
-    slider = next(one for one in strict(board)["params"] if "value" in one)
+    slider = slider_of(rf.dashboard(rf.curve(whole, "label", "score")))
     # One step above the highest score, so that nothing can be called positive.
     assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 0.5}], 1.001)
-    # Every score is below 0.5, or most are outside [0, 1]: the largest mean of tpr - fpr.
     few = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
     svm = rf.datasets.vote().filter(pl.col("model") == "linear_svm")
-    for rows in (few, svm):
-        curves = rf.curve(rows, "label", "score")
-        slider = next(one for one in strict(rf.dashboard(curves))["params"] if "value" in one)
-        start, bind = slider["value"][0]["angle"], slider["bind"]
-        n_steps = round((bind["max"] - bind["min"]) / bind["step"])
-        values = [round(bind["min"] + i * bind["step"], 9) for i in range(n_steps + 1)]
-        points = rf.at(curves, threshold=[start, *values])
-        difference = points["tpr"] - points["fpr"]
+    forest = rf.datasets.vote().filter(pl.col("model") == "random_forest")
+    for rows in (few.with_columns(model=1), svm, forest):
+        curves = rf.curve(rows, "label", "score", by="model")
+        difference = differences(curves, slider_of(rf.dashboard(curves))).to_series()
         assert difference[0] == difference.max() > 0
+
+
+def test_the_threshold_of_equal_curves_starts_at_the_largest_difference_of_their_rates():
+    rows = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
+    twice = pl.concat([rows.with_columns(model=pl.lit(name)) for name in "ab"])
+    curves = rf.curve(twice, "label", "score", by="model")
+    difference = differences(curves, slider_of(rf.dashboard(curves)))["0"]
+    assert difference[0] == difference.max() == 1
 
 
 @pytest.mark.parametrize(

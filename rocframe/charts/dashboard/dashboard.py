@@ -83,9 +83,8 @@ def dashboard(
         Group column with a color for each of its values and a legend that selects curves; None for
         one color. By default, `model` if it is a group column, else the first group column.
     threshold : float, default None
-        Initial threshold. The default is 0.5. If most scores are outside [0, 1], or if every curve
-        predicts only one class at 0.5, the default is the threshold with the largest mean of
-        `tpr - fpr` over the curves.
+        Initial threshold. By default, the threshold at which the range of `tpr - fpr` over the
+        curves is largest. For one curve, it is the threshold with the largest `tpr - fpr`.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
         computed. If it was computed without this option, each curve has its own prevalence.

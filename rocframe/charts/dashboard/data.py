@@ -142,28 +142,24 @@ def dashboard_data(table: pl.DataFrame, *, by: By, color: str | NotGiven | None)
 
 
 def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
-    """Return 0.5, or the value of the slider with the largest mean of tpr - fpr.
+    """Return the value of the slider at which the range of tpr - fpr over the curves is largest.
 
-    The result is 0.5 if most scores are between 0 and 1 and the mean of tpr - fpr is not 0 at 0.5.
-    The mean is 0 if every curve predicts only one class at 0.5.
+    For one curve, it is the value with the largest tpr - fpr. Of several such values, the result is
+    the value with the largest mean of tpr - fpr, and then the value nearest to 0.5.
     """
-
-    def mean_difference(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.zeros(len(values))
-        for curve in defined.tolist():
-            rows = slice(curves.starts[curve], curves.starts[curve + 1])
-            row = np.searchsorted(-curves.columns["threshold"][rows], -values, "right") - 1
-            tp, fp = (curves.columns[name][rows][np.maximum(row, 0)] for name in ("tp", "fp"))
-            total += tp / curves.total("tp", "fn")[curve] - fp / curves.total("fp", "tn")[curve]
-        return total / max(len(defined), 1)
-
-    scores = curves.columns["threshold"][np.isfinite(curves.columns["threshold"])]
-    if 2 * np.count_nonzero((scores >= 0) & (scores <= 1)) >= len(scores) and (
-        not len(defined) or mean_difference(np.array([0.5]))[0] != 0
-    ):
-        return 0.5
     values = slider.values()
-    return float(values[np.argmax(mean_difference(values))])
+    differences = np.zeros((max(len(defined), 1), len(values)))
+    for i, curve in enumerate(defined.tolist()):
+        rows = slice(curves.starts[curve], curves.starts[curve + 1])
+        row = np.searchsorted(-curves.columns["threshold"][rows], -values, "right") - 1
+        tp, fp = (curves.columns[name][rows][np.maximum(row, 0)] for name in ("tp", "fp"))
+        pos, neg = curves.total("tp", "fn")[curve], curves.total("fp", "tn")[curve]
+        differences[i] = tp / pos - fp / neg
+    mean = differences.mean(axis=0)
+    spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
+    # Rounding errors must not decide between equal values.
+    keys = (np.abs(values - 0.5), -mean.round(12), -spread.round(12))
+    return float(values[np.lexsort(keys)[0]])
 
 
 def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
