@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.operating_point import operating_point
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
@@ -115,6 +116,7 @@ __all__ = [
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
+    "operating_point",
     "pooling_gap",
     "power",
     "read",

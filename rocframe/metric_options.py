@@ -69,7 +69,12 @@ def expression_name(argument: str, expr: pl.Expr) -> str:
 
 
 def parse_metrics(
-    metrics: object, parse: Callable[[object], tuple[str, Parsed]], *, allow_empty: bool = False
+    metrics: object,
+    parse: Callable[[object], tuple[str, Parsed]],
+    *,
+    allow_empty: bool = False,
+    argument: str = "metrics",
+    example: str = "precision",
 ) -> dict[str, Parsed]:
     """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics.
 
@@ -79,11 +84,11 @@ def parse_metrics(
     parsed = [parse(metric) for metric in ([metrics] if single else [*metrics])]  # type: ignore[misc]
     names = [name for name, _ in parsed]
     if not (names or allow_empty):
-        hint = 'Use, for example, metrics=["precision"].'
-        raise OptionValueError.compose("metrics", metrics, "expected at least one metric", hint)
+        problem, hint = "expected at least one name", f'Use, for example, {argument}=["{example}"].'
+        raise OptionValueError.compose(argument, metrics, problem, hint)
     for name in names:
         if names.count(name) > 1:
-            raise RepeatedNameError.compose("metrics", name, names)
+            raise RepeatedNameError.compose(argument, name, names)
     return dict(parsed)
 
 

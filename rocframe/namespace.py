@@ -31,6 +31,7 @@ NAME_ALIASES = {
         "intervals": "ci_coords ci_thresholds confidence_interval metrics",
         "chart": "plot draw show plot_roc plot_roc_curve roccurvedisplay",
         "at": "coords at_threshold",
+        "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
         "average": "mean mean_curve",
         "average_precision": "average_precision_score ap",
@@ -45,10 +46,6 @@ NAME_HINTS = {
     **dict.fromkeys(
         ("confusion_matrix", "confusion_matrix_at_thresholds", "confusion_curve"),
         "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold.",
-    ),
-    **dict.fromkeys(
-        ("best", "best_threshold", "optimal_threshold", "operating_point", "youden", "cutpoint"),
-        'Use {}curve with metrics="youden", and take the row with the largest value.',
     ),
     **dict.fromkeys(
         ("save", "savefig", "to_html", "to_png"),
@@ -146,6 +143,7 @@ class RocFrame(Namespace):
     one_vs_one = LazyMethod("rocframe.classes.one_vs_one")
     volume = LazyMethod("rocframe.classes.volume")
     at = LazyMethod("rocframe.curves.at")
+    operating_point = LazyMethod("rocframe.decisions.operating_point")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")
     average = LazyMethod("rocframe.averages.average")

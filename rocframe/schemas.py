@@ -246,6 +246,17 @@ OPERATING_POINTS = TableType(
     chart_options=("by", "kind", *CHANNELS, "scale", *DOMAINS),
 )
 
+# Columns of `operating_point`, on the left and on the right of the columns of a curve.
+RULE = strings("rule") | floats("value")
+N_OPTIMA = integers("n_optima") | strings("note")
+
+BEST_POINTS = TableType(
+    name="operating_point",
+    columns=lambda count: RULE | curve_columns(count) | N_OPTIMA,
+    signature=(*RULE, *CURVE_COLUMNS, *N_OPTIMA),
+    ties=ROW_TIES,
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),

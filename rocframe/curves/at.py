@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.locate import CurveAxis
 from rocframe.curves.segment import interpolated_values
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
@@ -150,12 +150,7 @@ def at(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         added = (*POINT_NAMES, *(MIX if interpolate else ()))
         table = curve_layout(schema, by, added)
-        for name in added:
-            if name in table.row:
-                raise BrokenCurveError.compose(
-                    f"curves: the table already has a column {name!r}, which at adds",
-                    f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
-                )
+        check_new_columns(table, added, "at")
         row = dict(table.row)
         if interpolate:
             row |= curve_columns(pl.Float64()) | MIX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -96,6 +96,16 @@ def curve_layout(
             )
     row = {name: schema[name] for name in names[first:]}
     return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
+
+
+def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: str) -> None:
+    """Check that a curve table has none of the columns that a function adds to its rows."""
+    for name in new_columns:
+        if name in table.row:
+            raise BrokenCurveError.compose(
+                f"curves: the table already has a column {name!r}, which {function} adds",
+                f"Rename it, for example with .rename({{{name!r}: {name + '_metric'!r}}}).",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,0 +1,1 @@
+"""Decisions from curves: thresholds, costs, and combinations of classifiers."""

@@ -1,0 +1,487 @@
+"""The verb `operating_point`: the best threshold of each curve by a rule, under constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.at import rows_at
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.decisions.optimum import (
+    CLOSEST_TOP_LEFT,
+    EQUAL_ERROR,
+    YOUDEN,
+    CurveRows,
+    ErrorCosts,
+    Rule,
+    best_rows,
+    exact_fraction,
+    linear_gain,
+)
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
+from rocframe.inference.confidence import notes
+from rocframe.metric_options import parse_metric, parse_metrics, user_metric
+from rocframe.options import (
+    check_choice,
+    check_flag,
+    check_supported,
+    parse_number,
+    public,
+    to_float,
+)
+from rocframe.rates import (
+    CONFUSION,
+    COUNT_METRICS,
+    NAMES,
+    RATES,
+    TOTALS,
+    CountRatio,
+    Rate,
+    Settings,
+    fnr,
+    fpr,
+    ratio,
+)
+from rocframe.schemas import N_OPTIMA, RULE, THRESHOLD
+
+if TYPE_CHECKING:
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+    from rocframe.rates import Counts
+
+
+@public
+def operating_point(
+    curves: FrameT,
+    /,
+    rule: str | pl.Expr | Sequence[str | pl.Expr] = "youden",
+    *,
+    costs: Mapping[str, float] | None = None,
+    benefits: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    minimize: bool | None = None,
+    beta: float = 1.0,
+    by: By = None,
+) -> FrameT:
+    """Return the best threshold of each curve by a rule, under constraints.
+
+    Rows with `score >= threshold` are predicted positive. Only thresholds in the table are
+    candidates. A threshold that is chosen on some data is fitted to these data: measure its effect
+    on other data.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Every group must be complete. Rows may be in any order.
+    rule : str, Expr or sequence of these, default "youden"
+        What the threshold optimises. `"youden"`: highest TPR - FPR. `"closest_top_left"`: lowest
+        distance to the point (0, 1) of the ROC plane. `"equal_error"`: lowest absolute difference
+        of FPR and FNR. `"expected_cost"`: lowest cost per row, with `costs=`. `"profit"`: highest
+        profit per row, with `benefits=`. `"bayes"`: the threshold of lowest cost for calibrated
+        probabilities, with `costs=`. Any metric of `curve`, such as `"f1"`: its best value. A named
+        expression over `threshold`, `tp`, `fp`, `fn`, `tn`: its highest value. Each of several
+        rules has a row.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
+        are 0.
+    benefits : mapping of str to float, default None
+        Benefits of a `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
+        not given are 0.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which rules and constraints that depend on both classes are
+        computed. By default, the prevalence of the table if it was computed with `prevalence=`,
+        else that of each curve. The counts do not change.
+    subject_to : mapping of str to sequence, default None
+        Constraints: the lowest and highest allowed value of metrics, such as
+        `{"precision": (0.9, 1)}`. None is no limit. `"alerts"` is the number of rows that are
+        predicted positive, `tp + fp`. `"threshold"` is the threshold itself. Rows whose metric is
+        undefined do not meet its constraint.
+    minimize : bool, default None
+        Whether a metric or expression is minimised. By default, metrics have their best value, and
+        expressions their highest value. Required for metrics without a better direction, such as
+        `"alert_rate"`.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and rule, in the order of the rules: `*by, rule, value`, then the columns
+        of the curve table, then `n_optima, note`. `rule` (String) is the name of the rule. `value`
+        (Float64) is its metric at the chosen row: the Youden index, the distance, the mean of FPR
+        and FNR for `"equal_error"`, the cost or the profit per row, the cost per row for `"bayes"`,
+        or the given metric. `n_optima` (Int64) is the number of rows with the best value; of these,
+        the row with the highest threshold is returned. For `"bayes"` it is 1.
+
+        If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
+        curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
+        that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        no_solution`. It is given for each curve that lacks a class, also if the rule is defined.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if a rule or a metric is
+        unknown, if an option is invalid, missing or unused, if an error costs less than a correct
+        prediction, or if `"bayes"` is applied to scores outside [0, 1].
+
+    See Also
+    --------
+    at : The row at a given threshold or rate.
+    intervals : Confidence intervals of metrics at given thresholds or rates.
+
+    Notes
+    -----
+    Youden index, errors, distances, costs and profits are compared in exact integers, and ratios of
+    counts in correctly rounded quotients, if the counts are integers. Costs and benefits are read
+    as decimal numbers: 0.1 is 1/10. Sums of weights and other metrics are compared in 12
+    significant digits.
+
+    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp and c_fn are
+    the costs of the errors less those of correct predictions of the same class. It assumes that
+    scores are calibrated probabilities. The other rules do not.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 4. doi:10.1016/j.patrec.2005.10.010
+
+    W. J. Youden (1950), "Index for rating diagnostic tests", Cancer 3(1), 32-35.
+    doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3
+
+    C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> best = rf.operating_point(curves, "expected_cost", costs={"fp": 1, "fn": 5})
+    >>> best.select("rule", "value", "threshold", "tp", "fp", "n_optima")
+    shape: (1, 6)
+
+    The highest recall with at most two alerts:
+
+    >>> curves.roc.operating_point("recall", subject_to={"alerts": (0, 2)}).drop("rule", "note")
+    shape: (1, 9)
+    """
+    options = RuleOptions.parse(
+        rule,
+        costs=costs,
+        benefits=benefits,
+        prevalence=prevalence,
+        subject_to=subject_to,
+        minimize=minimize,
+        beta=beta,
+    )
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, (*RULE, *N_OPTIMA))
+        check_new_columns(table, (*RULE, *N_OPTIMA), "operating_point")
+        return through_node(
+            plan.select(table.all_columns),
+            lambda frame: best_points(read_curves(frame, table), options),
+            schema={**table.keys, **RULE, **table.row, **N_OPTIMA},
+            by=table.by,
+            anchor="rule",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+# Metrics that describe the rows that rules choose.
+CLOSEST_DISTANCE = Rate(
+    name="closest_top_left",
+    label="Distance to (0, 1)",
+    formula=lambda c, s: (fnr(c, s) ** 2 + fpr(c, s) ** 2).sqrt(),
+    better="lower",
+    bounds=(0, sqrt(2)),
+    depends_on_prevalence=False,
+)
+MEAN_ERROR = Rate(
+    name="equal_error",
+    label="Mean of FPR and FNR",
+    formula=lambda c, s: (fnr(c, s) + fpr(c, s)) / 2,
+    better="lower",
+    depends_on_prevalence=False,
+)
+
+# Names that constraints accept, besides metrics.
+CONSTRAINED = {
+    "alerts": Rate(
+        name="alerts",
+        label="Alerts",
+        formula=CountRatio(("tp", "fp")),
+        better="neither",
+        bounds=(0, inf),
+        depends_on_prevalence=False,
+    ),
+    THRESHOLD: Rate(
+        name=THRESHOLD,
+        label="Threshold",
+        formula=lambda *_: pl.col(THRESHOLD),
+        better="neither",
+        bounds=(-inf, inf),
+        depends_on_prevalence=False,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleOptions:
+    """The options of `operating_point`: rules by the names in the column `rule`."""
+
+    rules: Mapping[str, str | pl.Expr]
+    settings: Settings
+    benefits: Mapping[str, float] | None
+    subject_to: Mapping[str, tuple[float, float]]
+    minimize: bool | None
+
+    @classmethod
+    def parse(
+        cls,
+        rule: object,
+        *,
+        subject_to: Mapping[str, Sequence[float | None]] | None,
+        benefits: Mapping[str, float] | None,
+        minimize: bool | None,
+        **settings: Any,
+    ) -> RuleOptions:
+        """Check the options."""
+        if minimize is not None:
+            check_flag("minimize", minimize)
+        options = cls(
+            rules=parse_metrics(rule, _parse_rule, argument="rule", example="youden"),
+            settings=Settings(**settings),
+            benefits=benefits if benefits is None else _parse_benefits(benefits),
+            subject_to={} if subject_to is None else _parse_ranges(subject_to),
+            minimize=minimize,
+        )
+        options.at_prevalence(None)
+        used = {*options.rules, *options.subject_to}
+        for option, default, users in OPTION_USERS:
+            value = benefits if option == "benefits" else settings[option]
+            if value != default and not used & set(users):
+                hint = f"Use it with rule={users[0]!r}, or leave it out."
+                raise OptionValueError.compose(option, value, "no rule uses it", hint)
+        if "bayes" in options.rules:
+            check_supported("subject_to", subject_to, "rule='bayes'")
+            check_supported("prevalence", options.settings.prevalence, "rule='bayes'")
+        return options
+
+    def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
+        """Return rules and constraints at the given prevalence, else at that of a table."""
+        settings = self.settings
+        if settings.prevalence is None:
+            settings = replace(settings, prevalence=prevalence)
+        rules = [self._rule(name, rule, settings) for name, rule in self.rules.items()]
+        constraints = [
+            Constraint(
+                CONSTRAINED.get(name) or parse_metric("subject_to", name, settings), low, high
+            )
+            for name, (low, high) in self.subject_to.items()
+        ]
+        return rules, constraints
+
+    def _rule(self, name: str, rule: str | pl.Expr, settings: Settings) -> Rule:
+        if isinstance(rule, str) and rule in OWN_RULES:
+            check_supported("minimize", self.minimize, f"rule={rule!r}")
+            return OWN_RULES[rule](settings, self.benefits)
+        metric = parse_metric("rule", rule, settings)
+        minimize = metric.better == "lower" if self.minimize is None else self.minimize
+        if metric.name and metric.better == "neither" and self.minimize is None:
+            hint = "Pass minimize=True or minimize=False."
+            problem = "neither high nor low values of this metric are better"
+            raise OptionValueError.compose("rule", name, problem, hint)
+        return Rule(name=name, value=metric, minimize=minimize)
+
+
+class Constraint(NamedTuple):
+    """The allowed range of a metric, both ends included."""
+
+    metric: Rate
+    low: float
+    high: float
+
+
+# Options with their defaults, and the rules and constraints that use them.
+OPTION_USERS = (
+    ("costs", None, ("expected_cost", "bayes")),
+    ("benefits", None, ("profit",)),
+    ("beta", 1, ("f_beta",)),
+)
+
+
+def _parse_rule(rule: object) -> tuple[str, str | pl.Expr]:
+    if isinstance(rule, pl.Expr):
+        return user_metric("rule", rule).column, rule
+    check_choice("rule", rule, (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES)))
+    return str(rule), str(rule)
+
+
+def _parse_benefits(benefits: object) -> Mapping[str, float]:
+    hint = 'Use, for example, benefits={"tp": 20, "fp": -1}.'
+    if not isinstance(benefits, Mapping) or not benefits:
+        raise OptionValueError.compose("benefits", benefits, "expected a dict of benefits", hint)
+    for name, benefit in benefits.items():
+        check_choice("benefits", name, CONFUSION)
+        parse_number(f"benefits[{name!r}]", benefit, hint=hint)
+    return benefits
+
+
+def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
+    hint = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
+    if not isinstance(subject_to, Mapping):
+        problem = "expected a dict of ranges"
+        raise OptionValueError.compose("subject_to", subject_to, problem, hint)
+    ranges = {}
+    for name, limits in subject_to.items():
+        check_choice("subject_to", name, (*CONSTRAINED, *NAMES, *COUNT_METRICS))
+        argument = f"subject_to[{name!r}]"
+        pair = list(limits) if isinstance(limits, Sequence) and not isinstance(limits, str) else []
+        numbers = [
+            to_float(default if limit is None else limit)
+            for limit, default in zip(pair, (-inf, inf), strict=False)
+        ]
+        low, high = numbers if len(pair) == 2 else (None, None)
+        if low is None or high is None or isnan(low) or isnan(high):
+            problem = "expected a pair of numbers: the lowest and the highest allowed value"
+            raise OptionValueError.compose(argument, limits, problem, hint)
+        if low > high:
+            problem = "the lowest allowed value is above the highest one"
+            raise OptionValueError.compose(argument, limits, problem, hint)
+        ranges[name] = low, high
+    return ranges
+
+
+def _expected_cost(settings: Settings, _: Mapping[str, float] | None) -> Rule:
+    costs = _required(settings.costs, "expected_cost", "costs", '{"fp": 1, "fn": 5}')
+    fp, fn = ErrorCosts.parse(costs)
+    return Rule(
+        name="expected_cost",
+        value=replace(RATES["expected_cost"], settings=settings),
+        polynomial=linear_gain(fn, fp, settings.prevalence),
+    )
+
+
+def _profit(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
+    given = _required(benefits, "profit", "benefits", '{"tp": 20, "fp": -1}')
+    exact = {name: exact_fraction(given.get(name, 0)) for name in CONFUSION}
+    tp_gain, fp_loss = exact["tp"] - exact["fn"], exact["tn"] - exact["fp"]
+    if tp_gain == fp_loss == 0:
+        problem = "all decisions have the same profit"
+        hint = 'Use, for example, benefits={"tp": 20, "fp": -1}; benefits that are not named are 0.'
+        raise OptionValueError.compose("benefits", given, problem, hint)
+
+    def formula(c: Counts, _: Settings) -> pl.Expr:
+        total = sum((getattr(c, name) * benefit for name, benefit in given.items()), pl.lit(0.0))
+        return ratio(total, c.n)
+
+    return Rule(
+        name="profit",
+        value=Rate(
+            name="profit",
+            label="Profit per row",
+            formula=formula,
+            better="higher",
+            bounds=(-inf, inf),
+            settings=settings,
+        ),
+        polynomial=linear_gain(tp_gain, fp_loss, settings.prevalence),
+    )
+
+
+def _bayes(settings: Settings, _: Mapping[str, float] | None) -> Rule:
+    costs = _required(settings.costs, "bayes", "costs", '{"fp": 1, "fn": 5}')
+    fp, fn = ErrorCosts.parse(costs)
+    return Rule(
+        name="bayes",
+        value=replace(RATES["expected_cost"], settings=settings),
+        threshold=float(fp / (fp + fn)),
+    )
+
+
+def _required(value: Any, rule: str, option: str, example: str) -> Any:
+    if value is None:
+        hint = f"Use, for example, {option}={example}."
+        raise OptionValueError.compose("rule", rule, f"this rule requires {option}=", hint)
+    return value
+
+
+# Rules besides metrics, as functions of the settings of metrics and of the benefits.
+OWN_RULES: dict[str, Callable[[Settings, Mapping[str, float] | None], Rule]] = {
+    "youden": lambda *_: Rule(name="youden", value=RATES["youden"], polynomial=YOUDEN),
+    "closest_top_left": lambda *_: Rule(
+        name="closest_top_left", value=CLOSEST_DISTANCE, polynomial=CLOSEST_TOP_LEFT
+    ),
+    "equal_error": lambda *_: Rule(name="equal_error", value=MEAN_ERROR, polynomial=EQUAL_ERROR),
+    "expected_cost": _expected_cost,
+    "profit": _profit,
+    "bayes": _bayes,
+}
+
+
+def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
+    """Return the best row of each curve by each rule; null where there is none."""
+    rules, constraints = options.at_prevalence(curves.prevalence)
+    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
+    is_allowed = np.ones(len(rows.curve), bool)
+    for metric, low, high in constraints:
+        values = rows.evaluate(metric)
+        is_allowed &= (values >= low) & (values <= high)
+    allowed = np.flatnonzero(is_allowed)
+    shape = n_curves, len(rules)
+    row, n_optima, value = np.full(shape, -1), np.zeros(shape, np.int64), np.full(shape, np.nan)
+    for i, rule in enumerate(rules):
+        if rule.threshold is None:
+            best = best_rows(rows.take(allowed), rule, n_curves)
+            exists = best.row >= 0
+            row[exists, i] = allowed[best.row[exists]]
+            n_optima[:, i] = best.n_optima
+        else:
+            _check_probabilities(curves)
+            at_threshold, found = rows_at(curves, "threshold", [rule.threshold])
+            exists = found[:, 0] & (curves.total("tp", "fn") + curves.total("fp", "tn") > 0)
+            row[exists, i], n_optima[:, i] = at_threshold[exists, 0], exists
+        chosen = rows.take(row[exists, i])
+        value[exists, i] = rule.value.evaluate(chosen.counts)
+    keys = take_rows(curves.keys, np.repeat(np.arange(n_curves), len(rules)))
+    position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
+    n_pos, n_neg = (curves.total(*names).repeat(len(rules)) for names in TOTALS[:2])
+    note = notes(n_pos, n_neg, None, unsolved=row.ravel() < 0)
+    return keys.with_columns(
+        pl.Series("rule", [*options.rules] * n_curves, pl.String),
+        pl.Series("value", value.ravel(), nan_to_null=True),
+        *(
+            curves.table.get_column(curves.layout.private(name)).gather(position).alias(name)
+            for name in curves.layout.row
+        ),
+        pl.Series("n_optima", n_optima.ravel()),
+        pl.Series("note", note.tolist(), pl.String),
+    )
+
+
+def _check_probabilities(curves: Curves) -> None:
+    """Raise an error if a score is outside [0, 1]; the first row of a curve has no score."""
+    threshold = curves.columns[THRESHOLD]
+    outside = (threshold < 0) | (threshold > 1)
+    outside[curves.firsts] = False
+    if outside.any():
+        row = int(np.argmax(outside))
+        group = curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
+        problem = f"{group} has the score {threshold[row]:g}, which is not a probability"
+        hint = "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
+        raise OptionValueError.compose("rule", "bayes", problem, hint)

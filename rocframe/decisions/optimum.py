@@ -1,0 +1,237 @@
+"""Find the row of each curve that is best by a rule, such as the highest Youden index.
+
+Values of integer counts are compared exactly, so that ties are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.curves.locate import round_values
+from rocframe.curves.segment import confusion_counts
+from rocframe.errors import OptionValueError
+from rocframe.kernel.exact import MAX_INT64
+from rocframe.options import to_float
+from rocframe.rates import CONFUSION, Rate
+from rocframe.schemas import THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+
+
+NEAR_OPTIMUM = 1e-9  # relative distance from the optimum, larger than rounding errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CurveRows:
+    """Rows of curves in the order of falling thresholds.
+
+    `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
+    this curve.
+    """
+
+    curve: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+
+    @classmethod
+    def from_curves(cls, curves: Curves) -> CurveRows:
+        """Return all rows of a curve table."""
+        curve = np.repeat(np.arange(len(curves.firsts)), np.diff(curves.starts))
+        threshold, tp, fp = (curves.columns[name] for name in (THRESHOLD, "tp", "fp"))
+        pos, neg = curves.total("tp", "fn")[curve], curves.total("fp", "tn")[curve]
+        return cls(curve=curve, threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg)
+
+    def take(self, index: NDArray[np.int64]) -> CurveRows:
+        """Return the rows at these positions."""
+        arrays = self.threshold, self.tp, self.fp, self.pos, self.neg
+        threshold, tp, fp, pos, neg = (array[index] for array in arrays)
+        return CurveRows(
+            curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
+        )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the counts are sums of weights."""
+        return any(count.dtype.kind == "f" for count in (self.tp, self.fp, self.pos, self.neg))
+
+    @property
+    def counts(self) -> dict[str, NDArray[Any]]:
+        """Threshold and confusion matrix of each row."""
+        return confusion_counts(self.threshold, self.tp, self.fp, self.pos, self.neg)
+
+    def evaluate(self, metric: Rate) -> NDArray[np.float64]:
+        """Return a metric at each row, rounded unless it is exact; NaN where it is undefined."""
+        values = metric.evaluate(self.counts)
+        is_exact = metric.count_ratio is not None and not self.weighted
+        return values if is_exact else round_values(values, metric.bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountPolynomial:
+    """A polynomial in tp, fp, pos and neg, in which all terms have the same degree.
+
+    `largest` is a bound of the sum of the absolute coefficients.
+    """
+
+    function: Callable[[Any, Any, Any, Any], Any]
+    degree: int
+    largest: int
+
+    def is_defined(self, rows: CurveRows) -> NDArray[np.bool_]:
+        """Return which rows have a value; polynomials above degree 1 contain both class sizes."""
+        sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
+        return np.asarray(sizes > 0, bool)
+
+    def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return values, and the rows to which they belong; other rows have lower values.
+
+        Values of integers are exact.
+        """
+        everywhere = np.arange(len(rows.curve))
+        if not len(everywhere):
+            return np.zeros(0), everywhere
+        arrays = rows.tp, rows.fp, rows.pos, rows.neg
+        size = max(rows.pos.max(), rows.neg.max())
+        if not rows.weighted and self.largest * int(size) ** self.degree <= MAX_INT64:
+            return self.function(*arrays), everywhere
+        total = (rows.pos + rows.neg).astype(np.float64)
+        values = self.function(*(array / total for array in arrays))
+        starts, lengths = runs(rows.curve)
+        best, scale = (
+            np.repeat(np.maximum.reduceat(part, starts), lengths) for part in (values, abs(values))
+        )
+        if rows.weighted:
+            return round_values(values / np.where(scale > 0, scale, 1), (-1, 1)), everywhere
+        near = np.flatnonzero(values >= best - NEAR_OPTIMUM * scale)
+        integers = (array[near].astype(object) for array in arrays)
+        return np.asarray(self.function(*integers), object), near
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rule:
+    """A rule that chooses a row of each curve.
+
+    `value` is the metric that describes the row. The row has the highest value of `polynomial`, or
+    without one the highest or lowest value of the metric. Rules with a `threshold` choose the row
+    of this threshold.
+    """
+
+    name: str
+    value: Rate
+    minimize: bool = False
+    polynomial: CountPolynomial | None = None
+    threshold: float | None = None
+
+
+class Optimum(NamedTuple):
+    """The best row of each curve, -1 if there is none, and the number of equally good rows."""
+
+    row: NDArray[np.int64]
+    n_optima: NDArray[np.int64]
+
+
+def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
+    """Return the best of these rows for each curve; of equal rows, the highest threshold."""
+    if rule.polynomial is None:
+        metric = rows.evaluate(rule.value)
+        index = np.flatnonzero(~np.isnan(metric))
+        values = -metric[index] if rule.minimize else metric[index]
+    else:
+        index = np.flatnonzero(rule.polynomial.is_defined(rows))
+        values, near = rule.polynomial.highest(rows.take(index))
+        index = index[near]
+    curve = rows.curve[index]
+    row = np.full(n_curves, -1)
+    starts, lengths = runs(curve)
+    if len(starts):
+        is_best = np.asarray(
+            values == np.repeat(np.maximum.reduceat(values, starts), lengths), bool
+        )
+        index, curve = index[is_best], curve[is_best]
+        row[curve[::-1]] = index[::-1]  # the first row of each curve is assigned last
+    return Optimum(row, np.bincount(curve, minlength=n_curves))
+
+
+def runs(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row and the number of rows of each curve that has rows."""
+    starts = np.flatnonzero(np.diff(curve, prepend=-1))
+    return starts, np.diff(starts, append=len(curve))
+
+
+def difference_of_rates(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
+    """Return TPR - FPR, multiplied by the sizes of both classes."""
+    return tp * neg - fp * pos
+
+
+def difference_of_errors(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
+    """Return -|FNR - FPR|, multiplied by the sizes of both classes."""
+    return -abs((pos - tp) * neg - fp * pos)
+
+
+def distance_to_corner(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
+    """Return -(FNR² + FPR²), multiplied by the squared sizes of both classes."""
+    return -(((pos - tp) * neg) ** 2 + (fp * pos) ** 2)
+
+
+YOUDEN = CountPolynomial(function=difference_of_rates, degree=2, largest=2)
+EQUAL_ERROR = CountPolynomial(function=difference_of_errors, degree=2, largest=3)
+CLOSEST_TOP_LEFT = CountPolynomial(function=distance_to_corner, degree=4, largest=5)
+
+
+def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) -> CountPolynomial:
+    """Return tp · tp_gain - fp · fp_loss, at the prevalence of each curve or at a given one."""
+    if prevalence is not None:
+        share = exact_fraction(prevalence)
+        tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss
+    scale = lcm(tp_gain.denominator, fp_loss.denominator)
+    gain, loss = int(tp_gain * scale), int(fp_loss * scale)
+    largest = abs(gain) + abs(loss)
+    if prevalence is None:
+        return CountPolynomial(
+            function=lambda tp, fp, *_: gain * tp - loss * fp, degree=1, largest=largest
+        )
+    return CountPolynomial(
+        function=lambda tp, fp, pos, neg: gain * tp * neg - loss * fp * pos,
+        degree=2,
+        largest=largest,
+    )
+
+
+def exact_fraction(number: float) -> Fraction:
+    """Return a number as its shortest decimal: 0.1 is 1/10."""
+    return Fraction(str(to_float(number)))
+
+
+class ErrorCosts(NamedTuple):
+    """Costs of a false positive and of a false negative, relative to correct predictions."""
+
+    fp: Fraction
+    fn: Fraction
+
+    @classmethod
+    def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
+        """Check that errors cost more than correct predictions."""
+        exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
+        fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
+        if fp < 0 or fn < 0 or fp == fn == 0:
+            raise OptionValueError.compose(
+                "costs",
+                costs,
+                "errors must cost more than correct predictions",
+                'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is '
+                "0.",
+            )
+        return cls(fp, fn)

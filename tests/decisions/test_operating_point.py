@@ -1,0 +1,298 @@
+"""Operating points are the best rows by a rule, found by trying all thresholds in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.all_cases import all_cases
+
+PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]})
+CURVES = rf.curve(PREDICTIONS, "label", "score")
+COSTS = {"fp": 0.1, "fn": 0.7, "tp": 0.2}
+BENEFITS = {"tp": 20, "fp": -1.5, "tn": 0.25}
+
+
+def fraction(number: float) -> Fraction:
+    return Fraction(str(number))
+
+
+def goodness(rule: str, counts: tuple[int, int, int, int], prevalence: str) -> Fraction | None:
+    """Return a fraction that is highest at the best threshold; None where it is undefined."""
+    tp, fp, pos, neg = counts
+    tpr, fpr = Fraction(tp, pos or 1), Fraction(fp, neg or 1)
+    pi = Fraction(prevalence) if prevalence else Fraction(pos, pos + neg)
+    share = {"tp": pi * tpr, "fn": pi * (1 - tpr), "fp": (1 - pi) * fpr}
+    share["tn"] = 1 - sum(share.values())
+    if (prevalence or rule in OF_RATES) and not (pos and neg):
+        return None
+    if rule in {"precision", "f1"} and not share["tp"] + share["fp"]:
+        return Fraction(0) if rule == "f1" and share["fn"] else None
+    return {
+        "youden": lambda: tpr - fpr,
+        "balanced_accuracy": lambda: tpr - fpr,
+        "closest_top_left": lambda: -((1 - tpr) ** 2 + fpr**2),
+        "equal_error": lambda: -abs(1 - tpr - fpr),
+        "expected_cost": lambda: -sum(share[name] * fraction(cost) for name, cost in COSTS.items()),
+        "profit": lambda: sum(share[name] * fraction(gain) for name, gain in BENEFITS.items()),
+        "accuracy": lambda: share["tp"] + share["tn"],
+        "f1": lambda: 2 * share["tp"] / (2 * share["tp"] + share["fp"] + share["fn"]),
+        "precision": lambda: share["tp"] / (share["tp"] + share["fp"]),
+    }[rule]()
+
+
+def best(rows: list[tuple[bool, int]], rule: str, prevalence: str) -> tuple[float | None, int]:
+    """Return the highest of the best thresholds and their number."""
+    pos = sum(label for label, _ in rows)
+    points = {}
+    for threshold in [inf, *sorted({score for _, score in rows}, reverse=True)]:
+        tp = sum(label and score >= threshold for label, score in rows)
+        fp = sum(not label and score >= threshold for label, score in rows)
+        points[threshold] = goodness(rule, (tp, fp, pos, len(rows) - pos), prevalence)
+    defined = {threshold: value for threshold, value in points.items() if value is not None}
+    if not defined:
+        return None, 0
+    optima = [t for t, value in defined.items() if value == max(defined.values())]
+    return max(optima), len(optima)
+
+
+OF_RATES = ["youden", "balanced_accuracy", "closest_top_left", "equal_error"]
+RULES = [*OF_RATES, "expected_cost", "profit", "accuracy", "f1", "precision"]
+GROUPS = st.lists(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=12),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.hypothesis
+@given(GROUPS, st.sampled_from(["", "0.3"]))
+def test_each_rule_finds_the_optimum_that_trying_all_thresholds_finds(groups, prevalence):
+    rows = [(g, label, score) for g, group in enumerate(groups) for label, score in group]
+    frame = pl.DataFrame(rows, schema=["g", "label", "score"], orient="row")
+    given = float(prevalence) if prevalence else None
+    curves = rf.curve(frame, "label", "score", by="g")
+    found = rf.operating_point(curves, RULES, costs=COSTS, benefits=BENEFITS, prevalence=given)
+    expected = [best(group, rule, prevalence) for group in groups for rule in RULES]
+    assert list(found.select("threshold", "n_optima").iter_rows()) == expected
+    # The table's own prevalence has the same effect.
+    if given is not None:
+        at_prevalence = rf.curve(frame, "label", "score", by="g", prevalence=given)
+        same = rf.operating_point(at_prevalence, RULES, costs=COSTS, benefits=BENEFITS)
+        assert_frame_equal(
+            same.select("value", "threshold", "n_optima"),
+            found.select("value", "threshold", "n_optima"),
+        )
+
+
+def test_the_value_is_the_metric_at_the_chosen_row():
+    rules = ["youden", "closest_top_left", "equal_error", "expected_cost", "profit", "recall"]
+    points = rf.operating_point(
+        CURVES, rules, costs={"fp": 1, "fn": 5}, benefits={"tp": 20, "fp": -1}
+    )
+    tpr, fpr, tp, fp, fn = (points.get_column(name) for name in ("tpr", "fpr", "tp", "fp", "fn"))
+    expected = [
+        tpr[0] - fpr[0],
+        ((1 - tpr[1]) ** 2 + fpr[1] ** 2) ** 0.5,
+        (1 - tpr[2] + fpr[2]) / 2,
+        (fp[3] + 5 * fn[3]) / 5,
+        (20 * tp[4] - fp[4]) / 5,
+        tpr[5],
+    ]
+    assert points.get_column("value").to_list() == pytest.approx(expected, rel=1e-15)
+    assert points.get_column("rule").to_list() == rules
+
+
+def test_the_columns_are_the_rule_the_row_of_the_curve_and_the_number_of_optima():
+    curves = rf.curve(PREDICTIONS, "label", "score", metrics="f1", kind="gain")
+    point = rf.operating_point(curves, "f1")
+    assert point.columns == ["rule", "value", *curves.columns, "n_optima", "note"]
+    assert_frame_equal(point.select(curves.columns), curves.filter(threshold=0.9))
+    assert point.select("value", "n_optima").row(0) == (2 / 3, 2)
+
+
+def test_fawcetts_twenty_instances_have_the_highest_accuracy_at_one_threshold():
+    labels = [1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0]
+    scores = [*(0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505)]
+    scores += [*(0.4, 0.39, 0.38, 0.37, 0.36, 0.35, 0.34, 0.33, 0.3, 0.1)]
+    curves = rf.curve(pl.DataFrame({"label": labels, "score": scores}), "label", "score")
+    point = rf.operating_point(curves, "accuracy")
+    assert point.select("value", "threshold", "fpr", "tpr", "n_optima").row(0) == (
+        0.7,
+        0.54,
+        0.1,
+        0.5,
+        1,
+    )
+
+
+def test_constraints_limit_the_rows_that_are_candidates():
+    alerts = rf.operating_point(CURVES, "recall", subject_to={"alerts": (0, 2)})
+    assert alerts.select("threshold", "value", "n_optima").row(0) == (0.9, 0.5, 2)
+    precise = rf.operating_point(
+        CURVES, "recall", subject_to={"precision": (0.5, None), "fpr": (0.1, 1)}
+    )
+    assert precise.select("threshold", "tp", "fp").row(0) == (0.4, 2, 2)
+    capped = rf.operating_point(CURVES, "recall", subject_to={"threshold": (0.5, 0.7)})
+    assert capped.item(0, "threshold") == 0.6
+
+
+def test_without_a_row_that_meets_the_constraints_values_are_null():
+    point = rf.operating_point(CURVES, subject_to={"precision": (0.9, 1), "tpr": (0.9, 1)})
+    assert point.row(0, named=True) == {
+        "rule": "youden",
+        **dict.fromkeys(["value", *CURVES.columns]),
+        "n_optima": 0,
+        "note": "no_solution",
+    }
+
+
+def test_an_undefined_group_is_null_and_costs_no_other_group_anything():
+    frame = pl.DataFrame(
+        {"g": [*"aabbc"], "label": [1, 0, 1, 1, 0], "score": [0.2, 0.1, 0.3, 0.3, 0.5]}
+    )
+    curves = rf.curve(frame, "label", "score", by="g")
+    points = rf.operating_point(curves, ["youden", "accuracy"])
+    assert points.select("g", "threshold", "n_optima", "note").rows() == [
+        ("a", 0.2, 1, "one_positive"),
+        ("a", 0.2, 1, "one_positive"),
+        ("b", None, 0, "no_negatives"),
+        ("b", 0.3, 1, "no_negatives"),
+        ("c", None, 0, "no_positives"),
+        ("c", inf, 1, "no_positives"),
+    ]
+
+
+def test_bayes_is_the_row_at_the_threshold_of_the_costs():
+    with all_cases() as case:
+        for costs, threshold in (
+            ({"fp": 1, "fn": 1}, 0.5),
+            ({"fp": 1, "fn": 4}, 0.2),
+            ({"fp": 3, "fn": 1, "tn": 1}, 2 / 3),
+            ({"fp": 1, "fn": 0}, 1.0),
+        ):
+            with case(str(costs)):
+                point = rf.operating_point(CURVES, "bayes", costs=costs)
+                expected = rf.at(CURVES, threshold=threshold).select(CURVES.columns)
+                assert_frame_equal(point.select(CURVES.columns), expected)
+                assert point.item(0, "n_optima") == 1
+
+
+def test_a_metric_is_optimised_in_its_own_direction_unless_told_otherwise():
+    lowest = rf.operating_point(CURVES, "error_rate")
+    assert lowest.item(0, "value") == 0.2
+    assert rf.operating_point(CURVES, "error_rate", minimize=False).item(0, "value") == 0.6
+    assert rf.operating_point(CURVES, "alert_rate", minimize=True).item(0, "threshold") == inf
+    gain = (3 * pl.col("tp") - pl.col("fp")).alias("gain")
+    assert rf.operating_point(CURVES, gain).select("rule", "value", "threshold").row(0) == (
+        "gain",
+        4,
+        0.4,
+    )
+    assert rf.operating_point(CURVES, gain, minimize=True).item(0, "value") == 0
+
+
+def test_large_counts_are_compared_exactly():
+    """Both rows differ by less than a rounding error of their rates."""
+    big = 3_037_000_500  # the product of two class sizes is above 2**63
+    counts = pl.DataFrame(
+        {
+            "label": [True, False, True, False, True, False],
+            "score": [3, 3, 2, 2, 1, 1],
+            "count": [big // 2, 1, 1, 1, big - big // 2 - 1, big - 2],
+        }
+    )
+    curves = rf.curve(counts, "label", "score", count="count")
+    point = rf.operating_point(curves, ["youden", "closest_top_left"])
+    # tp and fp grow by one each, with as many positives as negatives: the same Youden index.
+    assert point.get_column("threshold").to_list() == [3.0, 2.0]
+    assert point.get_column("n_optima").to_list() == [2, 1]
+
+
+def test_weights_and_repeated_rows_choose_the_same_threshold():
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame(
+        {
+            "label": rng.integers(0, 2, 60),
+            "score": rng.integers(0, 9, 60),
+            "n": rng.integers(1, 4, 60),
+        }
+    )
+    rules = ["youden", "closest_top_left", "equal_error", "f1", "mcc", "expected_cost"]
+    points = [
+        rf.operating_point(curves, rules, costs=COSTS).select("threshold", "value", "n_optima")
+        for curves in (
+            rf.curve(frame, "label", "score", weight="n"),
+            rf.curve(frame, "label", "score", count="n"),
+            rf.curve(frame, "label", "score", weight=pl.col("n") * 1e-3),
+        )
+    ]
+    assert_frame_equal(points[0], points[1])
+    assert_frame_equal(points[2], points[1])
+
+
+COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
+RANGE_HINT = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
+ERRORS = {
+    f"rule='expected_cost': this rule requires costs=.\n{COSTS_HINT}": ("expected_cost", {}),
+    "costs={'fp': 0, 'fn': 0}: errors must cost more than correct predictions.\n"
+    'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.': (
+        "bayes",
+        {"costs": {"fp": 0, "fn": 0}},
+    ),
+    f"costs=[[0, 1], [5, 0]]: expected a dict of costs.\n{COSTS_HINT}": (
+        "expected_cost",
+        {"costs": [[0, 1], [5, 0]]},
+    ),
+    "benefits={'tp': 0}: all decisions have the same profit.\n"
+    'Use, for example, benefits={"tp": 20, "fp": -1}; benefits that are not named are 0.': (
+        "profit",
+        {"benefits": {"tp": 0}},
+    ),
+    "costs={'fp': 1}: no rule uses it.\nUse it with rule='expected_cost', or leave it out.": (
+        "youden",
+        {"costs": {"fp": 1}},
+    ),
+    "prevalence=1: expected a number above 0 and below 1.\nUse, for example, prevalence=0.1.": (
+        "youden",
+        {"prevalence": 1},
+    ),
+    "subject_to['fpr']=0.05: expected a pair of numbers: the lowest and the highest allowed value."
+    f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": 0.05}}),
+    "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest one."
+    f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
+    "rule='alert_rate': neither high nor low values of this metric are better.\n"
+    "Pass minimize=True or minimize=False.": ("alert_rate", {}),
+    "minimize=True: rule='youden' does not support this option.\nLeave it out.": (
+        "youden",
+        {"minimize": True},
+    ),
+    'rule=[]: expected at least one name.\nUse, for example, rule=["youden"].': ([], {}),
+}
+
+
+def test_errors_name_the_argument_the_value_and_what_to_do():
+    with all_cases() as case:
+        for text, (rule, options) in ERRORS.items():
+            with case(text):
+                with pytest.raises(rf.RocframeError) as caught:
+                    rf.operating_point(CURVES, rule, **options)
+                assert str(caught.value) == text
+
+
+def test_bayes_refuses_scores_that_are_not_probabilities():
+    margins = rf.curve(PREDICTIONS.with_columns(score=pl.col("score") * 3), "label", "score")
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.operating_point(margins, "bayes", costs={"fp": 1, "fn": 1})
+    assert str(caught.value) == (
+        "rule='bayes': the curve has the score 2.7, which is not a probability.\n"
+        "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
+    )
