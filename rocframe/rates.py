@@ -243,6 +243,10 @@ class Rate:
         counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
+    def with_settings(self, settings: Settings) -> Rate:
+        """Return the metric with these settings."""
+        return replace(self, settings=settings)
+
     def at_prevalence(self, prevalence: float | None) -> Rate:
         """Return the metric at a prevalence, unless its settings already contain a prevalence."""
         settings = self.settings or Settings()

@@ -252,9 +252,12 @@ N_OPTIMA = integers("n_optima") | strings("note")
 
 BEST_POINTS = TableType(
     name="operating_point",
+    functions=("operating_point",),
     columns=lambda count: RULE | curve_columns(count) | N_OPTIMA,
-    signature=(*RULE, *CURVE_COLUMNS, *N_OPTIMA),
+    recognize=has_columns(*RULE, *CURVE_COLUMNS, *N_OPTIMA),
     ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
 )
 
 METRIC_INTERVALS = TableType(
@@ -636,10 +639,11 @@ METRIC_AVERAGE = replace(
     CURVE_AVERAGE, columns=metric_average_columns, recognize=_recognize_metric_average
 )
 
-# The first type that recognizes a table is its type. Tables of `at` also have the columns of a
-# curve, so their type is before `CURVE`.
+# The first type that recognizes a table is its type. Tables of `at` and `operating_point` also have
+# the columns of a curve, so their types are before `CURVE`.
 TABLES = (
-    *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, METRIC_INTERVALS, CURVE),
+    *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
+    *(METRIC_INTERVALS, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),

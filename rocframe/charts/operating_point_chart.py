@@ -29,7 +29,7 @@ from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas import POINT_NAMES
+from rocframe.schemas import BEST_POINTS, POINT_NAMES, RULE
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -46,15 +46,19 @@ CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0
 def points_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a mark for each operating point, with a shape for each condition."""
+    """Draw a mark for each operating point, with a shape for each condition or rule."""
     by = layout.by if options.by is None else parse_names(options.by)
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
     groups = read_groups(table, by, table.columns, options)
-    conditions = zip(*(table.get_column(name).to_list() for name in POINT_NAMES), strict=True)
-    at = GroupColumn.in_given_order([f"{name} {value:.4g}" for name, value in conditions], "at")
-    groups = replace(groups, columns={**groups.columns, CONDITION: at})
+    left = tuple(RULE) if layout.type is BEST_POINTS else POINT_NAMES
+    conditions = list(zip(*(table.get_column(name).to_list() for name in left), strict=True))
+    texts = [f"{name} {value:.4g}" for name, value in conditions]
+    if layout.type is BEST_POINTS:
+        texts = [rule for rule, _ in conditions]
+    condition = GroupColumn.in_given_order(texts, left[0])
+    groups = replace(groups, columns={**groups.columns, CONDITION: condition})
 
     kind = kind_of(table.columns, options.kind)
     x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
@@ -63,7 +67,7 @@ def points_chart(
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
     # The fields have numbers, because a metric can have the name of another field.
-    metrics = [name for name in table.columns if name not in (*by, *POINT_NAMES)]
+    metrics = [name for name in table.columns if name not in (*by, *left)]
     titles = {f"c{i}": name for i, name in enumerate(metrics)}
     values = {field: json_values(table.get_column(name)) for field, name in titles.items()}
     for name, rate in (("x", x), ("y", y)):
@@ -83,7 +87,9 @@ def points_chart(
         if record["x"] is not None
     ]
     return groups.with_titles(
-        plot.layered([_point_layer(plot, at, rows), *chance_layers(plane)], transform),
+        plot.layered(
+            [_point_layer(plot, condition, rows, left[0]), *chance_layers(plane)], transform
+        ),
         title=f"{kind.title}: operating points",
         subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
         description=sentences(
@@ -105,15 +111,17 @@ def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float
     return values.to_series().cast(pl.Float64).fill_null(np.nan).to_numpy(writable=True)
 
 
-def _point_layer(plot: CurvePlot, at: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
+def _point_layer(
+    plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip], title: str
+) -> alt.Chart:
     """Draw the points that are on the axes."""
     x, y = plot.plane.channels()
     shape: Any = alt.ShapeValue(SYMBOLS[0])
-    n_shapes = len(at.values)
+    n_shapes = len(condition.values)
     if 1 < n_shapes <= len(SYMBOLS):
-        scale = alt.Scale(domain=list(at.values), range=list(SYMBOLS[:n_shapes]))
+        scale = alt.Scale(domain=list(condition.values), range=list(SYMBOLS[:n_shapes]))
         shape = alt.Shape(
-            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title="at", labelLimit=0)
+            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=title, labelLimit=0)
         )
     layer: alt.Chart = (
         alt.Chart()

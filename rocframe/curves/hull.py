@@ -1,26 +1,13 @@
-"""Find the convex hull of curves, and the rows with the lowest expected cost."""
+"""Vertices of the convex hull of each curve."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
-
-from rocframe.errors import OptionValueError
-from rocframe.kernel.exact import MAX_INT64
-from rocframe.options import to_float
-from rocframe.rates import CONFUSION, RATES, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
-
-    from rocframe.curves.table import Curves
 
 
 # Every n-th row is sampled, unless the mean number of rows of a curve is at most n.
@@ -103,79 +90,3 @@ def _hull_candidates(
     is_candidate = np.asarray(above > 0, bool)
     is_candidate[vertices] = True
     return np.flatnonzero(is_candidate)
-
-
-ERROR_COSTS = {"fp": 1.0, "fn": 1.0}  # default costs, with which the cost is the error rate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LowestCost:
-    """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
-
-    The slope is `rise` divided by `run`. `rise` and `run` are at least 0, and not both are 0. For
-    curves that lack a class, `row` is -1 and the other values are NaN.
-    """
-
-    row: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    rise: NDArray[np.float64]
-    run: NDArray[np.float64]
-
-
-def lowest_cost(
-    curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
-) -> LowestCost:
-    """Return the row of lowest expected cost of each curve; of several, the highest threshold.
-
-    Expected costs of integer counts are compared exactly. Costs and prevalence are interpreted as
-    decimal numbers, so that 0.1 is exactly 1/10.
-    """
-    costs = ERROR_COSTS if costs is None else costs
-    settings = Settings(costs=costs, prevalence=prevalence)
-    exact = {name: _exact_fraction(costs.get(name, 0)) for name in CONFUSION}
-    # The additional cost of an error in comparison with a correct prediction of the same row.
-    fp_cost, fn_cost = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
-    if fp_cost < 0 or fn_cost < 0 or fp_cost == fn_cost == 0:
-        raise OptionValueError.compose(
-            "costs",
-            costs,
-            "errors must cost more than correct predictions",
-            'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.',
-        )
-    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    row = np.full(len(pos), -1)
-    rise, run = np.full(len(pos), np.nan), np.full(len(pos), np.nan)
-    for i in np.flatnonzero((pos > 0) & (neg > 0)):
-        n_pos, n_neg = Fraction(pos[i].item()), Fraction(neg[i].item())
-        pos_share = n_pos / (n_pos + n_neg) if prevalence is None else _exact_fraction(prevalence)
-        fpr_cost, tpr_gain = (1 - pos_share) * fp_cost, pos_share * fn_cost
-        rise[i], run[i] = fpr_cost, tpr_gain
-        start, end = curves.starts[i], curves.starts[i + 1]
-        fp, tp = (curves.columns[name][start:end] for name in ("fp", "tp"))
-        row_costs = _relative_costs(fp, tp, fpr_cost / n_neg, tpr_gain / n_pos)
-        row[i] = start + int(np.argmin(row_costs))
-    defined = row >= 0
-    counts = pl.DataFrame({name: curves.columns[name][row[defined]] for name in CONFUSION})
-    cost = np.full(len(pos), np.nan)
-    cost[defined] = counts.select(RATES["expected_cost"].expr(settings)).to_series().to_numpy()
-    return LowestCost(row=row, cost=cost, rise=rise, run=run)
-
-
-def _exact_fraction(number: float) -> Fraction:
-    return Fraction(str(to_float(number)))
-
-
-def _relative_costs(
-    fp: NDArray[Any], tp: NDArray[Any], fp_cost: Fraction, tp_gain: Fraction
-) -> NDArray[Any]:
-    """Return a linear function of the expected cost of each row; the minimum is in the same row."""
-    if fp.dtype.kind == "f" or tp.dtype.kind == "f":
-        floats: NDArray[np.float64] = float(fp_cost) * fp - float(tp_gain) * tp
-        return floats
-    denominator = lcm(fp_cost.denominator, tp_gain.denominator)
-    a, b = int(fp_cost * denominator), int(tp_gain * denominator)
-    a, b = a // gcd(a, b), b // gcd(a, b)
-    if a * int(fp.max()) + b * int(tp.max()) > MAX_INT64:
-        fp, tp = fp.astype(object), tp.astype(object)
-    integers: NDArray[Any] = a * fp - b * tp
-    return integers

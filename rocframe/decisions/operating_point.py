@@ -12,20 +12,20 @@ import polars as pl
 
 from rocframe.curves.at import rows_at
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.decisions.costs import ErrorCosts, cost_rule
 from rocframe.decisions.optimum import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,
     YOUDEN,
     CurveRows,
-    ErrorCosts,
     Rule,
     best_rows,
-    exact_fraction,
     linear_gain,
 )
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
-from rocframe.inference.confidence import notes
+from rocframe.inference.notes import class_notes
+from rocframe.kernel.exact import exact_fraction
 from rocframe.metric_options import parse_metric, parse_metrics, user_metric
 from rocframe.options import (
     check_choice,
@@ -368,17 +368,13 @@ def _parse_ranges(subject_to: object) -> dict[str, tuple[float, float]]:
 
 
 def _expected_cost(settings: Settings, _: Mapping[str, float] | None) -> Rule:
-    costs = _required(settings.costs, "expected_cost", "costs", '{"fp": 1, "fn": 5}')
-    fp, fn = ErrorCosts.parse(costs)
-    return Rule(
-        name="expected_cost",
-        value=replace(RATES["expected_cost"], settings=settings),
-        polynomial=linear_gain(fn, fp, settings.prevalence),
-    )
+    _check_given(settings.costs, "expected_cost", "costs", '{"fp": 1, "fn": 5}')
+    return cost_rule(settings)
 
 
 def _profit(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
-    given = _required(benefits, "profit", "benefits", '{"tp": 20, "fp": -1}')
+    _check_given(benefits, "profit", "benefits", '{"tp": 20, "fp": -1}')
+    given = dict(benefits or {})
     exact = {name: exact_fraction(given.get(name, 0)) for name in CONFUSION}
     tp_gain, fp_loss = exact["tp"] - exact["fn"], exact["tn"] - exact["fp"]
     if tp_gain == fp_loss == 0:
@@ -405,20 +401,17 @@ def _profit(settings: Settings, benefits: Mapping[str, float] | None) -> Rule:
 
 
 def _bayes(settings: Settings, _: Mapping[str, float] | None) -> Rule:
-    costs = _required(settings.costs, "bayes", "costs", '{"fp": 1, "fn": 5}')
-    fp, fn = ErrorCosts.parse(costs)
-    return Rule(
-        name="bayes",
-        value=replace(RATES["expected_cost"], settings=settings),
-        threshold=float(fp / (fp + fn)),
-    )
+    _check_given(settings.costs, "bayes", "costs", '{"fp": 1, "fn": 5}')
+    fp, fn = ErrorCosts.parse(settings.costs or {})
+    value = RATES["expected_cost"].with_settings(settings)
+    return Rule(name="bayes", value=value, threshold=float(fp / (fp + fn)))
 
 
-def _required(value: Any, rule: str, option: str, example: str) -> Any:
+def _check_given(value: object, rule: str, option: str, example: str) -> None:
+    """Raise an error if the option that a rule requires is not given."""
     if value is None:
         hint = f"Use, for example, {option}={example}."
         raise OptionValueError.compose("rule", rule, f"this rule requires {option}=", hint)
-    return value
 
 
 # Rules besides metrics, as functions of the settings of metrics and of the benefits.
@@ -461,7 +454,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     keys = take_rows(curves.keys, np.repeat(np.arange(n_curves), len(rules)))
     position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
     n_pos, n_neg = (curves.total(*names).repeat(len(rules)) for names in TOTALS[:2])
-    note = notes(n_pos, n_neg, None, unsolved=row.ravel() < 0)
+    note = class_notes(n_pos, n_neg, no_solution=row.ravel() < 0)
     return keys.with_columns(
         pl.Series("rule", [*options.rules] * n_curves, pl.String),
         pl.Series("value", value.ravel(), nan_to_null=True),

@@ -6,7 +6,6 @@ Values of integer counts are compared exactly, so that ties are found.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,18 +13,17 @@ import numpy as np
 
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
-from rocframe.errors import OptionValueError
-from rocframe.kernel.exact import MAX_INT64
-from rocframe.options import to_float
-from rocframe.rates import CONFUSION, Rate
+from rocframe.kernel.exact import MAX_INT64, exact_fraction
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
+    from rocframe.rates import Rate
 
 
 NEAR_OPTIMUM = 1e-9  # relative distance from the optimum, larger than rounding errors
@@ -208,30 +206,3 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
         degree=2,
         largest=largest,
     )
-
-
-def exact_fraction(number: float) -> Fraction:
-    """Return a number as its shortest decimal: 0.1 is 1/10."""
-    return Fraction(str(to_float(number)))
-
-
-class ErrorCosts(NamedTuple):
-    """Costs of a false positive and of a false negative, relative to correct predictions."""
-
-    fp: Fraction
-    fn: Fraction
-
-    @classmethod
-    def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
-        """Check that errors cost more than correct predictions."""
-        exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
-        fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
-        if fp < 0 or fn < 0 or fp == fn == 0:
-            raise OptionValueError.compose(
-                "costs",
-                costs,
-                "errors must cost more than correct predictions",
-                'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is '
-                "0.",
-            )
-        return cls(fp, fn)

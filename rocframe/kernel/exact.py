@@ -1,8 +1,9 @@
-"""Exact sums and quotients of integers."""
+"""Exact sums and quotients of integers, and exact decimals."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,11 @@ def exact_sums(
     for product, i in products:
         result += np.add.reduceat(weight * product, starts).astype(object) * (1 << (bits * i))
     return result
+
+
+def exact_fraction(number: float) -> Fraction:
+    """Return a number as the shortest decimal that is read as this number: 0.1 is 1/10."""
+    return Fraction(str(float(number)))
 
 
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:

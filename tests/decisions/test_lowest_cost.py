@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
-from rocframe.curves.hull import lowest_cost
 from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decisions.costs import lowest_cost
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=25)
 prices = st.none() | st.fixed_dictionaries(

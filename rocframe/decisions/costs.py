@@ -1,0 +1,88 @@
+"""Costs of errors, the row of lowest expected cost of each curve, and the line of equal cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rocframe.decisions.optimum import CurveRows, Rule, best_rows, linear_gain
+from rocframe.errors import OptionValueError
+from rocframe.kernel.exact import exact_fraction
+from rocframe.rates import CONFUSION, RATES, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+
+
+class ErrorCosts(NamedTuple):
+    """Costs of a false positive and of a false negative, relative to correct predictions."""
+
+    fp: Fraction
+    fn: Fraction
+
+    @classmethod
+    def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
+        """Return the costs of errors, which must not be lower than those of correct predictions."""
+        exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
+        fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
+        if fp < 0 or fn < 0 or fp == fn == 0:
+            raise OptionValueError.compose(
+                "costs",
+                costs,
+                "errors must cost more than correct predictions",
+                'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is '
+                "0.",
+            )
+        return cls(fp, fn)
+
+
+def cost_rule(settings: Settings) -> Rule:
+    """Return the rule of the lowest expected cost per row, with the costs of the settings."""
+    fp, fn = ErrorCosts.parse(settings.costs or {})
+    return Rule(
+        name="expected_cost",
+        value=RATES["expected_cost"].with_settings(settings),
+        polynomial=linear_gain(fn, fp, settings.prevalence),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LowestCost:
+    """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
+
+    The slope is `rise` divided by `run`. Neither is negative, and one of them may be 0. Where a
+    class is absent, `row` is -1 and the other values are NaN.
+    """
+
+    row: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    rise: NDArray[np.float64]
+    run: NDArray[np.float64]
+
+
+ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost is the error rate
+
+
+def lowest_cost(
+    curves: Curves, costs: Mapping[str, float] | None, prevalence: float | None
+) -> LowestCost:
+    """Return the row of lowest expected cost of each curve; of ties, the highest threshold."""
+    settings = Settings(costs=ERROR_RATE_COSTS if costs is None else costs, prevalence=prevalence)
+    rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
+    rows = CurveRows.from_curves(curves)
+    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    row, _ = best_rows(rows, rule, len(pos))
+    row = np.where((pos > 0) & (neg > 0), row, -1)
+    cost, rise, run = (np.full(len(pos), np.nan) for _ in range(3))
+    exists = row >= 0
+    cost[exists] = rule.value.evaluate(rows.take(row[exists]).counts)
+    share = pos[exists] / (pos + neg)[exists] if prevalence is None else prevalence
+    rise[exists], run[exists] = (1 - share) * float(errors.fp), share * float(errors.fn)
+    return LowestCost(row=row, cost=cost, rise=rise, run=run)
