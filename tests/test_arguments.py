@@ -190,14 +190,13 @@ def test_arrays_in_place_of_a_table_and_column_names_are_explained():
             )
 
 
-BEST = 'Use {}curve with metrics="youden", and take the row with the largest value.'
 COUNTS = "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold."
 FILES = "Use rocframe.write for tables and rocframe.save_chart for charts."
 NAMES = {
     "roc_auc": "Did you mean {}auc?",
     "roc_curve": "Did you mean {}curve?",
     "confusion_matrix": COUNTS,
-    "best": BEST,
+    "best": "Did you mean {}operating_point?",
     "coords": "Did you mean {}at?",
     "ci": "Use {}auc: its columns lower and upper are confidence limits.",
     "plot": "Did you mean {}chart?",

@@ -135,6 +135,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "auc_test",
         "band",
         "at",
+        "operating_point",
         "area",
         "average",
         "simplify",
@@ -157,7 +158,7 @@ READ_PREDICTIONS = [
     *COMPARE,
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
-READ_CURVES = ["at", "area", "average", "chart", "dashboard", "simplify"]
+READ_CURVES = ["at", "area", "average", "chart", "dashboard", "operating_point", "simplify"]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])

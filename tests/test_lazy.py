@@ -101,6 +101,12 @@ VERBS = {
     "at": lambda frame, by: curve(frame, by).roc.at(fpr=[0.1, 0.5]),
     "at, weighted": lambda frame, by: curve(frame, by, weight="w").roc.at(threshold=0.5),
     "at, between rows": lambda frame, by: curve(frame, by).roc.at(tpr=[0.1], interpolate=True),
+    "operating point": lambda frame, by: curve(frame, by).roc.operating_point(
+        ["youden", "f1"], subject_to={"fpr": (0, 0.5)}
+    ),
+    "operating point, weighted": lambda frame, by: curve(
+        frame, by, weight="w"
+    ).roc.operating_point(),
     "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
     "simplify precision-recall, weighted": lambda frame, by: curve(
         frame, by, weight="w", kind="pr"

@@ -59,6 +59,7 @@ VERBS = {
 VERBS_ON_CURVES = {
     "at": lambda curves: rf.at(curves, fpr=[0.1, 0.5]),
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
+    "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
     "area": rf.area,
     "simplify": rf.simplify,
     "average": lambda curves: halved(curves).roc.average(),
@@ -324,11 +325,22 @@ def test_several_scores_make_the_key_model_themselves(frame):
             lambda curves, by: rf.at(curves, fpr=0.5, interpolate=True, by=by),
             ["at", "value", "mix", "threshold_above", "threshold_below"],
         ),
+        (
+            lambda curves, by: rf.operating_point(curves, by=by),
+            ["rule", "value", "n_optima", "note"],
+        ),
         (lambda curves, by: rf.area(curves, by=by), ["auc"]),
         (lambda curves, by: rf.area(curves, kind="pr", by=by), ["average_precision", "pr_auc"]),
         (lambda curves, by: rf.simplify(curves, by=by), ["error", "area_change"]),
     ],
-    ids=["at", "at, between rows", "area", "area of precision-recall", "simplify"],
+    ids=[
+        "at",
+        "at, between rows",
+        "operating point",
+        "area",
+        "area of precision-recall",
+        "simplify",
+    ],
 )
 def test_a_key_of_curves_called_like_a_column_to_be_made_raises(frame, verb, names):
     curves = rf.curve(PREDICTIONS, "label", "score", by="g")

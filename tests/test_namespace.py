@@ -29,6 +29,7 @@ VERBS = [
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",
+    "operating_point",
     "pooling_gap",
     "report",
     "simplify",

@@ -172,11 +172,25 @@ def operating_point(
     >>> best = rf.operating_point(curves, "expected_cost", costs={"fp": 1, "fn": 5})
     >>> best.select("rule", "value", "threshold", "tp", "fp", "n_optima")
     shape: (1, 6)
+    ┌───────────────┬───────┬───────────┬─────┬─────┬──────────┐
+    │ rule          ┆ value ┆ threshold ┆ tp  ┆ fp  ┆ n_optima │
+    │ ---           ┆ ---   ┆ ---       ┆ --- ┆ --- ┆ ---      │
+    │ str           ┆ f64   ┆ f64       ┆ i64 ┆ i64 ┆ i64      │
+    ╞═══════════════╪═══════╪═══════════╪═════╪═════╪══════════╡
+    │ expected_cost ┆ 0.4   ┆ 0.4       ┆ 2   ┆ 2   ┆ 1        │
+    └───────────────┴───────┴───────────┴─────┴─────┴──────────┘
 
     The highest recall with at most two alerts:
 
     >>> curves.roc.operating_point("recall", subject_to={"alerts": (0, 2)}).drop("rule", "note")
     shape: (1, 9)
+    ┌───────┬───────────┬─────┬─────┬───┬─────┬─────┬─────┬──────────┐
+    │ value ┆ threshold ┆ tp  ┆ fp  ┆ … ┆ tn  ┆ fpr ┆ tpr ┆ n_optima │
+    │ ---   ┆ ---       ┆ --- ┆ --- ┆   ┆ --- ┆ --- ┆ --- ┆ ---      │
+    │ f64   ┆ f64       ┆ i64 ┆ i64 ┆   ┆ i64 ┆ f64 ┆ f64 ┆ i64      │
+    ╞═══════╪═══════════╪═════╪═════╪═══╪═════╪═════╪═════╪══════════╡
+    │ 0.5   ┆ 0.9       ┆ 1   ┆ 0   ┆ … ┆ 3   ┆ 0.0 ┆ 0.5 ┆ 2        │
+    └───────┴───────────┴─────┴─────┴───┴─────┴─────┴─────┴──────────┘
     """
     options = RuleOptions.parse(
         rule,
@@ -435,14 +449,14 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     for metric, low, high in constraints:
         values = rows.evaluate(metric)
         is_allowed &= (values >= low) & (values <= high)
-    allowed = np.flatnonzero(is_allowed)
+    allowed, index = rows.where(is_allowed)
     shape = n_curves, len(rules)
     row, n_optima, value = np.full(shape, -1), np.zeros(shape, np.int64), np.full(shape, np.nan)
     for i, rule in enumerate(rules):
         if rule.threshold is None:
-            best = best_rows(rows.take(allowed), rule, n_curves)
+            best = best_rows(allowed, rule, n_curves)
             exists = best.row >= 0
-            row[exists, i] = allowed[best.row[exists]]
+            row[exists, i] = index[best.row[exists]]
             n_optima[:, i] = best.n_optima
         else:
             _check_probabilities(curves)

@@ -60,6 +60,11 @@ class CurveRows:
             curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
         )
 
+    def where(self, selected: NDArray[np.bool_]) -> tuple[CurveRows, NDArray[np.int64]]:
+        """Return the selected rows and their positions."""
+        index = np.flatnonzero(selected)
+        return (self if len(index) == len(selected) else self.take(index)), index
+
     @property
     def weighted(self) -> bool:
         """Whether the counts are sums of weights."""
@@ -93,18 +98,17 @@ class CountPolynomial:
         sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
         return np.asarray(sizes > 0, bool)
 
-    def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return values, and the rows to which they belong; other rows have lower values.
+    def highest(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+        """Return values, and the positions of their rows; other rows have lower values.
 
-        Values of integers are exact.
+        Positions are None for all rows. Values of integers are exact.
         """
-        everywhere = np.arange(len(rows.curve))
-        if not len(everywhere):
-            return np.zeros(0), everywhere
+        if not len(rows.curve):
+            return np.zeros(0), None
         arrays = rows.tp, rows.fp, rows.pos, rows.neg
         size = max(rows.pos.max(), rows.neg.max())
         if not rows.weighted and self.largest * int(size) ** self.degree <= MAX_INT64:
-            return self.function(*arrays), everywhere
+            return self.function(*arrays), None
         total = (rows.pos + rows.neg).astype(np.float64)
         values = self.function(*(array / total for array in arrays))
         starts, lengths = runs(rows.curve)
@@ -112,7 +116,7 @@ class CountPolynomial:
             np.repeat(np.maximum.reduceat(part, starts), lengths) for part in (values, abs(values))
         )
         if rows.weighted:
-            return round_values(values / np.where(scale > 0, scale, 1), (-1, 1)), everywhere
+            return round_values(values / np.where(scale > 0, scale, 1), (-1, 1)), None
         near = np.flatnonzero(values >= best - NEAR_OPTIMUM * scale)
         integers = (array[near].astype(object) for array in arrays)
         return np.asarray(self.function(*integers), object), near
@@ -148,9 +152,9 @@ def best_rows(rows: CurveRows, rule: Rule, n_curves: int) -> Optimum:
         index = np.flatnonzero(~np.isnan(metric))
         values = -metric[index] if rule.minimize else metric[index]
     else:
-        index = np.flatnonzero(rule.polynomial.is_defined(rows))
-        values, near = rule.polynomial.highest(rows.take(index))
-        index = index[near]
+        defined, index = rows.where(rule.polynomial.is_defined(rows))
+        values, near = rule.polynomial.highest(defined)
+        index = index if near is None else index[near]
     curve = rows.curve[index]
     row = np.full(n_curves, -1)
     starts, lengths = runs(curve)
