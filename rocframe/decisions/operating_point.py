@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.curves.at import rows_at
+from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.decisions.costs import ErrorCosts, cost_rule
 from rocframe.decisions.optimum import (
@@ -460,7 +460,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
             n_optima[:, i] = best.n_optima
         else:
             _check_probabilities(curves)
-            at_threshold, found = rows_at(curves, "threshold", [rule.threshold])
+            at_threshold, found = rows_at(point_axis(curves, THRESHOLD), [rule.threshold])
             exists = found[:, 0] & (curves.total("tp", "fn") + curves.total("fp", "tn") > 0)
             row[exists, i], n_optima[:, i] = at_threshold[exists, 0], exists
         chosen = rows.take(row[exists, i])
