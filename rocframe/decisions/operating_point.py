@@ -460,7 +460,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
             n_optima[:, i] = best.n_optima
         else:
             _check_probabilities(curves)
-            at_threshold, found = rows_at(point_axis(curves, THRESHOLD), [rule.threshold])
+            at_threshold, found = rows_at(point_axis(curves, "threshold"), [rule.threshold])
             exists = found[:, 0] & (curves.total("tp", "fn") + curves.total("fp", "tn") > 0)
             row[exists, i], n_optima[:, i] = at_threshold[exists, 0], exists
         chosen = rows.take(row[exists, i])
