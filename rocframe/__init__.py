@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.hull import hull
     from rocframe.decisions.operating_point import operating_point
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
@@ -112,6 +113,7 @@ __all__ = [
     "datasets",
     "detectable_difference",
     "fold_auc",
+    "hull",
     "intervals",
     "multiclass_auc",
     "one_vs_one",

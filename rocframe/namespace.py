@@ -144,6 +144,7 @@ class RocFrame(Namespace):
     volume = LazyMethod("rocframe.classes.volume")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
+    hull = LazyMethod("rocframe.decisions.hull")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")
     average = LazyMethod("rocframe.averages.average")

@@ -260,6 +260,19 @@ BEST_POINTS = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
+HULL_COLUMNS = floats(
+    *("slope_low", "slope_high", "cost_ratio_low", "cost_ratio_high"),
+    *("prevalence_low", "prevalence_high"),
+) | strings("note")
+
+CONVEX_HULL = TableType(
+    name="hull",
+    functions=("hull",),
+    columns=lambda count: curve_columns(count) | HULL_COLUMNS,
+    recognize=has_columns(*CURVE_COLUMNS, *HULL_COLUMNS),
+    ties=ROW_TIES,
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -643,7 +656,7 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(METRIC_INTERVALS, CURVE),
+    *(METRIC_INTERVALS, CONVEX_HULL, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),

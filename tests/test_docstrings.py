@@ -136,6 +136,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "band",
         "at",
         "operating_point",
+        "hull",
         "area",
         "average",
         "simplify",
@@ -158,7 +159,16 @@ READ_PREDICTIONS = [
     *COMPARE,
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]
-READ_CURVES = ["at", "area", "average", "chart", "dashboard", "operating_point", "simplify"]
+READ_CURVES = [
+    "at",
+    "area",
+    "average",
+    "chart",
+    "dashboard",
+    "hull",
+    "operating_point",
+    "simplify",
+]
 
 
 @pytest.mark.parametrize("family", [READ_PREDICTIONS, READ_CURVES], ids=["predictions", "curves"])

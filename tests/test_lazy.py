@@ -107,6 +107,7 @@ VERBS = {
     "operating point, weighted": lambda frame, by: curve(
         frame, by, weight="w"
     ).roc.operating_point(),
+    "hull": lambda frame, by: curve(frame, by).roc.hull(),
     "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
     "simplify precision-recall, weighted": lambda frame, by: curve(
         frame, by, weight="w", kind="pr"

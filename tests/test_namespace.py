@@ -25,6 +25,7 @@ VERBS = [
     "curve",
     "dashboard",
     "fold_auc",
+    "hull",
     "intervals",
     "multiclass_auc",
     "one_vs_one",

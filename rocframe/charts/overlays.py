@@ -30,7 +30,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import BACKGROUND, MUTED, TIE_KEY, with_key
 from rocframe.curves.at import operating_points
-from rocframe.curves.hull import hull_vertices
+from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import BETWEEN
 from rocframe.decisions.costs import lowest_cost

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.hull import hull_vertices
+from rocframe.curves.convex_hull import hull_vertices
 
 KINDS = ["roc", "precision_recall", "det", "gain", "lift", "lift_chart"]
 SCALES = [

@@ -1,4 +1,4 @@
-"""Vertices of the convex hull of each curve."""
+"""Find the vertices of the convex hull of each curve."""
 
 from __future__ import annotations
 

@@ -1,0 +1,251 @@
+"""The function `hull`: convex hulls of curves, and the costs for which each vertex is optimal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.convex_hull import hull_vertices
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.errors import MissingColumnError
+from rocframe.frames import (
+    as_input_frame,
+    build_column,
+    column,
+    lazy_plan,
+    number_distinct_rows,
+    take_rows,
+    through_node,
+)
+from rocframe.inference.notes import class_notes
+from rocframe.options import public
+from rocframe.rates import TOTALS
+from rocframe.schemas import HULL_COLUMNS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+@public
+def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> FrameT:
+    """Return the convex hull of each ROC curve, or of several curves together.
+
+    Points below the hull are not optimal for any costs and any prevalence. A random choice between
+    the thresholds of two neighbouring vertices reaches any point of the line between them.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Every group must be complete. Rows may be in any order.
+    across : str, default None
+        Group column whose curves have one common hull, such as `"model"`. By default, each curve
+        has a hull of its own.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
+        curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
+        prevalence_high, note`, then the column `across` if it is given. The first and the last row
+        of a curve are vertices. Rows on a line between two vertices are not.
+
+        A vertex is optimal for the slopes of lines of equal cost from `slope_low` to `slope_high`
+        (Float64, 0 or greater, may be infinite). In terms of costs, these are the ratios
+        `cost_ratio_low` to `cost_ratio_high` of the cost of a false positive to the cost of a false
+        negative, at the prevalence of the data or of the table. In terms of prevalence, these are
+        the values `prevalence_low` to `prevalence_high`, if both errors have the same cost. The six
+        columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+
+        A value of the column `across` that is not in the result is not optimal for any costs. If
+        several curves contain a vertex, the first curve in the order of the keys is named.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, or if `across` is not a group
+        column.
+
+    See Also
+    --------
+    area : The area under the hull, from the table of the hull.
+    operating_point : The best row for given costs.
+
+    Notes
+    -----
+    The slope of the hull between two vertices is the likelihood ratio of the scores between their
+    thresholds. These levels are the calibrated odds of isotonic regression. Integer counts are
+    compared exactly. For curves with different numbers of rows, rates are compared as floats.
+
+    References
+    ----------
+    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
+    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+
+    T. Fawcett, A. Niculescu-Mizil (2007), "PAV and the ROC convex hull", Machine Learning 68(1),
+    97-106. doi:10.1007/s10994-007-5011-0
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> curves.roc.hull().select("threshold", "fpr", "tpr", "slope_low", "slope_high")
+    shape: (4, 5)
+    ┌───────────┬──────────┬──────────┬───────────┬────────────┐
+    │ threshold ┆ fpr      ┆ tpr      ┆ slope_low ┆ slope_high │
+    │ ---       ┆ ---      ┆ ---      ┆ ---       ┆ ---        │
+    │ f64       ┆ f64      ┆ f64      ┆ f64       ┆ f64        │
+    ╞═══════════╪══════════╪══════════╪═══════════╪════════════╡
+    │ inf       ┆ 0.0      ┆ 0.0      ┆ inf       ┆ inf        │
+    │ 0.9       ┆ 0.0      ┆ 0.333333 ┆ 1.0       ┆ inf        │
+    │ 0.4       ┆ 0.666667 ┆ 1.0      ┆ 0.0       ┆ 1.0        │
+    │ 0.1       ┆ 1.0      ┆ 1.0      ┆ 0.0       ┆ 0.0        │
+    └───────────┴──────────┴──────────┴───────────┴────────────┘
+
+    The area under the hull:
+
+    >>> curves.roc.hull().roc.area()
+    shape: (1, 1)
+    ┌──────────┐
+    │ auc      │
+    │ ---      │
+    │ f64      │
+    ╞══════════╡
+    │ 0.777778 │
+    └──────────┘
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(HULL_COLUMNS))
+        check_new_columns(table, HULL_COLUMNS, "hull")
+        if across is not None and across not in table.by:
+            raise MissingColumnError.compose("across", across, table.by)
+        keys = tuple(name for name in table.by if name != across)
+
+        def find(frame: pl.DataFrame) -> pl.DataFrame:
+            return hull_table(read_curves(frame, table), keys, across)
+
+        return through_node(
+            plan.select(table.all_columns),
+            find,
+            schema={
+                **{name: table.keys[name] for name in keys},
+                **table.row,
+                **HULL_COLUMNS,
+                **({} if across is None else {across: table.keys[across]}),
+            },
+            by=keys,
+            anchor="threshold",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
+    """Return the vertices of the common hull of all curves with the same key `by`."""
+    keys, group = curves.keys, np.arange(len(curves.firsts))
+    if across is not None:
+        keys, group = _merged_groups(curves.keys.select(column(name) for name in by), len(group))
+    pos, neg = curves.total(*TOTALS[0]), curves.total(*TOTALS[1])
+    n_groups = keys.height
+    # A curve without one of the classes takes part only if all curves of its group lack a class.
+    has_both = (pos > 0) & (neg > 0)
+    takes_part = has_both | (np.bincount(group, has_both, n_groups) == 0)[group]
+    sizes = [np.bincount(group, total * takes_part, n_groups) for total in (pos, neg)]
+    largest = np.zeros((2, n_groups))
+    for largest_size, total in zip(largest, (pos, neg), strict=True):
+        np.maximum.at(largest_size, group, total * takes_part)
+
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
+    row = np.flatnonzero(hull_vertices(tp, fp, curves.starts))
+    curve = np.searchsorted(curves.starts, row, "right") - 1
+    row, curve = row[takes_part[curve]], curve[takes_part[curve]]
+    tp, fp = tp[row], fp[row]
+    if across is not None:
+        if not _have_equal_totals(group[takes_part], pos[takes_part], neg[takes_part]):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                tp, fp = (np.nan_to_num(tp / pos[curve]), np.nan_to_num(fp / neg[curve]))
+        order = np.lexsort((curve, tp, fp, group[curve]))
+        row, curve, tp, fp = (values[order] for values in (row, curve, tp, fp))
+        is_new = np.any([np.diff(x, prepend=-1) != 0 for x in (group[curve], tp, fp)], axis=0)
+        row, curve, tp, fp = (values[is_new] for values in (row, curve, tp, fp))
+        starts = np.searchsorted(group[curve], np.arange(n_groups + 1))
+        is_vertex = hull_vertices(tp, fp, starts)
+        row, curve = row[is_vertex], curve[is_vertex]
+    owner = group[curve]
+    columns = _optimal_ranges(curves, row, curve, owner, sizes)
+    note = class_notes(*largest)[owner].tolist()
+    last = [] if across is None else [curves.keys.get_column(across).gather(curve)]
+    position = pl.Series(row).cast(pl.get_index_type())
+    layout = curves.layout
+    return take_rows(keys, owner).with_columns(
+        *(
+            curves.table.get_column(layout.private(name)).gather(position).alias(name)
+            for name in layout.row
+        ),
+        *(
+            build_column(name, note if name == "note" else columns[name], dtype, len(row))
+            for name, dtype in HULL_COLUMNS.items()
+        ),
+        *last,
+    )
+
+
+def _merged_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct keys, and the index of the key of each curve."""
+    if not keys.width:
+        return pl.DataFrame(height=1), np.zeros(n_curves, np.int64)
+    distinct, number = number_distinct_rows(keys)
+    return distinct, number.to_numpy().astype(np.int64)
+
+
+def _have_equal_totals(group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]) -> bool:
+    """Whether all curves of each group have the same number of rows of each class."""
+    _, first, index = np.unique(group, return_index=True, return_inverse=True)
+    return all(bool((total == total[first][index]).all()) for total in (pos, neg))
+
+
+def _optimal_ranges(
+    curves: Curves,
+    row: NDArray[np.int64],
+    curve: NDArray[np.int64],
+    group: NDArray[np.int64],
+    sizes: list[NDArray[Any]],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the ranges of slopes, cost ratios and prevalences for which vertices are optimal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tpr, fpr = (
+            curves.columns[name][row] / curves.total(*names)[curve]
+            for name, names in zip(("tp", "fp"), TOTALS, strict=False)
+        )
+        # The slope of the line to the vertex before each one, and after it.
+        slope = np.diff(tpr, prepend=np.nan) / np.diff(fpr, prepend=np.nan)
+        prevalence = sizes[0] / (sizes[0] + sizes[1])
+        if curves.prevalence is not None:
+            prevalence = np.full(len(prevalence), curves.prevalence)
+        odds = (prevalence / (1 - prevalence))[group]
+        is_first = np.diff(group, prepend=-1) != 0
+        high = np.where(is_first, np.inf, slope)
+        low = np.where(np.append(is_first, True)[1:], 0.0, np.append(slope, 0.0)[1:])
+        columns = {
+            "slope_low": low,
+            "slope_high": high,
+            "cost_ratio_low": low * odds,
+            "cost_ratio_high": high * odds,
+            "prevalence_low": 1 / (1 + high),
+            "prevalence_high": 1 / (1 + low),
+        }
+    undefined = (sizes[0] == 0) | (sizes[1] == 0)
+    return {name: np.where(undefined[group], np.nan, values) for name, values in columns.items()}

@@ -1,0 +1,164 @@
+"""Hulls are compared with the optima of all cost ratios, and with isotonic regression."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from sklearn.isotonic import IsotonicRegression
+
+import rocframe as rf
+
+ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=14)
+RANGES = ["slope_low", "slope_high"]
+
+
+def points_of(rows: list[tuple[bool, int]]) -> dict[float, tuple[int, int]]:
+    """Return fp and tp at each threshold."""
+    return {
+        threshold: tuple(
+            sum(score >= threshold and label == kind for label, score in rows)
+            for kind in (False, True)
+        )
+        for threshold in [inf, *sorted({score for _, score in rows}, reverse=True)]
+    }
+
+
+def is_vertex(point: tuple[int, int], points: set[tuple[int, int]]) -> bool:
+    """Return whether no line between two other points passes through or above a point."""
+    if point in {min(points), max(points)}:
+        return True
+    x, y = point
+    for x0, y0 in points - {point}:
+        for x1, y1 in points - {point}:
+            if x0 <= x <= x1 and x0 < x1 and y0 + Fraction((y1 - y0) * (x - x0), x1 - x0) >= y:
+                return False
+            if x0 == x == x1 and y0 < y < y1:
+                return False
+    return True
+
+
+@pytest.mark.hypothesis
+@given(ROWS)
+def test_vertices_are_the_points_above_all_lines_between_others(rows):
+    frame = pl.DataFrame(rows, schema=["label", "score"], orient="row")
+    points = points_of(rows)
+    pos = sum(label for label, _ in rows)
+    vertices = rf.curve(frame, "label", "score").roc.hull()
+    if pos in {0, len(rows)}:
+        assert vertices.get_column("slope_low").null_count() == vertices.height
+        assert set(vertices.get_column("note")) & {"no_positives", "no_negatives"}
+        return
+    expected = [t for t, point in points.items() if is_vertex(point, set(points.values()))]
+    assert vertices.get_column("threshold").to_list() == expected
+
+
+@pytest.mark.hypothesis
+@given(ROWS)
+def test_a_vertex_has_the_lowest_cost_in_its_range_of_cost_ratios(rows):
+    frame = pl.DataFrame(rows, schema=["label", "score"], orient="row")
+    vertices = rf.curve(frame, "label", "score").roc.hull()
+    pos = sum(label for label, _ in rows)
+    for row in vertices.drop_nulls("slope_low").iter_rows(named=True):
+        low, high = row["cost_ratio_low"], row["cost_ratio_high"]
+        if low == inf:  # the first of two vertices on the left axis
+            continue
+        low, high = min(low, 1e3), min(high, 1e3)
+        for ratio in (low, high, (low + high) / 2):
+            costs = [ratio * fp + pos - tp for fp, tp in points_of(rows).values()]
+            assert ratio * row["fp"] + row["fn"] == pytest.approx(min(costs), abs=1e-9)
+
+
+def test_slopes_are_the_odds_of_isotonic_regression():
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 300)
+    score = rng.normal(label, 1).round(1)
+    vertices = rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score").roc.hull()
+    levels = np.unique(IsotonicRegression().fit_transform(score, label))
+    ratios = vertices.get_column("cost_ratio_low").to_numpy()[:-1]
+    np.testing.assert_allclose(1 - 1 / (1 + ratios), levels[::-1], rtol=1e-12)
+
+
+def test_prevalences_are_those_at_which_the_error_rate_is_lowest():
+    frame = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]})
+    curves = rf.curve(frame, "label", "score")
+    for row in curves.roc.hull().iter_rows(named=True):
+        for prevalence in (row["prevalence_low"], row["prevalence_high"]):
+            if 0 < prevalence < 1:
+                best = curves.roc.operating_point("error_rate", prevalence=prevalence)
+                error = prevalence * (1 - row["tpr"]) + (1 - prevalence) * row["fpr"]
+                assert error == pytest.approx(best.item(0, "value"), abs=1e-12)
+
+
+def test_the_table_has_the_rows_of_the_curve_and_the_prevalence_of_the_table_counts():
+    frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
+    curves = rf.curve(frame, "label", "score", kind="gain", metrics="f1", prevalence=0.2)
+    vertices = curves.roc.hull()
+    added = [*RANGES, "cost_ratio_low", "cost_ratio_high", "prevalence_low", "prevalence_high"]
+    assert vertices.columns == [*curves.columns, *added, "note"]
+    kept = curves.filter(pl.col("threshold").is_in(vertices.get_column("threshold").implode()))
+    assert_frame_equal(vertices.select(curves.columns), kept)
+    ratio = vertices.get_column("cost_ratio_low") / vertices.get_column("slope_low")
+    assert ratio.drop_nans().unique().to_list() == pytest.approx([0.25])
+
+
+def test_a_common_hull_names_the_curve_of_each_vertex():
+    first = pl.DataFrame({"label": [1, 1, 0, 0, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
+    second = pl.DataFrame({"label": [1, 0, 1, 1, 0, 0], "score": [6, 5, 4, 3, 2, 1]})
+    worst = pl.DataFrame({"label": [0, 0, 0, 1, 1, 1], "score": [6, 5, 4, 3, 2, 1]})
+    frame = pl.concat(
+        table.with_columns(pl.lit(name).alias("model"), pl.lit(1).alias("day"))
+        for name, table in (("a", first), ("b", second), ("c", worst))
+    )
+    curves = rf.curve(frame, "label", "score", by=["model", "day"])
+    vertices = rf.hull(curves, across="model")
+    assert vertices.columns[:2] == ["day", "threshold"]
+    assert vertices.columns[-1] == "model"
+    assert vertices.select("model", "threshold", "fp", "tp").rows() == [
+        ("a", inf, 0, 0),
+        ("a", 5.0, 0, 2),
+        ("b", 3.0, 1, 3),
+        ("a", 1.0, 3, 3),
+    ]
+    # Curves of other numbers of rows have the same rates, and the same hull.
+    doubled = pl.concat([frame, frame.filter(model="b")])
+    same = rf.hull(rf.curve(doubled, "label", "score", by=["model", "day"]), across="model")
+    assert_frame_equal(
+        same.select("model", "threshold", *RANGES), vertices.select("model", "threshold", *RANGES)
+    )
+
+
+def test_a_curve_without_a_class_does_not_take_part_in_a_common_hull():
+    frame = pl.DataFrame(
+        {
+            "g": [1, 1, 1, 2, 2],
+            "model": ["a", "a", "b", "a", "b"],
+            "label": [1, 0, 1, 1, 1],
+            "score": [0.9, 0.1, 0.5, 0.3, 0.2],
+        }
+    )
+    vertices = rf.curve(frame, "label", "score", by=["g", "model"]).roc.hull(across="model")
+    assert (
+        vertices.select("g", "model", "threshold", "slope_high", "note").rows()
+        == [
+            (1, "a", inf, inf, "one_positive"),
+            (1, "a", 0.9, inf, "one_positive"),
+            (1, "a", 0.1, 0.0, "one_positive"),
+            (2, "a", inf, None, "no_negatives"),
+            (2, "a", 0.3, None, "no_negatives"),
+            (2, "b", 0.2, None, "no_negatives"),
+        ][: vertices.height]
+    )
+
+
+def test_across_must_be_a_group_column():
+    curves = rf.curve(pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]}), "label", "score")
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.hull(curves, across="model")
+    assert str(caught.value).startswith("across='model': ")
