@@ -11,7 +11,6 @@ import numpy as np
 
 from rocframe.curves.convex_hull import MAX_EXACT_PRODUCT, hull_vertices
 from rocframe.curves.display import CurveCounts, display_axes
-from rocframe.curves.convex_hull import MAX_EXACT_PRODUCT, hull_vertices
 from rocframe.curves.thinning import (
     BETWEEN,
     MIN_SEARCHED_ROWS,
