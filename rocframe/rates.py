@@ -66,31 +66,35 @@ class Settings:
         if self.prevalence is None:
             return COUNT_COLUMNS
         tp, fp, fn, tn = COUNT_COLUMNS
-        pos = COUNT_COLUMNS.n * self.prevalence
-        neg = COUNT_COLUMNS.n * (1 - self.prevalence)
+        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, self.prevalence)
         return Counts(
-            tp=pos * ratio(tp, tp + fn),
-            fp=neg * ratio(fp, fp + tn),
-            fn=pos * ratio(fn, tp + fn),
-            tn=neg * ratio(tn, fp + tn),
+            tp=tp * pos_weight, fp=fp * neg_weight, fn=fn * pos_weight, tn=tn * neg_weight
         )
 
 
-def rescaled_counts(
-    counts: Mapping[str, NDArray[Any]], prevalence: float
-) -> dict[str, NDArray[np.float64]]:
-    """Rescale counts to a prevalence and to a total of 1.
+def prevalence_weights(
+    pos: NDArray[Any], neg: NDArray[Any], prevalence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of positives and negatives that change the prevalence to a given value.
 
-    The counts of a class without rows are 0.
+    The weighted total is pos + neg. Both weights are 0 without positives or without negatives.
     """
-    result = {}
-    for names, share in zip(TOTALS, (prevalence, 1 - prevalence), strict=False):
-        total = reduce(add, (counts[name] for name in names))
-        for name in names:
-            part = np.zeros(np.shape(total))
-            np.divide(counts[name], total, out=part, where=total > 0)
-            result[name] = share * part
-    return result
+    total, defined = pos + neg, (pos > 0) & (neg > 0)
+    pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
+    np.divide(total * prevalence, pos, out=pos_weight, where=defined)
+    np.divide(total * (1 - prevalence), neg, out=neg_weight, where=defined)
+    return pos_weight, neg_weight
+
+
+def prevalence_weight_exprs(
+    pos: pl.Expr, neg: pl.Expr, prevalence: float
+) -> tuple[pl.Expr, pl.Expr]:
+    """Return `prevalence_weights` as expressions; null without positives or without negatives."""
+    total, defined = pos + neg, (pos > 0) & (neg > 0)
+    return (
+        pl.when(defined).then(total * prevalence / pos),
+        pl.when(defined).then(total * (1 - prevalence) / neg),
+    )
 
 
 def ratio(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:

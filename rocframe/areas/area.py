@@ -13,6 +13,7 @@ from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.exact import exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
+from rocframe.rates import prevalence_weights
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
@@ -196,9 +197,13 @@ def _steps_at_prevalence(curves: Curves) -> list[NDArray[np.float64]]:
     """Return `_steps` as floats; negatives are weighted if the table has a given prevalence."""
     tp, fp, tp0, fp0 = (count.astype(np.float64) for count in _steps(curves))
     if curves.prevalence is not None:
-        pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-        odds = (1 - curves.prevalence) / curves.prevalence
-        weight = np.divide(odds * pos, neg, out=np.zeros(len(pos)), where=neg > 0)
+        pos_weight, neg_weight = prevalence_weights(
+            curves.total("tp", "fn"), curves.total("fp", "tn"), curves.prevalence
+        )
+        # Only the ratio of the weights changes precision.
+        weight = np.divide(
+            neg_weight, pos_weight, out=np.zeros(len(pos_weight)), where=pos_weight > 0
+        )
         weights = np.repeat(weight, np.diff(curves.starts))
         fp, fp0 = fp * weights, fp0 * weights
     return [tp, fp, tp0, fp0]

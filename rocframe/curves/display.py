@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.rates import prevalence_weights
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,20 +41,16 @@ class CurveCounts:
             kind.axis(name).depends_on_prevalence for name in kind.rates
         ):
             return self
-        defined = (self.pos > 0) & (self.neg > 0)
-        rows = np.where(defined, self.pos + self.neg, 0).astype(np.float64)
-        pos, neg = rows * self.prevalence, rows * (1 - self.prevalence)
+        pos_weight, neg_weight = prevalence_weights(self.pos, self.neg, self.prevalence)
         sizes = np.diff(self.starts)
-
-        def rescale(
-            counts: NDArray[Any], total: NDArray[Any], new_total: NDArray[np.float64]
-        ) -> NDArray[np.float64]:
-            share = counts / np.repeat(np.where(total > 0, total, 1), sizes)
-            result: NDArray[np.float64] = share * np.repeat(new_total, sizes)
-            return result
-
-        tp, fp = rescale(self.tp, self.pos, pos), rescale(self.fp, self.neg, neg)
-        return replace(self, tp=tp, fp=fp, pos=pos, neg=neg, prevalence=None)
+        return replace(
+            self,
+            tp=self.tp * np.repeat(pos_weight, sizes),
+            fp=self.fp * np.repeat(neg_weight, sizes),
+            pos=self.pos * pos_weight,
+            neg=self.neg * neg_weight,
+            prevalence=None,
+        )
 
     def slice(self, first: int, last: int) -> CurveCounts:
         """Return the curves `first` to `last - 1`."""

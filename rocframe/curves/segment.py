@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.rates import CONFUSION, CountRatio, rescaled_counts
+from rocframe.rates import CONFUSION, CountRatio, prevalence_weights
 from rocframe.schemas import THRESHOLD
 
 if TYPE_CHECKING:
@@ -59,7 +59,14 @@ def segment_root(
         assert metric.settings is not None
         assert metric.settings.prevalence is not None
         ratio, prevalence = metric.formula, metric.settings.prevalence
-        upper, lower = (rescaled_counts(row, prevalence) for row in (upper, lower))
+        weights = prevalence_weights(
+            upper["tp"] + upper["fn"], upper["fp"] + upper["tn"], prevalence
+        )
+        weight_of = dict(zip(CONFUSION, (*weights, *weights), strict=True))  # tp, fp, fn, tn
+        upper, lower = (
+            {name: row[name] * weight for name, weight in weight_of.items()}
+            for row in (upper, lower)
+        )
     step = {name: lower[name] - upper[name] for name in CONFUSION if name in upper}
     if ratio is not None:
         off, change = (
