@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NoReturn, get_args
 
 import polars as pl
 
@@ -76,6 +76,14 @@ def digits() -> pl.DataFrame:
     (5391, 14)
     """
     return pl.read_parquet(path("digits"), glob=False)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(
+        f"rocframe.datasets.{name}: unknown data set.\n"
+        f"Data sets: {', '.join(f'{log}()' for log in get_args(LogName))}.",
+        name=name,
+    )
 
 
 def path(name: LogName) -> Path:

@@ -59,6 +59,11 @@ __all__ = [
 ]
 
 
+# Values of options of other packages, and the value with the same meaning in this package.
+VALUE_ALIASES = {
+    **dict.fromkeys(("roc_auc", "roc_auc_score", "auroc"), "auc"),
+    **dict.fromkeys(("ap", "average_precision_score"), "average_precision"),
+}
 MAX_FRACTIONAL_LABELS = 10  # a label column with more distinct fractions probably has scores
 
 
@@ -83,13 +88,15 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
     """A column that an argument names is not in the frame."""
 
     @classmethod
-    def compose(cls, argument: str, column: str, available: Iterable[str]) -> MissingColumnError:
-        """List the columns of the frame, and suggest the most similar name."""
+    def compose(
+        cls, argument: str, column: str, available: Iterable[str], *, noun: str = "column"
+    ) -> MissingColumnError:
+        """List the columns of the frame, or its keys, and suggest the most similar name."""
         names = list(available)
         guess = get_close_matches(column, names, n=1)
         return cls(
-            f"{argument}={column!r}: the frame has no column of this name.\n"
-            f"It has: {format_list(names, most=30) or 'no columns'}."
+            f"{argument}={column!r}: the frame has no {noun} of this name.\n"
+            f"It has: {format_list(names, most=30) or f'no {noun}s'}."
             + (f"\nDid you mean {argument}={guess[0]!r}?" if guess else "")
         )
 
@@ -117,6 +124,17 @@ class RepeatedNameError(RocframeError, ValueError):
         return cls(
             f"{argument}={name!r}: the result has a column of this name.\n"
             f"Its columns are: {format_list(table, most=30)}.\n{hint}"
+        )
+
+    @classmethod
+    def of_expression(
+        cls, argument: str, expr: object, name: str, table: Iterable[str]
+    ) -> RepeatedNameError:
+        """Return an error for an expression that has the name of a column of the result."""
+        return cls(
+            f"{argument}={format_value(expr)}: the expression is named {name!r}, which is a column "
+            f"of the result.\nIts columns are: {format_list(table, most=30)}.\n"
+            'Give it another name with .alias("…").'
         )
 
 
@@ -149,7 +167,10 @@ class UnknownOptionError(RocframeError, ValueError):
         """Return an error that lists the allowed values, and suggests the most similar one."""
         choices = list(allowed)
         words = [choice for choice in choices if isinstance(choice, str)]
-        guess = get_close_matches(value.lower(), words, n=1) if isinstance(value, str) else []
+        guess = []
+        if isinstance(value, str):
+            name = VALUE_ALIASES.get(value.lower(), value.lower())
+            guess = get_close_matches(name, words, n=1)
         return cls(
             f"{argument}={format_value(value)}: unknown value.\n"
             f"Choose one of: {format_list(choices, most=60)}."

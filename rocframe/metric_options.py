@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from rocframe.errors import MissingColumnError, OptionValueError, RepeatedNameError
+from rocframe.errors import (
+    VALUE_ALIASES,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    UnknownOptionError,
+)
 from rocframe.options import check_choice
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, Rate
 
@@ -24,6 +30,9 @@ Parsed = TypeVar("Parsed")
 # Columns that a user-defined expression may contain.
 VARIABLES = ("threshold", *CONFUSION)
 
+# Names of statistics of complete curves, which `intervals` computes.
+CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc")
+
 
 def parse_metric(
     argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
@@ -35,9 +44,21 @@ def parse_metric(
     """
     if isinstance(value, pl.Expr):
         return user_metric(argument, value)
-    check_choice(argument, value, (*NAMES, *COUNT_METRICS, *others))
+    check_metric_name(argument, value, (*NAMES, *COUNT_METRICS, *others))
     metric = (NAMES | COUNT_METRICS)[str(value)]
     return replace(metric, column=str(value), settings=settings)
+
+
+def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
+    """Check that a value is the name of a metric of single rows of a curve."""
+    name = VALUE_ALIASES.get(value, value) if isinstance(value, str) else value
+    if name in CURVE_STATISTIC_NAMES:
+        area = "rf.auc(…) or " if name == "auc" else ""
+        raise UnknownOptionError(
+            f"{argument}={value!r}: this is a statistic of a complete curve, not of one row.\n"
+            f'Use {area}rf.intervals(…, metrics="{name}").'
+        )
+    check_choice(argument, value, names)
 
 
 def user_metric(argument: str, expr: pl.Expr) -> Rate:

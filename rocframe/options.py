@@ -344,6 +344,23 @@ def suggest_argument(name: str, arguments: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, available, n=1, cutoff=0.7)), None)
 
 
+def _unknown_argument_hint(function: Callable[..., Any], name: str) -> str:
+    """Return a hint for an argument that a function does not have."""
+    if name in ARGUMENTS_OF_OTHERS:
+        return ARGUMENTS_OF_OTHERS[name].format(name=name)
+    is_missing = name == "missing" or ARGUMENT_ALIASES.get(name.lower()) == ("missing",)
+    if is_missing and function.__module__.startswith("rocframe.expressions"):
+        return "Leave it out: expressions always leave out rows with missing values."
+    if name == "positive" and function.__name__ == "volume":
+        return "Leave it out: all three classes are compared. Use classes= for their order."
+    if function.__name__ == "at":
+        return (
+            'For another metric, use operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
+            'average(fixed="precision").'
+        )
+    return "Leave it out."
+
+
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 FRAME_ARGUMENTS = ("predictions", "curves", "table")
 
@@ -390,7 +407,7 @@ def _argument_error(
         ]
         argument = suggest_argument(name, by_name)
         if argument is None:
-            hint = ARGUMENTS_OF_OTHERS.get(name, "Leave it out.").format(name=name)
+            hint = _unknown_argument_hint(function, name)
         else:
             hint = f"Use {argument}= instead."
     elif first is not None and not args and first.kind is Parameter.POSITIONAL_ONLY:

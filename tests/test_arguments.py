@@ -99,6 +99,30 @@ WRONG = [
         ),
     ),
     (
+        lambda: rf.at(CURVES, precision=0.8),
+        (
+            f"at: unexpected keyword argument 'precision'.\n{AT}\nFor another metric, use "
+            'operating_point("tpr", subject_to={"precision": (0.9, 1)}) or '
+            'average(fixed="precision").'
+        ),
+    ),
+    (
+        lambda: SCORE.gini("label", na_rm=True),
+        (
+            "gini: unexpected keyword argument 'na_rm'.\n"
+            "Arguments: score, label, positive, weight, count.\n"
+            "Leave it out: expressions always leave out rows with missing values."
+        ),
+    ),
+    (
+        lambda: rf.volume(TABLE, "label", "score", positive=1),
+        (
+            "volume: unexpected keyword argument 'positive'.\n"
+            f"Arguments: {', '.join(inspect.signature(rf.volume).parameters)}.\n"
+            "Leave it out: all three classes are compared. Use classes= for their order."
+        ),
+    ),
+    (
         lambda: SCORE.auc("label", pos_label=1),
         (
             "auc: unexpected keyword argument 'pos_label'.\n"

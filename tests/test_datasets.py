@@ -194,3 +194,11 @@ def test_a_log_that_does_not_exist_raises_and_names_those_that_do() -> None:
         datasets.path("votes")  # type: ignore[arg-type]
     assert "'vote'" in str(caught.value)
     assert "'digits'" in str(caught.value)
+
+
+def test_an_unknown_data_set_lists_the_data_sets():
+    with pytest.raises(AttributeError) as caught:
+        datasets.load("vote")
+    assert str(caught.value) == (
+        "rocframe.datasets.load: unknown data set.\nData sets: vote(), digits()."
+    )

@@ -196,8 +196,36 @@ WRONG = [
     (
         lambda: curve(metrics=pl.col("tp") * 2),
         (
-            f"metrics='tp': the result has a column of this name.\n{TABLE}\n"
-            "Leave it out, or give it another name with .alias()."
+            "metrics=[(col(\"tp\")) * (dyn int: 2)]: the expression is named 'tp', which is a "
+            f'column of the result.\n{TABLE}\nGive it another name with .alias("…").'
+        ),
+    ),
+    (
+        lambda: curve(metrics="auc"),
+        (
+            "metrics='auc': this is a statistic of a complete curve, not of one row.\n"
+            'Use rf.auc(…) or rf.intervals(…, metrics="auc").'
+        ),
+    ),
+    (
+        lambda: curve(metrics=["f1", "ks"]),
+        (
+            "metrics='ks': this is a statistic of a complete curve, not of one row.\n"
+            'Use rf.intervals(…, metrics="ks").'
+        ),
+    ),
+    (
+        lambda: rf.average(CURVES, over="g", metrics="roc_auc"),
+        (
+            "metrics='roc_auc': this is a statistic of a complete curve, not of one row.\n"
+            'Use rf.auc(…) or rf.intervals(…, metrics="auc").'
+        ),
+    ),
+    (
+        lambda: rf.auc(PREDICTIONS, "label", "score", ci="wilson"),
+        (
+            "ci='wilson': this method is for proportions of rows, such as the TPR at a threshold.\n"
+            "For these, use rf.intervals(…, ci='wilson'). For areas, use ci=\"logit_delong\"."
         ),
     ),
     (
@@ -214,7 +242,7 @@ WRONG = [
             "It has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\nDid you mean metrics='tp'?"
         ),
     ),
-    (at, f"threshold=None: no threshold or rate is given.\n{WHERE}"),
+    (at, f"at: no threshold or rate is given.\n{WHERE}"),
     (lambda: at(fpr=0.1, tpr=0.5), f"fpr=0.1: tpr= is given as well.\n{WHERE}"),
     (lambda: at(fpr=5), f"fpr=5: 5 is outside the range from 0 to 1.\n{RATES}"),
     (

@@ -18,7 +18,7 @@ from rocframe.averages.curve_groups import (
     note_with_keys,
 )
 from rocframe.averages.means import CurveValues, mean_limits
-from rocframe.averages.options import parse_average_options
+from rocframe.averages.options import default_over_hint, parse_average_options
 from rocframe.averages.pooled import pooled_curves
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import curve_layout, read_curves
@@ -382,10 +382,11 @@ def _check_key(name: str, table: CurveLayout) -> None:
     """Check that curves are averaged over one of their keys."""
     if name in table.by:
         return
-    if name not in table.row:
-        raise MissingColumnError.compose("over", name, [*table.by, *table.row])
-    keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
-    raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
+    if name in table.row:
+        keys = f"Its keys are: {format_list(table.by)}." if table.by else "The table has no keys."
+        raise OptionValueError.compose("over", name, "this column is not a key of the table", keys)
+    error = MissingColumnError.compose("over", name, table.by, noun="key")
+    raise MissingColumnError(f"{error}{default_over_hint(name)}")
 
 
 def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:

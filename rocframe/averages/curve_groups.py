@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from rocframe.averages.options import default_over_hint
 from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import build_table, column, lazy_plan
@@ -339,7 +340,8 @@ def check_key_columns(
     def check(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in over:
             if name not in schema:
-                raise MissingColumnError.compose("over", name, list(schema))
+                error = MissingColumnError.compose("over", name, list(schema))
+                raise MissingColumnError(f"{error}{default_over_hint(name)}")
         return plan
 
     return lazy_plan("predictions", predictions).pipe_with_schema(check)

@@ -53,6 +53,8 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
     "micro": ("pooled", "equal"),
 }
 
+DEFAULT_OVER = "fold"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AverageOptions:
@@ -318,6 +320,12 @@ def parse_over(over: object) -> tuple[str, ...]:
     return parse_names(several)  # type: ignore[arg-type]
 
 
+def default_over_hint(name: str) -> str:
+    """Return a line for the error of a missing column `name`, if it is the default of `over`."""
+    hint = '\nThe default is over="fold". Pass the column of the folds as over=.'
+    return hint if name == DEFAULT_OVER else ""
+
+
 def _parse_rate(metric: object, settings: Settings) -> tuple[str, Rate]:
     rate = parse_metric("metrics", metric, settings)
     return rate.column, rate
@@ -327,11 +335,11 @@ def parse_test_per_train(given: object, over: Sequence[str], interval: str | Non
     """Return the number of test rows per training row; None to derive it from the folds."""
     if given is None:
         if interval == "corrected" and len(over) > 1:
-            raise OptionValueError.compose(
-                "test_per_train",
-                None,
-                "the size of the training sets cannot be derived if over= names several keys",
-                "For repeated ten-fold cross-validation, use test_per_train=1/9.",
+            raise OptionValueError(
+                'test_per_train: interval="corrected" requires the ratio of test rows to training '
+                "rows, which is unknown if over= names several keys.\nFor repeated ten-fold "
+                'cross-validation, use test_per_train=1/9. Or use interval="t", which is for '
+                "independent test sets, or interval=None."
             )
         return None
     hint = "For ten folds, use test_per_train=1/9."

@@ -87,7 +87,8 @@ def auc_covariance(
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`.
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the rows of the other models are also left out and counted in `note`, without an error.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

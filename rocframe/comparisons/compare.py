@@ -132,7 +132,8 @@ def compare(
         the result.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`.
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the row of the other model is also left out and counted in `note`, without an error.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000

@@ -107,7 +107,8 @@ def contrast(
         rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only some of the models have: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`.
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the rows of the other models are also left out and counted in `note`, without an error.
     cluster : str or Expr, default None
         Column or expression that identifies clusters of dependent rows, such as all rows of one
         user. Different clusters are assumed to be independent.

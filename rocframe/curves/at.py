@@ -174,13 +174,13 @@ def at(
 def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[float]]:
     """Return the name and the values of the one argument that is given."""
     given = {name: value for name, value in arguments.items() if value is not None}
-    first, *others = given or get_args(PointAxis)[:1]
-    if not given or others:
-        problem = "no threshold or rate is given"
-        if others:
-            problem = f"{' and '.join(f'{name}=' for name in others)} is given as well"
-        hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
-        raise OptionValueError.compose(first, given.get(first), problem, hint)
+    hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
+    if not given:
+        raise OptionValueError(f"at: no threshold or rate is given.\n{hint}")
+    first, *others = given
+    if others:
+        problem = f"{' and '.join(f'{name}=' for name in others)} is given as well"
+        raise OptionValueError.compose(first, given[first], problem, hint)
     ((name, value),) = given.items()
     bounds = None if name == THRESHOLD else (0, 1)
     values = parse_numbers(name, value, bounds=bounds, example="0.5")

@@ -22,6 +22,7 @@ from rocframe.kernel.scan import Scan
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
 from rocframe.metric_options import (
+    check_metric_name,
     check_metric_settings,
     expression_name,
     parse_metric,
@@ -29,7 +30,6 @@ from rocframe.metric_options import (
 )
 from rocframe.options import (
     NOT_GIVEN,
-    check_choice,
     check_supported,
     parse_names,
     parse_numbers,
@@ -259,7 +259,7 @@ def _metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr
     """Return the name of a metric and its expression."""
     if isinstance(metric, pl.Expr):
         return expression_name("metrics", metric), metric
-    check_choice("metrics", metric, NAMES)
+    check_metric_name("metrics", metric, NAMES)
     if metric == PREVALENCE and settings.prevalence is not None:
         return PREVALENCE, pl.col(PREVALENCE)
     return str(metric), parse_metric("metrics", metric, settings).expr()
@@ -274,8 +274,10 @@ def _check_metric_columns(
         for root in expr.meta.root_names():
             if root not in (*known, *model):
                 raise MissingColumnError.compose("metrics", root, known)
-        if name in reserved:
+        if name in reserved and name in NAMES:
             raise RepeatedNameError.in_result("metrics", name, reserved)
+        if name in reserved:
+            raise RepeatedNameError.of_expression("metrics", expr, name, reserved)
 
 
 def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from rocframe.errors import OptionValueError
 from rocframe.kernel.resample import Seed
 from rocframe.options import check_choice, parse_fraction, parse_integer
 
@@ -58,6 +59,10 @@ class Confidence:
         methods: Sequence[str] = get_args(AUCIntervalMethod),
     ) -> Confidence:
         """Check the options; `methods` are the values that `ci` may have besides None."""
+        if ci in ("wilson", "clopper_pearson") and ci not in methods:
+            problem = "this method is for proportions of rows, such as the TPR at a threshold"
+            hint = f'For these, use rf.intervals(…, ci={ci!r}). For areas, use ci="{methods[0]}".'
+            raise OptionValueError.compose("ci", ci, problem, hint)
         check_choice("ci", ci, (*methods, None))
         level = parse_level(level)
         return cls(ci=ci, level=level, n_boot=parse_n_boot("n_boot", n_boot), seed=Seed.parse(seed))

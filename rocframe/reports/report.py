@@ -89,7 +89,8 @@ def report(
         By default `"fold"`, if `by` contains this name; None for no averages.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models that
-        the group column `model` names. For scores in several columns, `id` is not needed.
+        the group column `model` names; a column with another name must be renamed first. For scores
+        in several columns, `id` is not needed.
     kind : str or sequence of str, optional
         Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
@@ -98,7 +99,8 @@ def report(
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
         Handling of instances that only one of the two models has: `"raise"` an error, or `"drop"`
-        them and count their rows in `note`.
+        them and count their rows in `note`. If `missing="drop"` leaves out the row of one model,
+        the row of the other model is also left out and counted in `note`, without an error.
     seed : int, default None
         Seed of the random draws, a whole number >= 0. None: a new seed in every call. The draws of
         a group depend only on the seed and the group's key.

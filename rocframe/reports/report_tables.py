@@ -144,8 +144,9 @@ def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
         raise OptionValueError.compose(
             "id",
             options.id,
-            "rows of models cannot be paired, because no group column names the models",
-            'Name the column of the models "model" and include it in by=, or leave out id=.',
+            'models are compared only if by= contains a column named "model"',
+            'Rename the column of the models, for example with .rename({"classifier": "model"}), '
+            "and include it in by=; or leave out id=.",
         )
     return compare(
         predictions,

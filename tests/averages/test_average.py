@@ -303,8 +303,10 @@ def test_the_corrected_interval_uses_test_per_train():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.average(several, over=["again", "fold"])
     assert str(caught.value) == (
-        "test_per_train=None: the size of the training sets cannot be derived if over= names "
-        "several keys.\nFor repeated ten-fold cross-validation, use test_per_train=1/9."
+        'test_per_train: interval="corrected" requires the ratio of test rows to training rows, '
+        "which is unknown if over= names several keys.\nFor repeated ten-fold cross-validation, "
+        'use test_per_train=1/9. Or use interval="t", which is for independent test sets, or '
+        "interval=None."
     )
 
 
@@ -528,7 +530,10 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
             {"over": "tpr"},
             "over='tpr': this column is not a key of the table.\nIts keys are: 'fold'.",
         ),
-        ({"over": "flod"}, "over='flod': the frame has no column of this name.\nIt has: 'fold', "),
+        (
+            {"over": "flod"},
+            "over='flod': the frame has no key of this name.\nIt has: 'fold'.",
+        ),
         (
             {"interval": "t", "test_per_train": 0.1},
             ("test_per_train=0.1: interval='t' does not support this option.\nLeave it out."),
@@ -734,3 +739,13 @@ def test_simplified_curves_raise_if_the_threshold_is_fixed(options):
         )
     kept = curves(table).join(some, on=["fold", "threshold"], how="semi")
     assert_frame_equal(rf.average(some, grid=5), rf.average(kept, grid=5))
+
+
+def test_the_error_of_a_missing_default_key_lists_the_keys():
+    by_model = rf.curve(SPREAD.with_columns(model=pl.lit("a")), "label", "score", by="model")
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.average(by_model)
+    assert str(caught.value) == (
+        "over='fold': the frame has no key of this name.\nIt has: 'model'.\n"
+        'The default is over="fold". Pass the column of the folds as over=.'
+    )

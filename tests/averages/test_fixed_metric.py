@@ -354,7 +354,7 @@ WRONG = [
     ),
     (
         {"metrics": "auc"},
-        "metrics='auc': unknown value.\nChoose one of: ",
+        "metrics='auc': this is a statistic of a complete curve, not of one row.\nUse rf.auc(…) ",
     ),
     (
         {"metrics": []},

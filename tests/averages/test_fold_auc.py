@@ -264,6 +264,12 @@ def test_an_unknown_fold_column_raises(frame, verb):
         "over='flod': the frame has no column of this name.\nIt has: 'fold', 'label', 'score'.\n"
         "Did you mean over='fold'?"
     )
+    with pytest.raises(rf.MissingColumnError) as caught:
+        verb(frame(TABLE).drop("fold"), "label", "score").lazy().collect()
+    assert str(caught.value).startswith(
+        "over='fold': the frame has no column of this name.\nIt has: 'label', 'score'.\n"
+        'The default is over="fold". Pass the column of the folds as over=.'
+    )
     with pytest.raises(rf.OptionValueError) as caught:
         verb(frame(TABLE), "label", "score", over=None)
     assert str(caught.value).startswith("over=None: expected the name of one or more keys.")

@@ -15,11 +15,13 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap, norm
 
 import rocframe as rf
+from rocframe import metric_options
 from rocframe.inference.bootstrap import sample_acceleration
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
 from rocframe.metrics.intervals import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at
+from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.rates import Settings
 from tests import oracles
 from tests.kernel.scans import scan_of
@@ -681,3 +683,13 @@ def test_precision_recall_areas_and_their_influences_do_not_overflow():
     assert areas.to_list() == pytest.approx([0.5, 0.5], abs=1e-9)
     curve = rf.curve(table, "label", "score", weight="w", kind="precision_recall")
     assert rf.area(curve)["pr_auc"].item() == pytest.approx(0.5, abs=1e-9)
+
+
+def test_the_names_of_curve_statistics_are_complete():
+    assert list(metric_options.CURVE_STATISTIC_NAMES) == list(CURVE_STATISTICS)
+
+
+def test_names_of_other_packages_are_mapped_to_metrics():
+    with pytest.raises(rf.UnknownOptionError, match="Did you mean metrics='auc'") as caught:
+        rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="roc_auc")
+    assert str(caught.value).startswith("metrics='roc_auc': unknown value.")

@@ -502,7 +502,7 @@ def test_an_emoji_of_several_characters_is_not_split():
 
 def test_models_with_different_rows_are_not_compared():
     assert "Comparison of models" not in Reader(plain()).text
-    with pytest.raises(rf.OptionValueError, match=r"^id='id': rows of models cannot be paired,"):
+    with pytest.raises(rf.OptionValueError, match=r"^id='id': models are compared only if by= "):
         write(log().rename({"model": "day"}), by="day", id="id")
 
 
