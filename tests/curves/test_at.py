@@ -169,6 +169,15 @@ def test_interpolation_is_linear_in_both_counts_and_works_the_rates_out_again(fr
     assert_frame_equal(actual, expected, check_exact=True)
 
 
+def test_columns_with_other_values_than_the_metric_of_their_name_are_null_between_rows():
+    plain = curve(metrics=["f_beta", "accuracy"])
+    hits = (pl.col("tp") / 2).alias("accuracy")
+    point = {"fpr": 0.125, "interpolate": True}
+    assert rf.at(plain, **point).select("f_beta", "accuracy").null_count().row(0) == (0, 0)
+    other = curve(metrics=["f_beta", hits, "expected_cost"], beta=2, costs={"fp": 1, "fn": 5})
+    assert rf.at(other, **point).select("f_beta", "accuracy", "expected_cost").row(0) == (None,) * 3
+
+
 def test_an_undefined_rate_has_no_row_and_costs_other_groups_nothing():
     table = pl.DataFrame(
         {"g": ["none"] * 2 + ["some"] * 2, "label": [0, 0, 1, 0], "score": [0.2, 0.1, 0.2, 0.1]}
