@@ -49,7 +49,7 @@ def write_pages(votes: pl.DataFrame) -> None:
     curves = rf.curve(two, "label", "score", by="model")
     with TemporaryDirectory() as folder:
         board, report = (Path(folder) / f"{Path(image).stem}.html" for image in PAGES)
-        rf.save_chart(rf.dashboard(curves, costs={"fp": 1, "fn": 5}), board)
+        rf.save_chart(rf.dashboard(curves, threshold=0.5, costs={"fp": 1, "fn": 5}), board)
         rf.report(votes, "label", "score", path=report, by=["model", "fold"], id="id")
         for page, image, height in zip((board, report), PAGES, HEIGHTS, strict=True):
             options = [f"--window-size={WIDTH},{height}", f"--screenshot={HERE / image}"]

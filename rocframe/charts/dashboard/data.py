@@ -15,6 +15,7 @@ from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.groups import area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.curves.bins import nice_step, score_bins
+from rocframe.curves.segment import confusion_counts
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
     evenly_spaced_points,
@@ -24,6 +25,7 @@ from rocframe.curves.thinning import (
 )
 from rocframe.errors import OptionValueError
 from rocframe.kinds import KINDS
+from rocframe.rates import RATES
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
         row = np.searchsorted(-curves.columns["threshold"][rows], -values, "right") - 1
         tp, fp = (curves.columns[name][rows][np.maximum(row, 0)] for name in ("tp", "fp"))
         pos, neg = curves.total("tp", "fn")[curve], curves.total("fp", "tn")[curve]
-        differences[i] = tp / pos - fp / neg
+        differences[i] = RATES["youden"].evaluate(confusion_counts(values, tp, fp, pos, neg))
     mean = differences.mean(axis=0)
     spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
     # Rounding errors must not decide between equal values.
