@@ -240,14 +240,6 @@ class LabelError(RocframeError, ValueError):
         )
 
     @classmethod
-    def positive_required(cls, column: str, dtype: object) -> LabelError:
-        """Return an error for labels whose type has no default positive class."""
-        return cls(
-            f"label={column!r}: the positive class is unknown. The labels are {dtype}, and only "
-            "Boolean and 0/1 labels have a default.\nPass the label of this class as positive=."
-        )
-
-    @classmethod
     def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
         """Return an error for a positive value that no label equals."""
         return cls(

@@ -43,7 +43,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     across : str, default None
         Group column whose curves have one common hull, such as `"model"`. By default, each curve
         has a hull of its own.

@@ -81,7 +81,8 @@ def operating_point(
     ----------
     curves : DataFrame or LazyFrame
         A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Every group must be complete. Rows may be in any order.
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
     rule : str, Expr or sequence of these, default "youden"
         What the threshold optimises. `"youden"`: highest TPR - FPR. `"closest_top_left"`: lowest
         distance to the point (0, 1) of the ROC plane. `"equal_error"`: lowest absolute difference

@@ -64,8 +64,7 @@ def auc(
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null, without an error, if a
-        label is a number other than 0 and 1.
+        labels are Boolean or 0/1: the result is null for other labels without `positive`.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -129,8 +128,7 @@ def gini(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null, without an error, if a
-        label is a number other than 0 and 1.
+        labels are Boolean or 0/1: the result is null for other labels without `positive`.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -214,8 +212,7 @@ def auc_se(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1. Without `positive`, the result is null, without an error, if a
-        label is a number other than 0 and 1.
+        labels are Boolean or 0/1: the result is null for other labels without `positive`.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

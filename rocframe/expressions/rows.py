@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.errors import LabelError
 from rocframe.inputs.cases import MAX_TOTAL_COUNT, MAX_TOTAL_WEIGHT
 from rocframe.inputs.roles import (
     TYPE_CHECKS,
@@ -128,8 +127,8 @@ def _positive(
         return label.cast(pl.Boolean), ()
     if dtype.is_float():
         label = label.fill_nan(None)
-    name = label.meta.output_name()
     if positive is not None:
+        name = label.meta.output_name()
         TYPE_CHECKS["label"](name, dtype)
         positive = check_positive(positive, name, dtype)
         if dtype == pl.Boolean:
@@ -139,8 +138,8 @@ def _positive(
         return label, ()
     if dtype.is_numeric():
         return label == 1, (((label != 0) & (label != 1)).any(),)
-    TYPE_CHECKS["label"](name, dtype)
-    raise LabelError.positive_required(name, dtype)
+    # Other labels without `positive=` do not determine the positive class: all are missing.
+    return pl.when(False).then(label.is_null()), ()
 
 
 def field(name: str) -> pl.Expr:

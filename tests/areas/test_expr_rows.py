@@ -54,40 +54,22 @@ def test_the_positive_class_may_be_the_other_one():
 @pytest.mark.parametrize(
     "labels",
     [
+        ["1", "0", "1", "0"],
+        pl.Series(["1", "0", "1", "0"], dtype=pl.Categorical),
         [2, 0, 1, 0],
         [1, -1, 1, -1],
         [1.0, 0.5, 1.0, 0.0],
         pl.Series([Decimal("1.0"), Decimal("0.1"), None, None]),
         [None, None, None, None],
+        pl.Series([0, 1, 1, 0]).cast(pl.Date),
+        [[1], [0], [1], [0]],
     ],
     ids=str,
 )
-def test_numbers_without_a_known_positive_class_give_null(labels):
+def test_labels_without_a_known_positive_class_give_null(labels):
     nothing = PLAIN.select(pl.lit(None, pl.Float64).alias(method) for method in METHODS)
     wanted = pl.concat([nothing] * len(SCORES))
     assert_frame_equal(of_labels(labels), wanted)
-
-
-@every_method
-@pytest.mark.parametrize(
-    "dtype",
-    [pl.String, pl.Categorical, pl.Enum(["0", "1"]), pl.Date, pl.Binary, pl.List(pl.Int64)],
-    ids=str,
-)
-def test_labels_of_other_types_are_an_error_without_a_positive_class(method, dtype):
-    table = pl.LazyFrame({"score": SCORES, "truth": pl.Series([None] * 4, dtype=dtype)})
-    with pytest.raises(rf.RocframeError) as caught:
-        table.select(getattr(SCORE, method)("truth")).collect_schema()
-    wanted = (
-        f"label='truth': the positive class is unknown. The labels are {dtype}, and only Boolean "
-        "and 0/1 labels have a default.\nPass the label of this class as positive=."
-    )
-    if dtype == pl.List:
-        wanted = (
-            "label='truth': the column has type List(Int64).\nLabels are Boolean, numbers, text, "
-            "dates, times or bytes: derive one value from each row first."
-        )
-    assert str(caught.value).startswith(wanted)
 
 
 def test_an_invalid_group_does_not_affect_the_others():
