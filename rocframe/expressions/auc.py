@@ -64,7 +64,7 @@ def auc(
         `"mcclish"` rescales a partial area so that chance is 0.5 and the maximum is 1.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -128,7 +128,7 @@ def gini(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -212,7 +212,7 @@ def auc_se(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None

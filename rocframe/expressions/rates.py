@@ -49,7 +49,7 @@ def tpr(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -107,7 +107,7 @@ def fpr(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -185,7 +185,7 @@ def placement(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -286,7 +286,7 @@ def ks(
         `positive`, values of any type except List, Array, Struct and Object.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required unless
-        labels are Boolean or 0/1: the result is null for other labels without `positive`.
+        labels are Boolean or 0/1. Without `positive`, the result is null for other labels.
     weight : str or Expr, default None
         Column or expression with the importance of a row, finite and >= 0.
     count : str, Expr or None, default None
