@@ -347,9 +347,9 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     if not known:
         return f"{name} undefined"
     mean = "mean " if len(areas) > 1 else ""
-    n_undefined = len(areas) - len(known)
     text = f"{mean}{name} {fmean(known):.3f}"
-    return f"{text}, {n_undefined} undefined" if n_undefined else text
+    used = f"{text}, {len(known)} of {len(areas)} curves"
+    return used if len(known) < len(areas) else text
 
 
 def _is_precision_recall(kind: Kind) -> bool:

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import polars as pl
 
 from rocframe.charts.chart import chart
+from rocframe.charts.curve_layers import merge_levels
 from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
+from rocframe.charts.style import CHANCE_STROKE
 from rocframe.frames import column
+from rocframe.rates import CONFUSION
 from rocframe.reports.colors import with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import interval_title
-from rocframe.schemas import MODEL, curve_average_of, table_of
+from rocframe.schemas import MODEL, THRESHOLD, curve_average_of, table_of
 from rocframe.text import format_count, format_name, join_names
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ CAPTIONS = {
 MAX_DRAWN_COLORS = 12  # more colors are hard to distinguish
 MAX_DRAWN_CURVES = 60  # more lines hide each other
 MAX_PANELS = 12
+ALL_MEANS = "All means"  # the name of the chart of several means
 EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 
@@ -86,13 +90,42 @@ def curve_figures(
             continue
         if groups.height > 1:
             means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
-            figures.append(_curve_figure(_package_spec(means), name, selection))
+            spec = _package_spec(means)
+            if kind == "precision_recall":
+                spec["layer"] += _chance_lines(rows_of_groups(curves, groups), groups)
+            figures.append(_curve_figure(spec, name or ALL_MEANS, selection))
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
         empty = _package_spec(chart(curves.clear(), kind=kind, color=None))
         figures = [_curve_figure(empty, None, selection)]
     return figures
+
+
+def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return layers with a dashed line at the share of positives of each group of curves.
+
+    Curves without positives or without negatives are not counted, because means exclude them.
+    """
+    first_rows = curves.unique(group_columns(curves, THRESHOLD), keep="first", maintain_order=True)
+    defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
+    totals = (
+        first_rows.filter(defined)
+        .group_by(map(column, group_columns(groups)), maintain_order=True)
+        .agg(
+            pl.sum_horizontal(pl.col("tp", "fn").sum()).alias("pos"),
+            pl.sum_horizontal(pl.col(*CONFUSION).sum()).alias("all"),
+        )
+    )
+    shares = totals.select(pl.col("pos") / pl.col("all")).to_series()
+    return [
+        {
+            "data": {"values": [{}]},
+            "mark": {"type": "rule", **CHANCE_STROKE},
+            "encoding": {"y": {"datum": level}},
+        }
+        for level in dict.fromkeys(merge_levels(shares.to_list(), 1.0))
+    ]
 
 
 def _mean_figures(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,6 +23,7 @@ from rocframe.schemas import MODEL
 from rocframe.text import (
     format_count,
     format_interval,
+    format_name,
     format_number,
     format_p_value,
     format_values,
@@ -65,7 +66,10 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     alpha = 1 - options.level
     title = "AUC" if tables.folds is None else "mean AUC"
     below = pl.when(pl.col("rank") > 0).then("difference")
-    main = [number_column(title, top_areas[first]), *interval_columns(top_areas, areas)]
+    intervals = interval_columns(top_areas, areas)
+    if tables.folds is not None:
+        intervals = [replace(part, title=f"{part.title} of the {title}") for part in intervals]
+    main = [number_column(title, top_areas[first]), *intervals]
     columns = [
         *name_columns(top_areas, [*(key for key in keys if key != MODEL), MODEL]),
         *([number_column("AUC of all rows", top["area"])] if ranked_by == "pooled_auc" else []),
@@ -85,7 +89,12 @@ def summary_text(tables: ReportTables, options: ReportOptions) -> Summary | None
     n_omitted = ranks.height - top.height
     omitted = f"Not shown here: {format_count(n_omitted, 'row')}." if n_omitted else ""
     return Summary(
-        sentences=_summary_sentences(ranks, alpha, tested=tables.comparison is not None),
+        sentences=_summary_sentences(
+            ranks,
+            alpha,
+            ranked_by=_ranking(ranked_by, options.averaged),
+            tested=tables.comparison is not None,
+        ),
         table=TextTable(columns=columns, omitted=omitted),
     )
 
@@ -159,17 +168,30 @@ def _significance(area: float | None, rank: int, p_value: float | None, alpha: f
     return f"{'yes' if p_value < alpha else 'no'}, {p_text}"
 
 
-def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> list[str]:
+def _ranking(ranked_by: str, over: str | None) -> str:
+    """Return the name of the area that ranks the models."""
+    if ranked_by == "auc":
+        return "AUC"
+    name = format_name(str(over))
+    if ranked_by == "mean_auc":
+        return f"mean AUC over {name}"
+    return f"AUC of all rows (pooled over {name})"
+
+
+def _summary_sentences(
+    ranks: pl.DataFrame, alpha: float, *, ranked_by: str, tested: bool
+) -> list[str]:
     """Return sentences on the best model and on the tests of the differences from it.
 
-    If there are several groups, the first sentence states how often each model is the best.
+    `ranked_by` is the name of the area that ranks the models. If there are several groups, the
+    first sentence states how often each model is the best.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     names = dict(zip(ranks["model"], format_values(ranks["model"]), strict=True))
     sentences = []
     if best.height == 1:
         area = format_number(best["area"][0])
-        sentences.append(f"Highest AUC: {names[best['model'][0]]}, {area}.")
+        sentences.append(f"Highest {ranked_by}: {names[best['model'][0]]}, {area}.")
     elif best.height:
         counts = best.group_by("model", maintain_order=True).len().sort("len", descending=True)
         counts = counts.head(5)
@@ -178,7 +200,7 @@ def _summary_sentences(ranks: pl.DataFrame, alpha: float, *, tested: bool) -> li
             for model, n in zip(counts["model"], counts["len"], strict=True)
         ]
         groups = format_count(best.height, "group")
-        sentences.append(f"Models with the highest AUC in {groups}: {join_names(texts)}.")
+        sentences.append(f"Models with the highest {ranked_by} in {groups}: {join_names(texts)}.")
     if not tested:
         sentences.append("The differences are not tested, because the rows are not paired.")
         return sentences

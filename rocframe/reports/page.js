@@ -1,6 +1,6 @@
 (() => {
   const config = JSON.parse(document.getElementById("config").textContent);
-  config.legend = { ...config.legend, orient: "bottom", direction: "vertical", columns: 1 };
+  config.legend = { ...config.legend, orient: "bottom", direction: "vertical", columns: 1, layout: { bottom: { direction: "vertical", anchor: "start" } } };
   const boxes = [...document.querySelectorAll(".chart")];
   const widths = new Map(), drawings = new Map();
 
@@ -17,7 +17,7 @@
       spec.width = Math.max(200, room);
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
-    adapt(spec, room - 40, many);
+    adapt(spec, room - (many ? 84 : 40), many); // legends of small charts begin at the y axis
     return spec;
   }
 
@@ -27,7 +27,7 @@
     const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
     if (legend) {
       legend.labelLimit = room;
-      if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.6, 26);
+      if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
     }
     if (names?.labelLimit === 0) {
       names.labelLimit = Math.max(80, 0.4 * room);
@@ -44,7 +44,7 @@
 
   // Return the expression of a label that is shortened in the middle to `length` characters.
   function shortened(label, length, tail = length / 2) {
-    const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 8);
+    const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 3);
     const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }

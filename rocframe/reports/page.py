@@ -24,13 +24,18 @@ from rocframe.reports.figures import (
 from rocframe.reports.model_ranks import summary_text
 from rocframe.reports.offline_script import content_policy, embed_script
 from rocframe.reports.report_tables import group_columns
-from rocframe.reports.text_tables import NOTE_TEXTS, areas_text, comparison_text, folds_text
+from rocframe.reports.text_tables import (
+    NOTE_TEXTS,
+    UNDEFINED_AUC,
+    areas_text,
+    comparison_text,
+    folds_text,
+)
 from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rocframe.inference.notes import Note
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
 
@@ -75,7 +80,9 @@ def report_page(
         areas=areas_text(tables, areas_file),
         areas_figure=areas_figure(tables, selection),
         over=options.averaged,
-        folds=None if tables.folds is None else folds_text(tables.folds),
+        folds=None
+        if tables.folds is None
+        else folds_text(tables.areas, tables.folds, str(options.averaged)),
         selection_note=selection.note(curves_file),
         sections=[
             {
@@ -130,8 +137,6 @@ def _summary(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str:
     )
 
 
-# Notes of groups whose AUC is undefined.
-UNDEFINED_AUC: tuple[Note, ...] = ("no_rows", "no_positives", "no_negatives")
 MAX_NAMED_GROUPS = 40
 
 

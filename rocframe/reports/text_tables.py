@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.frames import column
 from rocframe.inference.notes import SEPARATOR
 from rocframe.reports.report_tables import CURVE_METRICS, group_columns
 from rocframe.text import (
@@ -16,6 +17,7 @@ from rocframe.text import (
     format_number,
     format_p_value,
     format_values,
+    join_first,
 )
 
 if TYPE_CHECKING:
@@ -82,9 +84,15 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
     return _text_table(columns, top, areas, file)
 
 
-def folds_text(folds: pl.DataFrame) -> TextTable:
-    """Return the mean AUC over folds as text."""
+def folds_text(areas: pl.DataFrame, folds: pl.DataFrame, over: str) -> TextTable:
+    """Return the mean AUC over `over` as text; the notes name the values that are left out."""
     top = folds.head(MAX_TABLE_ROWS)
+    notes = []
+    for group in top.iter_slices(1):
+        note = group["note"][0]
+        first, left_out, _ = (note or "").partition("left_out:")  # the last note of a row
+        notes.append(first + _left_out_text(areas, group, over) if left_out else note)
+    top = top.with_columns(pl.Series("note", notes, pl.String))
     columns = [
         *name_columns(top, group_columns(folds, "mean_auc")),
         number_column("mean AUC", top["mean_auc"]),
@@ -95,6 +103,21 @@ def folds_text(folds: pl.DataFrame) -> TextTable:
         count_column("curves", top["n_curves"]),
     ]
     return _text_table(columns, top, folds)
+
+
+def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
+    """Return the values of `over` without an AUC, such as "fold 3 left out: no positives"."""
+    on = [column(key) for key in group_columns(group, "mean_auc")]
+    undefined = areas.filter(pl.col("note").is_in(UNDEFINED_AUC))
+    if on:
+        undefined = undefined.join(group.select(on), on=on, how="semi", nulls_equal=True)
+    texts = []
+    for note in UNDEFINED_AUC:
+        values = format_values(undefined.filter(note=note).get_column(over))
+        if values:
+            names = join_first(values, MAX_LEFT_OUT)
+            texts.append(f"{format_name(over)} {names} left out: {NOTE_TEXTS[note]}")
+    return SEPARATOR.join(texts)
 
 
 def comparison_text(comparison: pl.DataFrame) -> TextTable:
@@ -163,6 +186,9 @@ def interval_title(table: pl.DataFrame) -> str | None:
     return f"{100 * level[0]:g} % interval" if len(level) else None
 
 
+# Notes of groups whose AUC is undefined.
+UNDEFINED_AUC: tuple[Note, ...] = ("no_rows", "no_positives", "no_negatives")
+MAX_LEFT_OUT = 5  # values listed in a note
 # The text of each note in a report. "{}" is the number in the note.
 NOTE_TEXTS: dict[Note, str] = {
     "no_rows": "no rows",

@@ -247,7 +247,7 @@ def test_a_group_whose_area_is_undefined_is_named_and_not_drawn(kind):
     assert not any("NaN" in text for text in shown)
 
 
-def test_the_legend_counts_undefined_areas_of_a_mean():
+def test_the_legend_states_how_many_curves_a_mean_area_is_of():
     rows = pl.DataFrame(
         {
             "model": ["m"] * 6,
@@ -257,7 +257,7 @@ def test_the_legend_counts_undefined_areas_of_a_mean():
         }
     )
     table = rf.curve(rows, "label", "score", by=["model", "fold"])
-    assert "m (mean AUC 1.000, 1 undefined)" in texts(rf.chart(table))
+    assert "m (mean AUC 1.000, 2 of 3 curves)" in texts(rf.chart(table))
 
 
 @every_kind

@@ -397,6 +397,28 @@ def test_means_are_drawn_in_front_of_their_folds():
     assert len(plain.curves()) == 10
 
 
+def test_folds_without_a_class_are_named_and_not_part_of_the_share_of_positives():
+    rows = pl.DataFrame(
+        {
+            "model": ["a", "b"] * 6,
+            "fold": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
+            "label": [1, 1, 0, 0] * 2 + [0, 0, 0, 0],
+            "score": [0.9, 0.8, 0.1, 0.85, 0.7, 0.6, 0.2, 0.3, 0.5, 0.4, 0.3, 0.2],
+        }
+    )
+    read = Reader(write(rows, by=["model", "fold"], kind="precision_recall"))
+    note = "no interval: only one positive; fold 3 left out: no positives"
+    assert read.text.count(note) == 2
+    means = read.curves()[0]
+    levels = [
+        layer["encoding"]["y"]["datum"]
+        for layer in means["layer"]
+        if "datum" in layer.get("encoding", {}).get("y", {})
+    ]
+    assert levels == [0.5]
+    assert "pointwise" not in json.dumps(means["layer"])  # no legend of limits that are not drawn
+
+
 @pytest.mark.parametrize("how", ["side by side", "below each other"])
 def test_models_are_compared_if_their_rows_can_be_paired(how):
     vote = rf.datasets.vote().filter(pl.col("model").str.starts_with("l"))
@@ -456,8 +478,8 @@ def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others
     ]
     area = f"{svm_noise['auc_a']:.4f}"
     assert (
-        f"Highest AUC: linear_svm, {area}. 2 of the 2 differences from the best model are "
-        "significant (adjusted p-value below 0.05)."
+        f"Highest AUC of all rows (pooled over fold): linear_svm, {area}. 2 of the 2 differences "
+        "from the best model are significant (adjusted p-value below 0.05)."
     ) in read.text
     assert read.text.index("Best model") < read.text.index("Mean over")
     assert any(text.startswith("Mean AUC: mean of the areas of each") for text in read.text)
