@@ -201,7 +201,7 @@ NOTE_TEXTS: dict[Note, str] = {
     "redrawn": "resamples drawn again because they lacked a class: {}",
     "unmatched": "rows left out because one of the two models lacks them: {}",
     "left_out": "curves left out because they lack a class: {}",
-    "lacks_rows": "curves left out because rows of them are missing: {}",
+    "lacks_rows": "curves without a value because rows are missing: {}",
     "fewer": "groups with fewer curves: {}",
 }
 
