@@ -172,7 +172,8 @@ def _map_replicates(
     The replicates of a group are the same in every call.
     """
     statistic = ReplicateStatistic(
-        function=lambda sample: function(sample.group, replicate_curves(sample)), width=width
+        function=lambda sample: function(sample.population.group, replicate_curves(sample)),
+        width=width,
     )
     for result in resample_groups(scan, [statistic], draws, groups):
         yield result.population.group, result.values[0]

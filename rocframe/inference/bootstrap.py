@@ -53,11 +53,14 @@ class Statistic:
     `influence` returns two arrays of empirical influence values, of positives and of negatives. An
     influence value is the derivative of the statistic with respect to the weight at a step. The
     last value of an array is that of unscored rows.
+    `supremum` is given for a statistic that is a supremum over thresholds. Its replicates have the
+    columns that `supremum_limits` requires.
     """
 
     replicate: ReplicateStatistic
     influence: Callable[[ReplicateScan], Influences]
     bounds: tuple[float, float] = (0.0, 1.0)
+    supremum: ReplicateStatistic | None = None
 
 
 class BootstrapInterval(NamedTuple):
@@ -216,6 +219,24 @@ def bootstrap_limits(
     if ci == "bootstrap_basic":
         return 2 * estimate - upper, 2 * estimate - lower
     return lower, upper
+
+
+def supremum_limits(
+    replicates: NDArray[np.float64], estimate: float, level: float
+) -> tuple[float, float]:
+    """Return the limits of a supremum of a process D over thresholds, at least 0.
+
+    With D* as the process of a resample, the columns of `replicates` are sup D*, sup (D* - D) and
+    sup (2·D - D*). The lower limit is sup D minus the quantile of the second column. The upper
+    limit is the quantile of the third column.
+    """
+    _, excess, reflected = replicates[~np.isnan(replicates[:, 0])].T
+    margin, upper = (
+        replicate_quantile(np.sort(values), (1 + level) / 2) for values in (excess, reflected)
+    )
+    # Rounding errors must not move a lower limit of 0.
+    lower = 0.0 if nearly_equal(estimate, margin) else max(estimate - margin, 0.0)
+    return lower, min(upper, 1.0)
 
 
 def replicate_quantile(values: NDArray[np.float64], p: float) -> float:

@@ -34,7 +34,7 @@ RowCounts: TypeAlias = "NDArray[np.int64]"  # a matrix with a row per replicate
 class ReplicateScan:
     """A scan of the replicates of one group; each replicate has the role of a group."""
 
-    group: int
+    population: GroupRows
     totals: GroupTotals
     ranges: Sequence[BlockRange]
     block: Block
@@ -92,7 +92,7 @@ class ReplicateCounts:
             unscored_neg=neg - fp[:, -1] if length else neg,
         )
         ranges = [BlockRange(groups=groups, start=0, stop=0)] if length else []
-        return ReplicateScan(group=population.group, totals=totals, ranges=ranges, block=block)
+        return ReplicateScan(population=population, totals=totals, ranges=ranges, block=block)
 
 
 def _cumulative_counts(

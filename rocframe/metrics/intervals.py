@@ -16,10 +16,10 @@ from rocframe.curves.at import parse_point
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
-    BOOTSTRAPS,
     Statistic,
     bootstrap_interval,
     sample_acceleration,
+    supremum_limits,
 )
 from rocframe.inference.confidence import (
     Confidence,
@@ -61,7 +61,12 @@ if TYPE_CHECKING:
 
 
 MetricIntervalMethod = Literal[
-    "bootstrap", "bootstrap_basic", "bootstrap_bca", "wilson", "clopper_pearson"
+    "bootstrap",
+    "bootstrap_basic",
+    "bootstrap_bca",
+    "bootstrap_supremum",
+    "wilson",
+    "clopper_pearson",
 ]
 
 
@@ -130,10 +135,11 @@ def intervals(
     ci : str or None, optional
         Method of the interval. `"bootstrap_bca"`: quantiles of the resamples, corrected for bias
         and skewness; not available at given rates. `"bootstrap"`: quantiles of the resamples.
-        `"bootstrap_basic"`: quantiles reflected at the estimate. `"wilson"` and
+        `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_supremum"`: for
+        `"ks"`; the other methods are not valid if the true KS is near 0. `"wilson"` and
         `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or `"precision"`, at given
-        thresholds. None: no interval. By default `"bootstrap_bca"`, and `"bootstrap"` for metrics
-        at given rates.
+        thresholds. None: no interval. By default `"bootstrap_supremum"` for `"ks"`, `"bootstrap"`
+        for metrics at given rates, and `"bootstrap_bca"` for all other metrics.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -263,16 +269,17 @@ def intervals(
     _check_points(parsed, given)
     at_points = any(value is not None for value in given.values())
     axis, values = parse_point(given) if at_points else (None, [])
-    point_method = method
-    if isinstance(ci, NotGiven) and axis != "threshold":
-        point_method = "bootstrap"
-    _check_method(point_method, parsed, axis, {"weight": weight, "cluster": cluster})
+    if not isinstance(ci, NotGiven):
+        _check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
         metrics=parsed,
         axis=axis,
         values=values,
         confidence=confidence,
-        point_method=point_method,
+        methods={
+            name: _default_method(metric, axis) if isinstance(ci, NotGiven) else ci
+            for name, metric in parsed.items()
+        },
     )
     roles = Roles(
         label=label,
@@ -345,6 +352,10 @@ def _check_method(
     columns: Mapping[str, object],
 ) -> None:
     """Check that all metrics have intervals by this method."""
+    for name, metric in metrics.items():
+        if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
+            problem = f"this method supports only 'ks', not {name!r}"
+            raise OptionValueError.compose("ci", ci, problem, 'Use ci="bootstrap" for it.')
     hint = 'Use ci="bootstrap", or pass threshold=.'
     is_estimated = axis not in {None, "threshold"}
     if ci == "bootstrap_bca" and is_estimated:
@@ -369,19 +380,25 @@ def _check_method(
         check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
 
 
+def _default_method(metric: Statistic | Rate, axis: str | None) -> str:
+    """Return the interval method of a metric if `ci` is not given."""
+    if isinstance(metric, Statistic):
+        return "bootstrap_bca" if metric.supremum is None else "bootstrap_supremum"
+    return "bootstrap_bca" if axis == "threshold" else "bootstrap"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
     """The metrics, the axis and values that determine the points, and the interval options.
 
-    `confidence.ci` is the interval method for metrics of complete curves, `point_method` for
-    metrics of points.
+    `methods` has the interval method of each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
     axis: PointAxis | None
     values: Sequence[float]
     confidence: Confidence
-    point_method: str | None
+    methods: Mapping[str, str | None]
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:
@@ -437,7 +454,9 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     results = IntervalResults(len(options.lines), len(sizes[0]))
     _estimate(scan, options, search, points, results)
     ci = options.confidence.ci
-    if ci in BOOTSTRAPS:
+    if ci in {"wilson", "clopper_pearson"}:
+        _limits_of_proportions(options, points, results, ci)
+    elif ci is not None:
         draws = RandomDraws(
             n_draws=options.confidence.n_boot,
             seed=options.confidence.seed,
@@ -448,8 +467,6 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         _replace_limits_of_perfect_curves(scan, options, results, sizes)
         if cases.weight is None and cases.cluster is None:
             _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
-    elif ci is not None:
-        _limits_of_proportions(options, points, results, ci)
     return _table(scan, options, results, sizes)
 
 
@@ -495,7 +512,12 @@ def _bootstrap(
     for rate in options.rates:
         depends_on_prevalence = rate.varies_with_prevalence or options.axis == "alert_rate"
         rates.setdefault(depends_on_prevalence, []).append(rate)
-    statistics = [statistic.replicate for statistic in options.curve_statistics.values()]
+    statistics = [
+        statistic.supremum
+        if statistic.supremum and options.methods[name] == "bootstrap_supremum"
+        else statistic.replicate
+        for name, statistic in options.curve_statistics.items()
+    ]
     if search is not None:
         # A resample may not contain the score of a point. Its threshold is then another score,
         # which is searched only if a metric uses the threshold.
@@ -518,22 +540,26 @@ def _bootstrap(
             if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
                 continue
             values, redrawn = replicates[name]
-            ci = options.confidence.ci if index is None else options.point_method
+            ci, estimate = options.methods[name], float(results.estimate[i, group])
+            is_supremum = ci == "bootstrap_supremum"
             interval = bootstrap_interval(
                 values[:, index or 0],
-                float(results.estimate[i, group]),
-                ci,
+                estimate,
+                None if is_supremum else ci,
                 options.confidence.level,
                 bounds=metric.bounds,
                 acceleration=partial(
                     sample_acceleration, resamples.population, _influence(metric, search, index)
                 ),
             )
+            lower, upper = interval.lower, interval.upper
+            if is_supremum and not np.isnan(interval.se):
+                lower, upper = supremum_limits(values, estimate, options.confidence.level)
             results.se[i, group] = interval.se
-            results.lower[i, group], results.upper[i, group] = interval.lower, interval.upper
+            results.lower[i, group], results.upper[i, group] = lower, upper
             results.constant[i, group] = interval.constant
             results.n_redrawn[i, group] = interval.n_undefined + redrawn
-            if not np.isnan(interval.lower):
+            if not np.isnan(lower):
                 results.method[i, group] = ci
 
 
@@ -546,7 +572,7 @@ def _metric_replicates(
     """Return the replicates of each metric, a column per value, and the number of redraws."""
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
-        name: (values[:, None], redrawn)
+        name: (values.reshape(len(values), -1), redrawn)
         for name, (values, redrawn) in zip(statistics, pairs, strict=False)
     }
     pairs_at_points = pairs[len(statistics) :]

@@ -10,7 +10,7 @@ from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, auc_influence, count_pairs, group_sums
 from rocframe.inference.bootstrap import Statistic
 from rocframe.inference.confidence import perfect_area_limits, proportion_difference, wilson
-from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.kernel.resample import ReplicateCounts, ReplicateStatistic
 from rocframe.kinds import log_growth, precision_recall_integral
 
 if TYPE_CHECKING:
@@ -46,6 +46,25 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
     for piece, maximum in zip(scan.ranges, scan.map(block_maximum), strict=True):
         largest[piece.groups] = np.maximum(largest[piece.groups], maximum)
     return _nan_without_class(scan, largest)
+
+
+def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
+    """Return the columns of `supremum_limits` for TPR - FPR, a row for each replicate."""
+
+    def differences(sample: ReplicateScan) -> NDArray[np.float64]:
+        x, y = _step_rates(sample, sample.block, sample.block.tp, sample.block.fp)
+        return (y - x).reshape(len(sample.totals.pos), -1)
+
+    observed = differences(ReplicateCounts.observed(sample.population).scan(corners=False))
+    resampled = differences(sample)
+    # `initial` is the difference at the threshold inf, which is 0 in every resample.
+    return np.stack(
+        [
+            values.max(axis=1, initial=0)
+            for values in (resampled, resampled - observed, 2 * observed - resampled)
+        ],
+        axis=1,
+    )
 
 
 def eer(scan: Scannable) -> NDArray[np.float64]:
@@ -204,7 +223,11 @@ CURVE_STATISTICS = {
         influence=_gini_influence,
         bounds=(-1.0, 1.0),
     ),
-    "ks": Statistic(replicate=ReplicateStatistic(function=ks), influence=ks_influence),
+    "ks": Statistic(
+        replicate=ReplicateStatistic(function=ks),
+        influence=ks_influence,
+        supremum=ReplicateStatistic(function=_ks_supremum, corners=False, width=3),
+    ),
     "eer": Statistic(replicate=ReplicateStatistic(function=eer), influence=eer_influence),
     "average_precision": Statistic(
         replicate=ReplicateStatistic(
