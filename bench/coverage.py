@@ -44,8 +44,10 @@ FEATURES = 20
 TRAINING_BATCH = 20  # data sets in memory at the same time
 METRIC_SIZES = (20, 50)
 METRIC_AREAS = (0.7, 0.9, 0.97)
-METRICS = ("ks", "eer", "average_precision", "f1")
+METRICS = ("eer", "average_precision", "f1")
 METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
+KS_AREAS = (0.5, 0.6, 0.7, 0.9, 0.97)
+KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
 GRID = 101
 RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
@@ -160,10 +162,7 @@ def intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
                 rows = table.head(2 * n * resampled) if ci in BOOTSTRAPS else table
                 options = {"ci": ci, "level": LEVEL, "n_boot": n_boot, "seed": seed}
                 result = rf.auc(rows, "label", "score", by="sample", **options)
-                covered = result["lower"].is_not_null() & (result["lower"] <= area)
-                covered &= result["upper"] >= area
-                width = (result["upper"] - result["lower"]).mean()
-                cells.append(f"{100 * covered.mean():.1f} ({width:.3f})")
+                cells.append(_interval_cell(result, area))
             yield f"| `{ci}` | " + " | ".join(cells) + " |"
         yield ""
 
@@ -371,18 +370,40 @@ def metric_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator
             for ci in METRIC_METHODS:
                 method = {} if ci is None else {"ci": ci}
                 result = rf.intervals(rows, "label", "score", **options, **method)
-                for metric, value in values.items():
-                    limits = result.filter(metric=metric)
-                    covered = limits["lower"].is_not_null() & (limits["lower"] <= value)
-                    covered &= limits["upper"] >= value
-                    width = (limits["upper"] - limits["lower"]).mean()
-                    cell = f"{100 * covered.mean():.1f} ({width:.3f})"
+                for metric in METRICS:
+                    cell = _interval_cell(result.filter(metric=metric), values[metric])
                     cells.setdefault((metric, ci), []).append(cell)
         for metric in METRICS:
             for ci in METRIC_METHODS:
                 name = "default" if ci is None else f"`{ci}`"
                 yield f"| `{metric}` | {name} | " + " | ".join(cells[metric, ci]) + " |"
         yield ""
+
+
+def ks_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width by method and AUC."""
+    for n in METRIC_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        yield "| `ci` | " + " | ".join(f"AUC {area:g}" for area in KS_AREAS) + " |"
+        yield "| --- |" + " --- |" * len(KS_AREAS)
+        truths = [normal(area) for area in KS_AREAS]
+        tables = [(truth.samples(resampled, n, seed), truth.metrics()[1]) for truth in truths]
+        for ci in KS_METHODS:
+            options = {"metrics": "ks", "by": "sample", "ci": ci}
+            options |= {"level": LEVEL, "n_boot": n_boot, "seed": seed}
+            cells = [
+                _interval_cell(rf.intervals(rows, "label", "score", **options), values["ks"])
+                for rows, values in tables
+            ]
+            yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def _interval_cell(result: pl.DataFrame, value: float) -> str:
+    """Return the percentage of intervals that contain the true value, and their mean width."""
+    covered = result["lower"].is_not_null() & (result["lower"] <= value)
+    covered &= result["upper"] >= value
+    return f"{100 * covered.mean():.1f} ({(result['upper'] - result['lower']).mean():.3f})"
 
 
 def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -479,6 +500,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
+        "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
         "Means over folds, fitted models: coverage in percent (mean width)": (

@@ -72,5 +72,6 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     for name in coverage.METRICS:
         lines = [line for line in outputs[0] if line.startswith(f"| `{name}` |")]
         assert len(lines) == len(coverage.METRIC_METHODS) * len(coverage.METRIC_SIZES)
+    assert sum(line.startswith("| `bootstrap_supremum` |") for line in outputs[0]) == 1
     for name in (*coverage.PARTIAL_METHODS, "compare"):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])

@@ -222,6 +222,10 @@ def intervals(
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
     single rows (infinitesimal jackknife).
 
+    KS is the supremum over thresholds of D = TPR - FPR. With D* as the difference of a resample,
+    the lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of
+    sup (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
+
     The value of an expression in a row must not depend on other rows. `prevalence` is not available
     for `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
 
@@ -240,6 +244,9 @@ def intervals(
 
     K. Boyd, K. H. Eng, C. D. Page (2013), "Area under the precision-recall curve: point estimates
     and confidence intervals", ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
+
+    Z. Fang, A. Santos (2019), "Inference on directionally differentiable functions", The Review of
+    Economic Studies 86(1), 377-412. doi:10.1093/restud/rdy049
 
     Examples
     --------

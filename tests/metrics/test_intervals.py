@@ -252,11 +252,87 @@ def test_limits_of_whole_curves_approach_those_of_all_possible_resamples(metric)
         else max(float(y - x) for x, y in oracles.axes(points))
         for points in map(oracles.curve, resamples(mixed=mixed))
     )
-    row = one(FOUR, metric, n_boot=20_000, level=0.8)
+    row = one(FOUR, metric, n_boot=20_000, level=0.8, ci="bootstrap_bca")
     assert row["se"] == pytest.approx(stdev(every), rel=0.03)
     for limit, p in (("lower", 0.1), ("upper", 0.9)):
         near = [every[int(len(every) * q)] for q in (p - 0.01, p + 0.01)]
         assert near[0] <= row[limit] <= near[1]
+
+
+def test_limits_of_ks_approach_those_of_all_possible_resamples():
+    def differences(some: list[oracles.Case]) -> list[float]:
+        points = [oracles.point(some, threshold) for threshold in (0.4, 0.6, 0.9)]
+        return [0.0, *(float(y - x) for x, y in oracles.axes(points))]
+
+    observed = np.array(differences(oracles.cases(FOUR)))
+    every = np.array([differences(some) for some in resamples(mixed=False)])
+    columns = ((every - observed).max(axis=1), (2 * observed - every).max(axis=1))
+    margins, uppers = (np.sort(values) for values in columns)
+    row = one(FOUR, "ks", n_boot=20_000, level=0.8)
+    assert row["se"] == pytest.approx(every.max(axis=1).std(ddof=1), rel=0.03)
+    near = [int(len(every) * p) for p in (0.89, 0.91)]
+    lower, upper = (np.clip(limit, 0, 1) for limit in (0.5 - margins[near], uppers[near]))
+    assert lower[1] <= row["lower"] <= lower[0]
+    assert upper[0] <= row["upper"] <= upper[1]
+
+
+@pytest.mark.parametrize("columns", [[], ["weight"], ["cluster"], ["weight", "cluster"]])
+def test_limits_of_ks_are_close_to_those_of_another_bootstrap(columns):
+    rng = np.random.default_rng(5)
+    label = np.repeat([1, 0], [80, 60])
+    pair = np.arange(140) // 2
+    weight = rng.integers(1, 4, 140) if "weight" in columns else np.ones(140)
+    score = np.round(rng.normal(size=70)[pair] + rng.normal(1.5 * label), 1)
+    unscored = rng.random(140) < 0.1
+    alerts = np.where(unscored, label == 0, score >= np.unique(score)[:, None])
+
+    def differences(times: np.ndarray) -> np.ndarray:
+        """Return TPR - FPR at each score, from the number of times that each row is drawn."""
+        pos, neg = times * weight * label, times * weight * (1 - label)
+        tpr, fpr = (side @ alerts.T / side.sum(axis=1, keepdims=True) for side in (pos, neg))
+        return np.hstack([tpr - fpr, np.zeros((len(times), 1))])
+
+    def drawn(rows: int) -> np.ndarray:
+        return rng.multinomial(rows, np.full(rows, 1 / rows), 4000)
+
+    times = drawn(70)[:, pair] if "cluster" in columns else np.hstack([drawn(80), drawn(60)])
+    observed, resampled = differences(np.ones((1, 140))), differences(times)
+    margin, upper = (
+        np.quantile(values.max(axis=1), 0.975)
+        for values in (resampled - observed, 2 * observed - resampled)
+    )
+    table = pl.DataFrame(
+        {
+            "label": label,
+            "score": [None if lost else x for lost, x in zip(unscored, score, strict=True)],
+            "weight": weight,
+            "cluster": pair,
+        }
+    )
+    more = {name: name for name in columns}
+    row = one(table, "ks", n_boot=4000, missing="worst", **more)
+    assert row["estimate"] == pytest.approx(observed.max())
+    assert row["lower"] == pytest.approx(max(0, observed.max() - margin), abs=0.015)
+    assert row["upper"] == pytest.approx(upper, abs=0.015)
+    assert row["ci_method"] == "bootstrap_supremum"
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.36])
+def test_limits_of_ks_cover_a_true_value_near_0(mean):
+    rng = np.random.default_rng(4)
+    samples, n, means = 200, 50, np.array([[mean], [0]])
+    table = pl.DataFrame(
+        {
+            "sample": np.repeat(np.arange(samples), 2 * n),
+            "label": np.tile(np.repeat([1, 0], n), samples),
+            "score": (means + rng.normal(size=(samples, 2, n))).ravel(),
+        }
+    )
+    made = intervals(table, "ks", by="sample")
+    true_ks = 2 * norm.cdf(mean / 2) - 1
+    assert true_ks == pytest.approx([0, 0.143][mean > 0], abs=1e-3)
+    covered = (made["lower"] <= true_ks) & (made["upper"] >= true_ks)
+    assert 0.93 <= covered.mean() <= 0.99  # 0.51 and 0.83 with "bootstrap_bca"
 
 
 # Other libraries, and formulas
@@ -333,13 +409,20 @@ def test_the_acceleration_of_a_proportion_is_binomial(metric):
 # Degenerate groups
 
 
-def test_the_default_is_bca_except_for_points_at_given_rates():
+def test_the_default_is_bca_except_for_ks_and_points_at_given_rates():
     metrics = ["ks", "eer", "average_precision", "f1"]
     table = normal_table(60)
     made = intervals(table, metrics, threshold=0.4)
-    assert_frame_equal(made, intervals(table, metrics, threshold=0.4, ci="bootstrap_bca"))
+    bca = intervals(table, metrics, threshold=0.4, ci="bootstrap_bca")
+    assert_frame_equal(made[1:], bca[1:])
+    assert_frame_equal(made[:1], intervals(table, "ks", ci="bootstrap_supremum"))
+    assert bca["ci_method"].to_list() == ["bootstrap_bca"] * 4
     made = intervals(table, metrics, fpr=0.2)
-    assert made["ci_method"].to_list() == [*["bootstrap_bca"] * 3, "bootstrap"]
+    assert made["ci_method"].to_list() == [
+        "bootstrap_supremum",
+        *["bootstrap_bca"] * 2,
+        "bootstrap",
+    ]
     point = intervals(table, "f1", fpr=0.2, ci="bootstrap")
     assert_frame_equal(made.filter(metric="f1"), point)
 
@@ -490,12 +573,12 @@ def test_clusters_of_similar_rows_have_wider_limits():
 
 @given(
     tables(mass={"count": COUNTS}),
-    st.sampled_from(["bootstrap", "bootstrap_bca"]),
+    st.sampled_from([{}, {"ci": "bootstrap"}, {"ci": "bootstrap_bca"}]),
     st.integers(0, 9),
 )
 def test_row_order_and_compression_do_not_change_results(table, ci, seed):
     metrics = [*EVERY, "tpr", "precision"]
-    more = {"by": "group", "threshold": [0.3, 0.5], "ci": ci, "n_boot": 20, "seed": seed}
+    more = {"by": "group", "threshold": [0.3, 0.5], "n_boot": 20, "seed": seed, **ci}
     made = intervals(table, metrics, count="count", **more)
     again = intervals(shuffled(table, seed), metrics, count="count", **more)
     assert_frame_equal(made, again, check_exact=True)
@@ -630,8 +713,19 @@ WRONG = [
         {"metrics": ["auc"], "ci": "delong"},
         (
             "ci='delong': unknown value.\nChoose one of: 'bootstrap', 'bootstrap_basic', "
-            "'bootstrap_bca', 'wilson', 'clopper_pearson', None."
+            "'bootstrap_bca', 'bootstrap_supremum', 'wilson', 'clopper_pearson', None."
         ),
+    ),
+    (
+        {"metrics": ["ks", "auc"], "ci": "bootstrap_supremum"},
+        (
+            "ci='bootstrap_supremum': this method supports only 'ks', not 'auc'.\n"
+            'Use ci="bootstrap" for it.'
+        ),
+    ),
+    (
+        {"metrics": "tpr", "fpr": 0.1, "ci": "bootstrap_supremum"},
+        "ci='bootstrap_supremum': this method supports only 'ks', not 'tpr'.\n",
     ),
     (
         {"metrics": "auc", "beta": 2},
