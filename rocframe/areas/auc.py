@@ -110,9 +110,10 @@ def auc(
         variance. `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1]. `"newcombe"`:
         Newcombe's interval. `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
         `"hanley_mcneil_exponential"`: the same, with their approximation of the variance from the
-        AUC alone. These three are not available for partial areas. `"bootstrap"`: quantiles of the
-        resamples. `"bootstrap_basic"`: quantiles reflected at the estimate. `"bootstrap_bca"`:
-        quantiles corrected for bias and skewness. None: no interval.
+        AUC alone. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles
+        reflected at the estimate. `"bootstrap_bca"`: quantiles corrected for bias and skewness.
+        None: no interval. For partial areas, `"newcombe"`, `"hanley_mcneil"` and
+        `"hanley_mcneil_exponential"` are not available.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000

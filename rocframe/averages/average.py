@@ -171,10 +171,14 @@ def average(
         binomial limits are then also null. If all curves have the same value, the standard error
         and the limits are null and the note is `zero_variance`. Binomial limits do not depend on
         differences between curves; their standard error is null for means of 0 and 1. Limits are
-        clipped to the range of the metric. `note` is null, or contains `zero_variance`, the number
-        and keys of the excluded curves (`left_out:1 (7)`), the number and keys of the curves that
-        have no value at this point because they lack rows (`lacks_rows:1 (3)`), and the number of
-        curves that have a value of a metric, if it is below `n_curves` (`fewer:precision (3)`).
+        clipped to the range of the metric.
+
+        `note` is null, or contains those of these values that apply:
+
+        - `zero_variance`: all curves have the same value.
+        - `left_out:1 (7)`: one curve, with the key 7, lacks a class and is excluded.
+        - `lacks_rows:1 (3)`: one curve, with the key 3, lacks rows and has no value at this point.
+        - `fewer:precision (3)`: only three curves, fewer than `n_curves`, have a precision here.
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
@@ -204,11 +208,11 @@ def average(
     the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
     for lower FPRs, its TPR is 0.
 
-    A curve may have the same value of another metric, such as accuracy, at several points: at rows
-    with this value, and between two neighbouring rows with a higher and a lower value. The point
-    with the lowest threshold is used; for `fnr`, `npv`,
-    `false_omission_rate` and `lr_neg`, which are metrics of the rows below the threshold, and for
-    the TPR, the point with the highest threshold.
+    If `fixed` is another metric, such as accuracy, a curve may have the fixed value at several
+    points: at rows with this value, and between two neighbouring rows if one has a higher and the
+    other a lower value. For `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, the point with
+    the highest threshold is used. For all other metrics, the point with the lowest threshold is
+    used.
 
     If the curves were computed with `prevalence=`, the averages are computed at this prevalence,
     unless another one is passed to `average`.
@@ -219,7 +223,8 @@ def average(
     Binomial limits are Wilson's limits of the pooled rate: the sum of the counts of all curves at
     the point, divided by the sum of their rows. The pooled rate does not depend on `weights`. It
     differs from the mean if the curves have different numbers of rows or different weights. If the
-    mean is outside the limits, the nearest limit is set to the mean.
+    mean is outside the limits, the nearest limit is set to the mean, so that the interval contains
+    the mean.
 
     The p-quantile of n bootstrap means in rising order is the mean at position p·(n + 1),
     interpolated linearly; outside the positions 1 to n, it is the first or last mean.
@@ -232,10 +237,12 @@ def average(
 
     `"threshold"` and `"pooled"` require curves with a row for each of their scores. A curve from
     `curve(thresholds=...)` lacks rows. This is detected if its last row has true negatives, or if
-    two neighbouring rows have the same counts; with weights, only the first condition is checked. A
-    detected curve has values only at its own thresholds, and can be pooled only with curves that
-    have the same thresholds. If a curve is not detected, each of its scores is treated as equal to
-    the highest threshold that does not exceed it.
+    two neighbouring rows have the same counts; with weights, only the first condition is checked.
+
+    - If missing rows are detected, the curve has values only at its own thresholds. It can be
+      pooled only with curves that have the same thresholds.
+    - If missing rows are not detected, each score is treated as equal to the highest threshold of
+      the curve that does not exceed the score.
 
     References
     ----------

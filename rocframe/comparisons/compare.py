@@ -117,7 +117,8 @@ def compare(
     margin : float, default None
         Non-inferiority margin, from 0 to below 1. The test is one-sided, with the alternative that
         `model_b` is worse than `model_a` by less than the margin; it requires `baseline`, which is
-        `model_a`. The p-value is below 0.05 if the limits of `level=0.9` exclude the margin.
+        `model_a`. The p-value is below 0.05 if, at both limits of the interval with
+        `level=0.9`, `model_b` is worse by less than the margin.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).

@@ -73,8 +73,9 @@ def curve(
     """Trace the curve of each group: a confusion matrix per distinct score.
 
     In each row, all scores at or above the threshold (`score >= threshold`) are predicted positive.
-    Tied scores share a row. The first row of a group has the threshold `inf`, at which nothing is
-    predicted positive. If there are infinite scores, a second row with threshold `inf` follows.
+    Tied scores share a row. The first row of a group is the start of the curve: its threshold is
+    `inf`, and nothing is predicted positive. If scores are `inf`, the second row also has the
+    threshold `inf`; at this row, the rows with these scores are predicted positive.
 
     Parameters
     ----------

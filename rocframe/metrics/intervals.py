@@ -184,10 +184,10 @@ def intervals(
         metrics of complete curves, `at`, `value` and `threshold` are null. `n_pos`, `n_neg` and
         `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
 
-        `estimate` is null if the point does not exist, or if the metric is 0/0. The limits are null
-        if the estimate is null. The limits of the bootstrap, and `se`, are also null if all
-        replicates are equal. Unless the threshold is given, they are null if a class has fewer than
-        two rows.
+        `estimate` is null if the point does not exist, or if the metric is 0/0. If the estimate is
+        null, `lower`, `upper` and `se` are null too. `se` and bootstrap limits are also null if all
+        resamples have the same value of the metric, or if a class has fewer than two rows and no
+        threshold is given.
 
         If the AUC is 0 or 1, all resamples have equal metrics. The limits of AUC, Gini and KS are
         then computed by Newcombe's methods; the limits of EER, average precision and `pr_auc` are

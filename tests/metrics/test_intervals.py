@@ -629,7 +629,7 @@ WRONG = [
     ),
     (
         {"metrics": []},
-        'metrics=[]: expected at least one metric.\nUse, for example, metrics=["precision"].',
+        'metrics=[]: expected at least one name.\nUse, for example, metrics=["precision"].',
     ),
     (
         {"metrics": ["auc", "auc"]},
