@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 CONFUSION = ["tp", "fp", "fn", "tn"]
-WALK = ["threshold", *CONFUSION]
+COLUMNS = ["threshold", *CONFUSION]
 COSTS = {"fp": 1.0, "fn": 5.0, "tp": 0.25}
 
-# Of one and the same matrix, what is not a share of its counts.
+# Rates that are proportional to the sum of the counts.
 GROWS_WITH_N = {"chi2"}
 READS_THE_THRESHOLD = {"net_benefit"}
 
@@ -79,7 +79,7 @@ def test_the_four_counts_add_up_to_the_same_totals_in_every_row(kind, table, mis
 
 
 @given(kind=any_kind, table=tables())
-def test_a_curve_starts_with_nothing_called_and_ends_with_everything(kind, table):
+def test_no_row_is_positive_above_all_scores_and_every_row_at_the_lowest_score(kind, table):
     curve = whole(table, kind)
     first = curve.group_by("group", maintain_order=True).first()
     last = curve.group_by("group", maintain_order=True).last()
@@ -109,9 +109,9 @@ def test_a_count_of_n_is_n_rows(kind, table):
     rows = whole(repeated(table, "count"), kind)
     present = counted.join(rows, on="group", how="semi", nulls_equal=True)
     assert_same(present, rows)
-    # Groups that nothing stands for stay, with their first row.
-    gone = counted.join(rows, on="group", how="anti", nulls_equal=True)
-    assert_frame_equal(gone.select(CONFUSION), 0 * gone.select(CONFUSION))
+    # Groups in which all counts are 0 have one row, with zeros.
+    empty = counted.join(rows, on="group", how="anti", nulls_equal=True)
+    assert_frame_equal(empty.select(CONFUSION), 0 * empty.select(CONFUSION))
 
 
 @given(kind=any_kind, table=tables(mass={"weight": st.integers(0, 3).map(float)}))
@@ -123,26 +123,28 @@ def test_a_weight_of_n_is_n_rows(kind, table):
 
 
 @given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}))
-def test_a_weight_of_nothing_is_no_row(kind, table):
+def test_rows_with_weight_zero_change_no_result(kind, table):
     left = whole(table, kind, weight="weight")
     right = whole(table.filter(pl.col("weight") > 0), kind, weight="weight")
-    # Small groups are summed in the order of the sort, which the absent rows may change.
+    # Rows without weight can change the order in which the weights are added.
     assert_close(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
 @given(kind=any_kind, table=tables(mass={"count": COUNTS}))
-def test_a_count_of_nothing_is_no_row(kind, table):
+def test_rows_with_count_zero_change_no_result(kind, table):
     left = whole(table, kind, count="count")
     right = whole(table.filter(pl.col("count") > 0), kind, count="count")
     assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
 
 
 @given(kind=any_kind, table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.integers(-40, 40))
-def test_scaling_all_weights_by_a_power_of_two_changes_no_rate_at_all(kind, table, power):
+def test_scaling_all_weights_by_a_power_of_two_changes_rates_by_the_last_bit_only(
+    kind, table, power
+):
     scaled = table.with_columns(pl.col("weight") * 2.0**power)
     rates = [name for name in every_rate(kind) if name not in GROWS_WITH_N]
     left, right = (whole(one, kind, weight="weight") for one in (table, scaled))
-    # Not the last bit of an entropy, whose logarithms are of products of counts.
+    # The logarithms of products of counts in entropies differ by rounding.
     assert_frame_equal(left.select(rates), right.select(rates), rel_tol=1e-14, abs_tol=1e-14)
     assert_close(right["chi2"].to_frame(), (left["chi2"] * 2.0**power).to_frame())
 
@@ -171,8 +173,8 @@ def test_row_order_changes_nothing(kind, table, seed, missing):
 def test_row_order_changes_weighted_rows_by_rounding_only(kind, table, seed):
     left = whole(table, kind, weight="weight")
     assert_close(
-        left.select("group", *WALK),
-        whole(shuffled(table, seed), kind, weight="weight").select("group", *WALK),
+        left.select("group", *COLUMNS),
+        whole(shuffled(table, seed), kind, weight="weight").select("group", *COLUMNS),
     )
 
 
@@ -197,7 +199,7 @@ def test_each_rate_stays_in_its_bounds_or_is_null(kind, table):
 
 
 @given(kind=any_kind, table=tables(missing=True), more=tables(missing=True, shape=TIED))
-def test_groups_put_together_are_the_groups_apart(kind, table, more):
+def test_the_curves_of_two_groups_are_those_of_each_group_computed_alone(kind, table, more):
     assume(table.schema == more.schema)
     one = table.with_columns(group=pl.lit("x"))
     two = more.with_columns(group=pl.lit("y"))
@@ -232,22 +234,22 @@ def test_all_distinct_scores_as_thresholds_give_the_full_curve(kind, table):
 def test_every_kind_has_the_counts_and_rates_of_a_roc_curve(table, mass):
     options = {"missing": "worst", "count": None, **mass}
     rates = every_rate(KINDS["roc"])
-    roc = whole(table, KINDS["roc"], **options).select("group", *WALK, *rates)
+    roc = whole(table, KINDS["roc"], **options).select("group", *COLUMNS, *rates)
     with all_cases() as case:
         for kind in KINDS.values():
             with case(kind.name):
                 curve = whole(table, kind, **options)
                 axes = rf.curve(table, "label", "score", by="group", kind=kind.name, **options)
-                assert axes.columns == ["group", *WALK, *kind.rates]
+                assert axes.columns == ["group", *COLUMNS, *kind.rates]
                 assert_same(axes, curve.select(axes.columns))
                 # The name of an axis can be an alias: `recall` is the rate `tpr`.
                 names = {kind.axis(name).name: name for name in kind.rates}
                 renamed = {name: pl.col(names.get(name, name)) for name in rates}
-                assert_same(curve.select("group", *WALK, **renamed), roc)
+                assert_same(curve.select("group", *COLUMNS, **renamed), roc)
 
 
 @given(kind=any_kind, table=tables(min_size=2))
-def test_the_area_of_a_kind_has_its_estimators_name(kind, table):
+def test_the_columns_of_areas_are_named_after_the_estimator(kind, table):
     areas = rf.area(rf.curve(table, "label", "score", by="group", kind=kind.name))
     names = ["average_precision", "pr_auc"] if kind.name == "precision_recall" else ["auc"]
     assert areas.columns == ["group", *names]
@@ -272,11 +274,11 @@ def test_an_alias_is_the_rate_under_another_name(name):
         assert_frame_equal(curve.select(name=alias), curve.select(name=name), check_exact=True)
 
 
-def test_a_curve_with_no_rows_and_no_groups_is_its_first_row():
+def test_the_curve_of_an_empty_table_is_one_row_at_infinity():
     empty = pl.DataFrame(schema={"label": pl.Boolean, "score": pl.Float64})
     for kind in KINDS.values():
         curve = whole(empty, kind, by=None)
-        assert curve.select(WALK).rows() == [(math.inf, 0, 0, 0, 0)]
+        assert curve.select(COLUMNS).rows() == [(math.inf, 0, 0, 0, 0)]
         known = curve.select(every_rate(kind)).to_dicts()[0]
         assert {name for name, value in known.items() if value is not None} <= set(CONFUSION)
 
@@ -294,5 +296,5 @@ def test_at_given_thresholds_the_counts_of_parts_add_up_to_those_of_the_whole(on
         .group_by("group", "threshold")
         .agg(pl.col("tp", "fp", "fn", "tn").sum())
     )
-    whole_one = counts(pl.concat([one, other])).select("group", *WALK)
+    whole_one = counts(pl.concat([one, other])).select("group", *COLUMNS)
     assert_frame_equal(parts, whole_one, check_row_order=False, check_exact=True)

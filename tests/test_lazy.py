@@ -330,15 +330,16 @@ CUTS = {
 @without_and_with_groups
 def test_cutting_rows_off_is_the_same_before_and_after_collect(scan, verb, by):
     whole, lazy = eager(verb, by), verb(scan, by)
-    # Both engines run the same optimized plan, whatever the keys are.
-    engine = "streaming" if by else "in-memory"
+    # The table without keys has one row for most functions, so one engine is enough.
+    engines = ("in-memory", "streaming") if by else ("in-memory",)
     with all_cases() as case:
         for name, cut in CUTS.items():
             plan, expected = cut(lazy), cut(whole)
             with case(name, "the schema"):
                 assert plan.collect_schema() == expected.schema
-            with case(name, engine):
-                assert_frame_equal(plan.collect(engine=engine), expected)
+            for engine in engines:
+                with case(name, engine):
+                    assert_frame_equal(plan.collect(engine=engine), expected)
 
 
 @every_node

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from hypothesis import given
+from polars.testing import assert_series_equal
 
 import rocframe as rf
 from tests import oracles
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def both_outrank(firsts: Sequence[Case], others: Sequence[Case], sign: int) -> Fraction:
-    """The chance that two of `firsts` (with replacement) both outrank one of `others`.
+    """Return the probability that two of `firsts` (with replacement) both outrank one of `others`.
 
-    Tied with both it counts one third, with one of them one half.
+    A tie with both counts one third, and a tie with one of them counts one half.
     """
     won = Fraction(0)
     for one, two, other in product(firsts, firsts, others):
@@ -49,20 +50,20 @@ def variance(every: Sequence[Case]) -> Fraction | None:
 
 
 @given(tables(mass={"count": COUNTS}, missing=True, max_size=14))
-def test_the_variance_counts_every_triple(table):
-    made = rf.auc(
+def test_the_variance_is_that_of_all_triples_and_null_without_a_class_or_variation(table):
+    areas = rf.auc(
         table, "label", "score", by="group", ci="hanley_mcneil", count="count", missing="worst"
     )
     groups = oracles.by_group(repeated(table, "count"))
-    for row in made.iter_rows(named=True):
-        if row["se"] is not None:
-            expected = float(variance(groups[row["group"]]))
-            assert row["se"] ** 2 == pytest.approx(expected, rel=1e-10, abs=1e-15)
+    variances = [variance(groups.get(group, [])) for group in areas["group"]]
+    # The documented `se` is null if the variance is 0.
+    expected = pl.Series("se", [float(value) if value else None for value in variances], pl.Float64)
+    assert_series_equal(areas["se"] ** 2, expected, rel_tol=1e-10, abs_tol=1e-15)
 
 
 def test_products_of_counts_beyond_int64_do_not_wrap_in_the_variance():
     table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]})
-    # Q1 and Q2 stay what they are while the number of pairs grows.
+    # Q1 and Q2 are independent of the number of repetitions of the rows.
     times = 10**15
     row = rf.auc(
         table.with_columns(n=pl.lit(times)), "label", "score", count="n", ci="hanley_mcneil"

@@ -16,7 +16,7 @@ from tests import oracles
 from tests.strategies import ANY_WEIGHTS, EDGES, PLAIN, TIED, shuffled, tables
 
 INF = math.inf
-WALK = ["threshold", "tp", "fp", "fn", "tn"]
+COLUMNS = ["threshold", "tp", "fp", "fn", "tn"]
 RATE_AXES = ["fpr", "tpr", "alert_rate"]
 
 # Two positives on top, a tie across the classes at 0.5, then negatives: fpr 0, 1/4, 1/2, 1.
@@ -34,7 +34,7 @@ def curve(**more: object) -> pl.DataFrame:
 
 def point(axis: str, value: float, row: tuple | None, rates: dict[str, float | None]) -> dict:
     names = row or (None,) * 5
-    return {"at": axis, "value": value, **dict(zip(WALK, names, strict=True)), **rates}
+    return {"at": axis, "value": value, **dict(zip(COLUMNS, names, strict=True)), **rates}
 
 
 def test_at_a_threshold_is_the_row_of_the_smallest_threshold_not_below_it(frame):
@@ -60,7 +60,7 @@ def test_a_threshold_below_all_scores_is_the_last_row():
     assert rf.at(curve(), threshold=0.05).row(0)[2:7] == (0.1, 3, 4, 0, 0)
 
 
-def test_at_an_infinite_threshold_infinite_scores_are_called():
+def test_infinite_scores_are_positive_at_an_infinite_threshold():
     table = pl.DataFrame({"label": [1, 0], "score": [INF, 0.0]})
     curves = rf.curve(table, "label", "score")
     assert rf.at(curves, threshold=INF).row(0)[2:7] == (INF, 1, 0, 0, 1)
@@ -86,13 +86,13 @@ def test_at_a_false_positive_rate_is_the_lowest_threshold_that_does_not_exceed_i
 
 
 def test_at_a_true_positive_rate_is_the_highest_threshold_that_reaches_it():
-    actual = rf.at(curve(), tpr=[0, 1 / 3, 0.34, 1]).select(WALK)
+    actual = rf.at(curve(), tpr=[0, 1 / 3, 0.34, 1]).select(COLUMNS)
     expected = [(INF, 0, 0, 3, 4), (0.9, 1, 0, 2, 4), (0.8, 2, 0, 1, 4), (0.5, 3, 1, 0, 3)]
     assert actual.rows() == expected
 
 
-def test_at_an_alert_rate_no_more_than_that_share_is_called():
-    actual = rf.at(curve(), alert_rate=[0, 2 / 7, 0.5, 4 / 7, 1]).select(WALK)
+def test_at_an_alert_rate_at_most_this_share_of_rows_is_positive():
+    actual = rf.at(curve(), alert_rate=[0, 2 / 7, 0.5, 4 / 7, 1]).select(COLUMNS)
     expected = [
         (INF, 0, 0, 3, 4),
         (0.8, 2, 0, 1, 4),
@@ -144,7 +144,7 @@ def test_a_true_positive_rate_beyond_the_end_of_a_cut_curve_is_refused(frame):
     assert rf.at(cut, tpr=2 / 3).lazy().collect()["threshold"].to_list() == [0.8]
 
 
-def test_interpolation_is_linear_in_both_counts_and_works_the_rates_out_again(frame):
+def test_interpolation_is_linear_in_both_counts_and_computes_the_rates_from_them(frame):
     actual = frame(curve(metrics=["precision", "accuracy"])).pipe(
         rf.at, fpr=[0.125, 0.25], interpolate=True
     )
@@ -178,7 +178,7 @@ def test_columns_with_other_values_than_the_metric_of_their_name_are_null_betwee
     assert rf.at(other, **point).select("f_beta", "accuracy", "expected_cost").row(0) == (None,) * 3
 
 
-def test_an_undefined_rate_has_no_row_and_costs_other_groups_nothing():
+def test_values_are_null_in_groups_whose_rate_is_undefined_only():
     table = pl.DataFrame(
         {"g": ["none"] * 2 + ["some"] * 2, "label": [0, 0, 1, 0], "score": [0.2, 0.1, 0.2, 0.1]}
     )
@@ -193,18 +193,18 @@ def test_an_undefined_rate_has_no_row_and_costs_other_groups_nothing():
     assert mixed.row(1)[:9] == ("some", "tpr", 0.5, None, 0.5, 0.0, 0.5, 1.0, 0.0)
 
 
-def test_a_rate_that_the_unscored_keep_from_being_reached_has_no_row():
+def test_values_are_null_at_rates_that_no_threshold_has_because_scores_are_missing():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 0, 0], "score": [0.9, None, 0.5, 0.4, 0.3, None]})
     curves = rf.curve(table, "label", "score", missing="worst")
-    assert rf.at(curves, fpr=[0.1, 0.25]).select(WALK).rows() == [
+    assert rf.at(curves, fpr=[0.1, 0.25]).select(COLUMNS).rows() == [
         (None,) * 5,
         (0.9, 1, 1, 1, 3),
     ]
-    assert rf.at(curves, tpr=[0.5, 0.6]).select(WALK).rows() == [(0.9, 1, 1, 1, 3), (None,) * 5]
-    assert rf.at(curves, tpr=0.6, interpolate=True).select(WALK).rows() == [(None,) * 5]
+    assert rf.at(curves, tpr=[0.5, 0.6]).select(COLUMNS).rows() == [(0.9, 1, 1, 1, 3), (None,) * 5]
+    assert rf.at(curves, tpr=0.6, interpolate=True).select(COLUMNS).rows() == [(None,) * 5]
 
 
-def test_every_group_answers_every_value_in_the_order_asked():
+def test_each_group_has_a_row_for_each_value_in_the_given_order():
     table = pl.DataFrame({**PREDICTIONS, "g": ["b", "a"] * 3 + ["b"]})
     points = rf.at(rf.curve(table, "label", "score", by="g"), fpr=[0.5, 0.1, 0.5])
     assert points.select("g", "value").rows() == [
@@ -215,13 +215,13 @@ def test_every_group_answers_every_value_in_the_order_asked():
 def test_no_values_give_no_rows():
     points = rf.at(curve(), fpr=[])
     assert points.shape == (0, 9)
-    assert points.columns == ["at", "value", *WALK, "fpr", "tpr"]
+    assert points.columns == ["at", "value", *COLUMNS, "fpr", "tpr"]
     assert rf.at(curve(), tpr=[], interpolate=True).height == 0
 
 
 def test_values_may_be_a_series():
-    asked = pl.Series([0.1, 0.25])
-    assert_frame_equal(rf.at(curve(), fpr=asked), rf.at(curve(), fpr=[0.1, 0.25]))
+    values = pl.Series([0.1, 0.25])
+    assert_frame_equal(rf.at(curve(), fpr=values), rf.at(curve(), fpr=[0.1, 0.25]))
 
 
 def test_an_empty_curve_table_has_no_points():
@@ -231,7 +231,7 @@ def test_an_empty_curve_table_has_no_points():
         assert rf.at(curves, **{axis: [0.1, 0.2]}).is_empty()
 
 
-def test_the_single_row_of_an_empty_group_answers_thresholds_only():
+def test_an_empty_group_has_points_at_thresholds_but_not_at_rates():
     predictions = pl.DataFrame(schema={"label": pl.Boolean, "score": pl.Float64})
     curves = rf.curve(predictions, "label", "score")
     assert rf.at(curves, threshold=0.5).row(0) == ("threshold", 0.5, INF, 0, 0, 0, 0, None, None)
@@ -252,48 +252,48 @@ def test_points_of_a_table_with_another_prevalence_have_its_rates():
 
 @given(
     table=tables(missing=True),
-    asked=st.lists(st.sampled_from([*EDGES, INF, -INF]) | st.floats(allow_nan=False), max_size=4),
+    values=st.lists(st.sampled_from([*EDGES, INF, -INF]) | st.floats(allow_nan=False), max_size=4),
 )
-def test_rows_at_thresholds_are_those_of_the_definition(table, asked):
+def test_rows_at_thresholds_are_those_of_the_definition(table, values):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
-    actual = rf.at(curves, threshold=asked)
+    actual = rf.at(curves, threshold=values)
     expected = [
         (name, "threshold", value + 0.0, *oracles.at(points, "threshold", value))
         for name, points in traced(table).items()
-        for value in asked
+        for value in values
     ]
-    assert actual.select("group", "at", "value", *WALK).rows() == expected
+    assert actual.select("group", "at", "value", *COLUMNS).rows() == expected
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@given(table=tables(missing=True), asked=st.lists(values, max_size=4))
-def test_rows_at_rates_are_those_of_the_definition(axis, table, asked):
+@given(table=tables(missing=True), values=st.lists(values, max_size=4))
+def test_rows_at_rates_are_those_of_the_definition(axis, table, values):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
-    actual = rf.at(curves, **{axis: asked})
+    actual = rf.at(curves, **{axis: values})
     expected = [
         (name, axis, value, *(oracles.at(points, axis, value) or (None,) * 5))
         for name, points in traced(table).items()
-        for value in asked
+        for value in values
     ]
-    assert actual.select("group", "at", "value", *WALK).rows() == expected
+    assert actual.select("group", "at", "value", *COLUMNS).rows() == expected
     # The rest of a row is the curve's, unchanged.
     found = actual.drop_nulls("threshold").drop("at", "value")
     assert_frame_equal(found, found.join(curves, on=found.columns, how="semi", nulls_equal=True))
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@given(table=tables(shape=TIED, missing=True), asked=st.lists(values, max_size=3))
-def test_interpolated_points_are_those_of_the_definition(axis, table, asked):
+@given(table=tables(shape=TIED, missing=True), values=st.lists(values, max_size=3))
+def test_interpolated_points_are_those_of_the_definition(axis, table, values):
     curves = rf.curve(table, "label", "score", by="group", missing="worst")
-    actual = rf.at(curves, **{axis: asked}, interpolate=True)
+    actual = rf.at(curves, **{axis: values}, interpolate=True)
     rows = []
     for name, points in traced(table).items():
-        for value in asked:
+        for value in values:
             found = oracles.between(points, axis, value)
             row = {"group": name, "at": axis, "value": value, "threshold": None}
             if found is not None:
                 rates = oracles.rates(found.point)
-                row |= {part: float(getattr(found.point, part)) for part in WALK[1:]}
+                row |= {part: float(getattr(found.point, part)) for part in COLUMNS[1:]}
                 row |= {name: rates[name] for name in ("fpr", "tpr")}
                 row |= {"threshold_above": found.above, "threshold_below": found.below}
                 row["mix"] = float(found.mix)
@@ -310,15 +310,15 @@ def traced(table: pl.DataFrame) -> dict[str, list[oracles.Point]]:
 
 
 @pytest.mark.parametrize("axis", RATE_AXES)
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), asked=st.lists(values, max_size=3))
-def test_of_weighted_curves_the_row_keeps_its_promise_too(axis, table, asked):
+@given(table=tables(mass={"weight": ANY_WEIGHTS}), values=st.lists(values, max_size=3))
+def test_rows_of_weighted_curves_do_not_exceed_the_given_rate_or_reach_it(axis, table, values):
     curves = rf.curve(
         table, "label", "score", by="group", weight="weight", kind="gain", metrics="fpr"
     )
-    points = rf.at(curves, **{axis: asked}).drop_nulls("threshold")
+    points = rf.at(curves, **{axis: values}).drop_nulls("threshold")
     off = points[axis] - points["value"]
     assert (off >= 0).all() if axis == "tpr" else (off <= 0).all()
-    mixed = rf.at(curves, **{axis: asked}, interpolate=True).drop_nulls("tp")
+    mixed = rf.at(curves, **{axis: values}, interpolate=True).drop_nulls("tp")
     # Interpolated rates meet the value itself, but where the curve jumps over it.
     inner = mixed.filter(pl.col("mix").is_between(0, 1, closed="none"))
     assert_frame_equal(
@@ -326,27 +326,27 @@ def test_of_weighted_curves_the_row_keeps_its_promise_too(axis, table, asked):
     )
 
 
-@given(table=tables(shape=PLAIN, min_size=2), seed=st.integers(0, 9), asked=values)
-def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, asked):
+@given(table=tables(shape=PLAIN, min_size=2), seed=st.integers(0, 9), values=values)
+def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed, values):
     curves = rf.curve(table, "label", "score", by="group", kind="gain")
     mixed_up = shuffled(curves, seed)
     for axis in ("threshold", *RATE_AXES):
-        assert_frame_equal(rf.at(mixed_up, **{axis: asked}), rf.at(curves, **{axis: asked}))
+        assert_frame_equal(rf.at(mixed_up, **{axis: values}), rf.at(curves, **{axis: values}))
 
 
-@given(table=tables(), asked=values)
-def test_every_engine_finds_the_same_rows(table, asked):
+@given(table=tables(), values=values)
+def test_every_engine_finds_the_same_rows(table, values):
     curves = rf.curve(table, "label", "score", by="group")
-    plan = rf.at(rf.curve(table.lazy(), "label", "score", by="group"), tpr=asked)
+    plan = rf.at(rf.curve(table.lazy(), "label", "score", by="group"), tpr=values)
     for engine in ("streaming", "in-memory"):
-        assert_frame_equal(plan.collect(engine=engine), rf.at(curves, tpr=asked), check_exact=True)
+        assert_frame_equal(plan.collect(engine=engine), rf.at(curves, tpr=values), check_exact=True)
 
 
 @pytest.mark.parametrize("name", sorted({*RATES} - {"expected_cost", "net_benefit"}))
-def test_every_rate_of_counts_alone_is_worked_out_between_two_rows(name):
+def test_every_rate_that_depends_only_on_counts_is_interpolated(name):
     curves = curve(kind="lift_chart", metrics=[] if name == "alert_rate" else name)
     mixed = rf.at(curves, fpr=[0.1, 0.7], interpolate=True)
     for row in mixed.iter_rows(named=True):
-        counts = oracles.Point(math.nan, *map(oracles.Fraction, (row[c] for c in WALK[1:])))
+        counts = oracles.Point(math.nan, *map(oracles.Fraction, (row[c] for c in COLUMNS[1:])))
         # The counts were rounded once already.
         assert row[name] == pytest.approx(oracles.rates(counts)[name], rel=1e-12)
