@@ -10,11 +10,14 @@ J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+
+from rocframe.curves.locate import CurveAxis
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,14 +47,14 @@ def score_bins(curves: Curves) -> pl.DataFrame:
     the only bin is from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
-    parts = []
-    for curve, (start, end) in enumerate(zip(curves.starts[:-1], curves.starts[1:], strict=True)):
+    axis, parts = CurveAxis.from_curves(curves, None), []
+    for curve, (start, end) in enumerate(pairwise(curves.starts)):
         falling = threshold[start:end]
         edges = bin_edges(falling, tp[start:end], fp[start:end])
         # Scores beyond the outer edges are counted in the outer bins. Unscored negatives are in the
         # first row of a curve, so differences to this row do not count them.
-        rows = np.searchsorted(-falling, -edges, side="right") - 1
-        rows[0], rows[-1] = end - start - 1, 0
+        rows = axis.search(np.array([curve]), edges[None, :], "last")[0]
+        rows[0], rows[-1] = end - 1, start
         scored = falling[1:]
         last = np.arange(len(edges) - 1) == len(edges) - 2
         first = np.arange(len(edges) - 1) == 0
@@ -63,8 +66,8 @@ def score_bins(curves: Curves) -> pl.DataFrame:
             "below": first & bool(np.any(scored < edges[0])),
             # The last bin includes its right edge.
             "above": last & bool(np.any(scored > edges[-1])),
-            "pos": -np.diff(tp[start:end][rows]),
-            "neg": -np.diff(fp[start:end][rows]),
+            "pos": -np.diff(tp[rows]),
+            "neg": -np.diff(fp[rows]),
         }
         parts.append(pl.DataFrame(columns))
     kinds = {

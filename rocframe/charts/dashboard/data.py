@@ -15,7 +15,7 @@ from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.groups import area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.curves.bins import nice_step, score_bins
-from rocframe.curves.segment import confusion_counts
+from rocframe.curves.locate import CurveAxis
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
     evenly_spaced_points,
@@ -150,13 +150,11 @@ def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slide
     the value with the largest mean of tpr - fpr, and then the value nearest to 0.5.
     """
     values = slider.values()
-    differences = np.zeros((max(len(defined), 1), len(values)))
-    for i, curve in enumerate(defined.tolist()):
-        rows = slice(curves.starts[curve], curves.starts[curve + 1])
-        row = np.searchsorted(-curves.columns["threshold"][rows], -values, "right") - 1
-        tp, fp = (curves.columns[name][rows][np.maximum(row, 0)] for name in ("tp", "fp"))
-        pos, neg = curves.total("tp", "fn")[curve], curves.total("fp", "tn")[curve]
-        differences[i] = RATES["youden"].evaluate(confusion_counts(values, tp, fp, pos, neg))
+    differences = np.zeros((1, len(values)))
+    if len(defined):
+        axis, lacks_rows = CurveAxis.from_curves(curves, None), np.zeros(len(curves.firsts), bool)
+        points = axis.points_at_thresholds(defined, values[None, :], lacks_rows)
+        differences = points.evaluate(RATES["youden"])
     mean = differences.mean(axis=0)
     spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
     # Rounding errors must not decide between equal values.
