@@ -131,7 +131,7 @@ RATE_PANELS = (
     RatePanel(
         name="roc",
         title="ROC",
-        subtitle="ring: lowest expected cost",
+        subtitle="ring: lowest cost of all shown curves",
         x=("fpr", "False positive rate"),
         y=("tpr", "True positive rate"),
     ),
@@ -306,7 +306,7 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     axis = alt.Axis(tickCount=5, grid=False)
     x = alt.X("left:Q", title="Score", scale=alt.Scale(nice=False, zero=False), axis=axis)
     share = alt.Axis(tickCount=5, gridColor=GRID, labelExpr="format(abs(datum.value), '.2~f')")
-    y: dict[str, Any] = {"title": "Negatives | positives", "axis": share}
+    y: dict[str, Any] = {"title": "Share: negatives | positives", "axis": share}
     rows = _bin_tooltips(data)
     bars = [
         bins.mark_rect(**color, stroke=BACKGROUND, strokeWidth=0.5)
@@ -464,7 +464,9 @@ def _cell_property(position: int) -> str:
 
 def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
     """Draw a row of numbers for each curve, at the threshold."""
-    rows = alt.Chart().transform_filter(AT_THRESHOLD)
+    # The column is too narrow for all digits, which tooltips show.
+    rounded = "datum.hi == MAX_VALUE ? 'inf' : format(datum.hi, '.4~g')"
+    rows = alt.Chart().transform_filter(AT_THRESHOLD).transform_calculate(threshold_text=rounded)
     numbers = list(NUMBERS)
     if any(record["unit"] for record in data.records):
         numbers.append("net_benefit")
@@ -526,7 +528,13 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
         width=width,
         view=alt.ViewBackground(stroke=None),
         height=ROW_HEIGHT * max(len(names), 1),
-        title=alt.Title(alt.ExprRef(_settings(initial)), anchor="start", fontSize=13),
+        title=alt.Title(
+            alt.ExprRef(_settings(initial)),
+            subtitle="threshold: lowest score of the curve that is not below the slider",
+            anchor="start",
+            fontSize=13,
+            subtitleColor=MUTED,
+        ),
     )
 
 
@@ -534,7 +542,7 @@ def _settings(initial: InitialValues) -> str:
     """Return the expression of the threshold, prevalence and costs as text."""
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
-        f"'Numbers at score ≥ ' + format({SIGNAL}, '.6~g')",
+        f"'Numbers at score ≥ ' + format({SIGNAL}, '.4~g')",
         f"({SET_PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
         f"'cost of a false positive ' + format({initial.fn!r} * {COSTS}, '.4~g')",
         f"'of a false negative {initial.fn:.4g}'",
