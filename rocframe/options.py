@@ -332,6 +332,7 @@ ARGUMENTS_OF_OTHERS = {
         "If the result is a chart, use its method .properties({name}=…).",
     ),
     **dict.fromkeys(("average", "multi_class"), "Use multiclass_auc for averages over classes."),
+    "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
 
 
@@ -406,7 +407,7 @@ def _argument_error(
             if parameter.kind is not Parameter.POSITIONAL_ONLY
         ]
         argument = suggest_argument(name, by_name)
-        if argument is None:
+        if argument is None or name in ARGUMENTS_OF_OTHERS:
             hint = _unknown_argument_hint(function, name)
         else:
             hint = f"Use {argument}= instead."

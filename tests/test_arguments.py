@@ -26,7 +26,10 @@ AUC = (
     "Arguments: predictions, label, score, by, fpr, tpr, standardize, ci, level, n_boot, seed, "
     "cluster, positive, weight, count, missing."
 )
-AT = "Arguments: curves, threshold, fpr, tpr, alert_rate, interpolate, by."
+AT = (
+    "Arguments: curves, threshold, fpr, tpr, alert_rate, tnr, fnr, fall_out, recall, sensitivity, "
+    "hit_rate, rpp, yrate, specificity, miss_rate, interpolate, by."
+)
 
 
 def auc(**arguments):
@@ -87,16 +90,8 @@ WRONG = [
         ),
     ),
     (
-        lambda: rf.at(CURVES, sensitivity=0.8),
-        f"at: unexpected keyword argument 'sensitivity'.\n{AT}\nUse tpr= instead.",
-    ),
-    (
-        lambda: rf.chart(CURVES, title="ROC"),
-        (
-            "chart: unexpected keyword argument 'title'.\n"
-            f"Arguments: {', '.join(inspect.signature(rf.chart).parameters)}.\n"
-            "If the result is a chart, use its method .properties(title=…)."
-        ),
+        lambda: rf.at(CURVES, max_fpr=0.8),
+        f"at: unexpected keyword argument 'max_fpr'.\n{AT}\nUse fpr= instead.",
     ),
     (
         lambda: rf.at(CURVES, precision=0.8),

@@ -68,7 +68,7 @@ ARRAYS = (
 PASS_FRAME = "Pass a table, such as the result of pl.read_parquet(path)."
 PASS_RESULT = "Pass a table that rocframe returned, such as the result of .roc.curve(label, score)."
 UNGROUPED = "Pass the table itself, and the group columns as by=."
-WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, such as fpr=[0.01, 0.05]."
+WHERE = "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
 KINDS = "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', 'lift_chart'."
 TABLE = "Its columns are: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
 
@@ -266,7 +266,7 @@ WRONG = [
         lambda: at(threshold=0.5, interpolate=True),
         (
             "interpolate=True: counts are constant between two thresholds, so they cannot be "
-            "interpolated.\nUse it with fpr=, tpr= or alert_rate=."
+            "interpolated.\nUse it with a rate, such as fpr= or tpr=."
         ),
     ),
     (

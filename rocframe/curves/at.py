@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,13 @@ from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE
+from rocframe.metric_options import parse_metric
 from rocframe.options import parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
 from rocframe.schemas import MIX, POINT_NAMES, THRESHOLD, curve_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
-PointAxis = Literal["threshold", "fpr", "tpr", "alert_rate"]
+# The point of these rates is the first row of a curve that meets the condition, else the last row.
+FIRST_ROW_RATES = {"tpr", "fnr"}
 
 
 @public
@@ -40,13 +42,23 @@ def at(
     fpr: PointValues = None,
     tpr: PointValues = None,
     alert_rate: PointValues = None,
+    tnr: PointValues = None,
+    fnr: PointValues = None,
+    fall_out: PointValues = None,
+    recall: PointValues = None,
+    sensitivity: PointValues = None,
+    hit_rate: PointValues = None,
+    rpp: PointValues = None,
+    yrate: PointValues = None,
+    specificity: PointValues = None,
+    miss_rate: PointValues = None,
     interpolate: bool = False,
     by: By = None,
 ) -> FrameT:
     """Return the operating points of each group at given thresholds or rates.
 
-    Exactly one of `threshold`, `fpr`, `tpr` and `alert_rate` is given, as a number or as a list
-    of numbers. A point is a row of the curve, or with `interpolate=True` a point between two rows.
+    Exactly one threshold or rate is given, as a number or as a list of numbers. A point is a row of
+    the curve, or with `interpolate=True` a point between two rows.
 
     Parameters
     ----------
@@ -65,6 +77,26 @@ def at(
         Return the row with the lowest threshold at which the proportion of rows that are predicted
         positive is at most this value. If the table was computed with `prevalence=`, it is the
         proportion at that prevalence.
+    tnr : float or sequence of float, default None
+        Return the row with the lowest threshold whose true negative rate is at least this value.
+    fnr : float or sequence of float, default None
+        Return the row with the highest threshold whose false negative rate is at most this value.
+    fall_out : float or sequence of float, default None
+        Another name of `fpr`.
+    recall : float or sequence of float, default None
+        Another name of `tpr`.
+    sensitivity : float or sequence of float, default None
+        Another name of `tpr`.
+    hit_rate : float or sequence of float, default None
+        Another name of `tpr`.
+    rpp : float or sequence of float, default None
+        Another name of `alert_rate`.
+    yrate : float or sequence of float, default None
+        Another name of `alert_rate`.
+    specificity : float or sequence of float, default None
+        Another name of `tnr`.
+    miss_rate : float or sequence of float, default None
+        Another name of `fnr`.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it. A random choice between the two thresholds has this
@@ -93,9 +125,13 @@ def at(
     Raises
     ------
     RocframeError
-        If not exactly one of the four arguments is given, if a value is out of range, if the table
-        is not a curve table, or if a curve has no row with threshold `inf`. If the last row of a
-        curve has true negatives, values beyond this row raise an error.
+        If not exactly one threshold or rate is given, if a value is out of range, if the table is
+        not a curve table, or if a curve has no row with threshold `inf`. If the last row of a curve
+        has true negatives, values beyond this row raise an error.
+
+    See Also
+    --------
+    operating_point : The best row under constraints on any metric, such as precision.
 
     Notes
     -----
@@ -136,15 +172,18 @@ def at(
     │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
     └──────┴──────┴─────────────────┴─────────────────┴─────┘
     """
-    axis, values = parse_point(
-        {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
-    )
+    given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
+    given |= {"tnr": tnr, "fnr": fnr}
+    aliases = {"fall_out": fall_out, "recall": recall, "sensitivity": sensitivity}
+    aliases |= {"hit_rate": hit_rate, "rpp": rpp, "yrate": yrate}
+    aliases |= {"specificity": specificity, "miss_rate": miss_rate}
+    axis, values = parse_point(given, aliases)
     if interpolate and axis == "threshold":
         raise OptionValueError.compose(
             "interpolate",
             interpolate,
             "counts are constant between two thresholds, so they cannot be interpolated",
-            "Use it with fpr=, tpr= or alert_rate=.",
+            "Use it with a rate, such as fpr= or tpr=.",
         )
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -171,10 +210,16 @@ def at(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[float]]:
-    """Return the name and the values of the one argument that is given."""
-    given = {name: value for name, value in arguments.items() if value is not None}
-    hint = f"Use exactly one of {', '.join(get_args(PointAxis))}, such as fpr=[0.01, 0.05]."
+def parse_point(
+    arguments: Mapping[str, PointValues], aliases: Mapping[str, PointValues] | None = None
+) -> tuple[str, list[float]]:
+    """Return the name and the values of the one argument that is given.
+
+    `aliases` are other names of arguments.
+    """
+    values = {**arguments, **(aliases or {})}
+    given = {name: value for name, value in values.items() if value is not None}
+    hint = f"Use exactly one of {', '.join(arguments)}, such as fpr=[0.01, 0.05]."
     if not given:
         raise OptionValueError(f"at: no threshold or rate is given.\n{hint}")
     first, *others = given
@@ -183,13 +228,14 @@ def parse_point(arguments: dict[str, PointValues]) -> tuple[PointAxis, list[floa
         raise OptionValueError.compose(first, given[first], problem, hint)
     ((name, value),) = given.items()
     bounds = None if name == THRESHOLD else (0, 1)
-    values = parse_numbers(name, value, bounds=bounds, example="0.5")
-    return name, values  # type: ignore[return-value]
+    return name, parse_numbers(name, value, bounds=bounds, example="0.5")
 
 
-def point_axis(curves: Curves, name: PointAxis) -> CurveAxis:
+def point_axis(curves: Curves, name: str) -> CurveAxis:
     """Prepare the search for points of the curves at thresholds or rates."""
-    metric = None if name == THRESHOLD else NAMES[name].at_prevalence(curves.prevalence)
+    metric = None
+    if name != THRESHOLD:
+        metric = parse_metric("at", name, Settings()).at_prevalence(curves.prevalence)
     return CurveAxis.from_curves(curves, metric, rounded=False)
 
 
@@ -200,12 +246,13 @@ def rows_at(
 
     Raise an error for a value beyond the last row of a curve that ends before its lowest score.
     """
-    curves, name = axis.curves, THRESHOLD if axis.metric is None else axis.metric.name
+    curves, metric = axis.curves, axis.metric
+    name = THRESHOLD if metric is None else metric.column
     group = np.arange(len(curves.firsts))
     value = np.broadcast_to(np.asarray(values, np.float64), (len(group), len(values)))
     first, last = curves.firsts[:, None], curves.lasts[:, None]
     ends = axis.values(curves.lasts, group)[:, None]
-    beyond = value < ends if name == THRESHOLD else value > ends
+    beyond = value > ends if metric is not None and metric.rising else value < ends
     beyond &= curves.ends_early[:, None]
     if beyond.any():
         i, j = (int(index[0]) for index in np.nonzero(beyond))
@@ -215,14 +262,15 @@ def rows_at(
         )
         hint = "Compute the curve without thresholds=, and do not filter its rows."
         raise BrokenCurveError.compose(f"curves: {problem}", hint)
-    row = axis.search(group, value, "first" if name == "tpr" else "last")
+    is_first = metric is not None and metric.name in FIRST_ROW_RATES
+    row = axis.search(group, value, "first" if is_first else "last")
     exists = (row >= first) & (row <= last)
     exists &= ~np.isnan(axis.values(first, group[:, None]))
     return np.clip(row, first, last), exists
 
 
 def operating_points(
-    curves: Curves, name: PointAxis, values: Sequence[float], *, between_rows: bool = False
+    curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
     """Return the operating point of each group at each value; null where it does not exist."""
     axis = point_axis(curves, name)
@@ -251,12 +299,12 @@ def _interpolated_points(
 ) -> pl.DataFrame:
     """Return the points that are interpolated between two rows at each value.
 
-    `row` is the lower of the two rows for values of `tpr`, and the upper row otherwise.
+    `row` is the lower of the two rows for values of `tpr` and `fnr`, and the upper row otherwise.
     """
     assert axis.metric is not None
     curves = axis.curves
     above, below = row, np.minimum(row + 1, curves.lasts[group])
-    if axis.metric.name == "tpr":
+    if axis.metric.name in FIRST_ROW_RATES:
         above, below = np.maximum(row - 1, curves.firsts[group]), row
     mix = axis.fraction_between(group, keys.get_column("value").to_numpy(), above, below)
     columns = {

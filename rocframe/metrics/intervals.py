@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import ClassSizes
-    from rocframe.curves.at import PointAxis, PointValues
+    from rocframe.curves.at import PointValues
     from rocframe.frames import FrameT
     from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
@@ -402,7 +402,7 @@ class IntervalOptions:
     """
 
     metrics: Mapping[str, Statistic | Rate]
-    axis: PointAxis | None
+    axis: str | None
     values: Sequence[float]
     confidence: Confidence
     methods: Mapping[str, str | None]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.at import PointAxis
     from rocframe.inference.bootstrap import Influences
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateScan
@@ -48,16 +47,14 @@ class PointSearch:
     if all scores are below it. `unit` is the number by which the weights of the scan were divided.
     """
 
-    axis: PointAxis
+    axis: str
     values: Sequence[float]
     codec: Codec
     limits: Sequence[Any]
     unit: float
 
     @classmethod
-    def from_scan(
-        cls, scan: Scan, axis: PointAxis, values: Sequence[float], unit: float
-    ) -> PointSearch:
+    def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
         """Prepare the search; thresholds are located among the scores of all groups."""
         codec = scan.rows.codec
         limits: list[Any] = [None] * len(values)

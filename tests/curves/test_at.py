@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import polars as pl
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.rates import RATES
+from rocframe.rates import NAMES, RATES
 from tests import oracles
+from tests.all_cases import all_cases
 from tests.strategies import ANY_WEIGHTS, EDGES, PLAIN, TIED, shuffled, tables
 
 INF = math.inf
@@ -103,6 +105,65 @@ def test_at_an_alert_rate_at_most_this_share_of_rows_is_positive():
     assert actual.rows() == expected
 
 
+ALIASES = {name: rate.name for name, rate in NAMES.items() if name != rate.name}
+COMPLEMENTS = {"tnr": "fpr", "fnr": "tpr"}
+
+
+@given(
+    table=tables(missing=True),
+    eighths=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+    interpolate=st.booleans(),
+)
+def test_rows_at_a_complement_of_a_rate_are_those_at_the_rate(table, eighths, interpolate):
+    curves = rf.curve(table, "label", "score", by="group", missing="worst", metrics=["tnr", "fnr"])
+    for name, rate in COMPLEMENTS.items():
+        points = rf.at(curves, **{name: [n / 8 for n in eighths]}, interpolate=interpolate)
+        expected = rf.at(curves, **{rate: [1 - n / 8 for n in eighths]}, interpolate=interpolate)
+        assert points.select("at", "value").rows() == [(name, n / 8) for n in eighths] * (
+            curves.get_column("group").n_unique()
+        )
+        assert_frame_equal(
+            points.drop("at", "value"), expected.drop("at", "value"), abs_tol=1e-13, rel_tol=0
+        )
+
+
+def test_other_names_of_rates_return_the_same_rows(frame):
+    curves = frame(curve())
+    arguments = inspect.signature(rf.at).parameters
+    names = {name: rate for name, rate in ALIASES.items() if rate in arguments}
+    assert names.items() >= {"recall": "tpr", "specificity": "tnr", "miss_rate": "fnr"}.items()
+    with all_cases() as case:
+        for name, rate in names.items():
+            for interpolate in (False, True):
+                with case(name, interpolate):
+                    points = rf.at(curves, **{name: [0.2, 0.5]}, interpolate=interpolate)
+                    expected = rf.at(curves, **{rate: [0.2, 0.5]}, interpolate=interpolate)
+                    assert_frame_equal(
+                        points, expected.with_columns(at=pl.lit(name)), check_exact=True
+                    )
+                    assert_frame_equal(
+                        points, curves.roc.at(**{name: [0.2, 0.5]}, interpolate=interpolate)
+                    )
+
+
+def test_metrics_without_one_row_per_value_point_to_constraints():
+    arguments = inspect.signature(rf.at).parameters
+    with all_cases() as case:
+        for name in NAMES:
+            if name in arguments or name == "prevalence":
+                continue
+            with case(name):
+                with pytest.raises(rf.ArgumentError) as caught:
+                    rf.at(curve(), **{name: 0.5})
+                assert 'operating_point("tpr", subject_to=' in str(caught.value)
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.at(curve(), recall=0.5, tpr=0.4)
+    assert str(error.value) == (
+        "tpr=0.4: recall= is given as well.\n"
+        "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
+    )
+
+
 @pytest.mark.parametrize(
     ("axis", "inside", "beyond", "end"),
     [
@@ -110,6 +171,9 @@ def test_at_an_alert_rate_at_most_this_share_of_rows_is_positive():
         ("tpr", [0.5, 1.0], None, 1.0),
         ("alert_rate", [0.4, 5 / 7], 0.75, 5 / 7),
         ("threshold", [INF, 0.5, 0.3], 0.2, 0.3),
+        ("tnr", [1.0, 0.5], 0.4, 0.5),
+        ("specificity", [1.0, 0.5], 0.4, 0.5),
+        ("fnr", [0.5, 0.0], None, 0.0),
     ],
 )
 @pytest.mark.parametrize("interpolate", [False, True])
