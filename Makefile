@@ -51,7 +51,7 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 test: $(READY) ## run all tests except those in a browser, with doctests and the examples of the docs
 	@POLARS_MAX_THREADS=1 $(PYTEST) $(ARGS)
 
-check: test lint types docs dist laws browser ## run everything that CI runs
+check: test lint types docs dist laws oldest browser ## run everything that CI runs
 
 format: $(READY) ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -97,11 +97,15 @@ bench: $(READY) ## run the benchmarks (minutes), with ARGS
 	@$(INSTALL) --group bench
 	@$(BIN)/python -m bench $(ARGS)
 
-oldest: | $(VENV)/made ## run the tests with the lowest versions of the dependencies
+# These tests use all libraries that rocframe needs. `make oldest OLDEST=` runs the whole suite.
+OLDEST ?= tests/test_laws.py tests/test_lazy.py tests/test_storage.py tests/curves tests/areas \
+	tests/charts/test_all_charts.py tests/charts/test_plan_chart.py tests/bands tests/test_cli.py
+
+oldest: | $(VENV)/made ## run important tests with the lowest versions of the dependencies
 	@[ -d $(VENV)-oldest ] || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)-oldest
 	@$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct \
 		--editable . --group test
-	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) $(ARGS)
+	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) $(OLDEST) $(ARGS)
 
 clean: ## remove build products, but not the environments
 	@rm -rf build demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
