@@ -106,8 +106,13 @@ def fields(part: object) -> set[str]:
     return own.union(*(fields(value) for key, value in part.items() if key != "datasets"))
 
 
-def test_every_table_has_a_chart_except_contrasts():
-    assert {table.name for table in TABLES if table.drawing is None} == {"contrast"}
+def test_every_table_has_a_drawing_except_contrasts_and_hulls():
+    assert {table.name for table in TABLES if table.drawing is None} == {"contrast", "hull"}
+
+
+def test_hulls_are_drawn_as_curves():
+    curve = rf.curve(PREDICTIONS, "label", "score", by="g")
+    assert rf.hull(curve).roc.chart().description.startswith("ROC chart, ")
 
 
 def test_every_drawing_is_a_function():
