@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.cost_curve import cost_curve
+    from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.hull import hull
     from rocframe.decisions.operating_point import operating_point
     from rocframe.io.tables import about, read, scan, write
@@ -108,9 +110,11 @@ __all__ = [
     "chart_fragment",
     "compare",
     "contrast",
+    "cost_curve",
     "curve",
     "dashboard",
     "datasets",
+    "decision_curve",
     "detectable_difference",
     "fold_auc",
     "hull",

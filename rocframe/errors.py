@@ -274,7 +274,12 @@ class LabelError(RocframeError, ValueError):
 
 
 class ScoreError(RocframeError, ValueError):
-    """Scores that cannot be converted to Float64 exactly, or are infinite."""
+    """Scores that cannot be converted to Float64 exactly, are infinite, or are no probabilities."""
+
+    @classmethod
+    def no_probability(cls, argument: str, problem: str, hint: str) -> ScoreError:
+        """Return an error for scores outside [0, 1]."""
+        return cls(f"{argument}: {problem}.\n{hint}")
 
     @classmethod
     def inexact(cls, column: str, dtype: object, example: object) -> ScoreError:

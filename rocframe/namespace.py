@@ -145,6 +145,8 @@ class RocFrame(Namespace):
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     hull = LazyMethod("rocframe.decisions.hull")
+    cost_curve = LazyMethod("rocframe.decisions.cost_curve")
+    decision_curve = LazyMethod("rocframe.decisions.decision_curve")
     simplify = LazyMethod("rocframe.curves.simplify")
     area = LazyMethod("rocframe.areas.area")
     average = LazyMethod("rocframe.averages.average")

@@ -273,6 +273,37 @@ CONVEX_HULL = TableType(
     ties=ROW_TIES,
 )
 
+COST_RATES = floats(
+    *("probability_cost", "expected_cost", THRESHOLD, "fpr", "fnr", "trivial_cost", "min_dcf")
+)
+COST_CURVE = COST_RATES | strings("note")
+COST_CURVE_ACROSS = COST_RATES | floats("second_cost") | strings("note")
+
+COST_CURVES = TableType(
+    name="cost_curve",
+    functions=("cost_curve",),
+    columns=lambda: COST_CURVE,
+    recognize=has_columns(*COST_CURVE, adjacent=3),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:cost_curve_chart",
+    chart_options=(*CHANNELS, *DOMAINS),
+)
+
+DECISION_CURVE = floats(
+    *("probability_threshold", "net_benefit", "treat_all", "treat_none"),
+    *("standardized_net_benefit", "interventions_avoided"),
+) | strings("note")
+
+DECISION_CURVES = TableType(
+    name="decision_curve",
+    functions=("decision_curve",),
+    columns=lambda: DECISION_CURVE,
+    recognize=has_columns(*DECISION_CURVE, adjacent=3),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:decision_curve_chart",
+    chart_options=(*CHANNELS, *DOMAINS),
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -656,7 +687,7 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(METRIC_INTERVALS, CONVEX_HULL, CURVE),
+    *(METRIC_INTERVALS, CONVEX_HULL, COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),

@@ -108,6 +108,10 @@ VERBS = {
         frame, by, weight="w"
     ).roc.operating_point(),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
+    "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),
+    "decision curve": lambda frame, by: rf.curve(
+        frame, "label", pl.col("score") / 2, by=by
+    ).roc.decision_curve(thresholds=[0.1, 0.3]),
     "simplify": lambda frame, by: curve(frame, by).roc.simplify(max_error=0.1, keep=0.5),
     "simplify precision-recall, weighted": lambda frame, by: curve(
         frame, by, weight="w", kind="pr"

@@ -352,6 +352,18 @@ def check_ends(curves: Curves, consequence: str, hint: str) -> None:
         raise BrokenCurveError.compose(problem, hint)
 
 
+def score_outside_unit(curves: Curves) -> str | None:
+    """Return a text that names a score outside [0, 1]; None if all scores are in this range."""
+    threshold = curves.columns[THRESHOLD]
+    outside = (threshold < 0) | (threshold > 1)
+    outside[curves.firsts] = False  # the first row of a curve has no score
+    if not outside.any():
+        return None
+    row = int(np.argmax(outside))
+    group = curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
+    return f"{group} has the score {threshold[row]:g}, which is not a probability"
+
+
 def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
     """Return the first row of each curve, or None if sorting or detailed checks are needed.
 

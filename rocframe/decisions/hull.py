@@ -158,7 +158,7 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
     """Return the vertices of the common hull of all curves with the same key `by`."""
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
-        keys, group = _merged_groups(curves.keys.select(column(name) for name in by), len(group))
+        keys, group = merge_groups(curves.keys.select(column(name) for name in by), len(group))
     pos, neg = curves.total(*TOTALS[0]), curves.total(*TOTALS[1])
     n_groups = keys.height
     # A curve without one of the classes takes part only if all curves of its group lack a class.
@@ -204,7 +204,7 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
     )
 
 
-def _merged_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def merge_groups(keys: pl.DataFrame, n_curves: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the distinct keys, and the index of the key of each curve."""
     if not keys.width:
         return pl.DataFrame(height=1), np.zeros(n_curves, np.int64)

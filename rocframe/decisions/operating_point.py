@@ -11,7 +11,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import (
+    check_new_columns,
+    curve_layout,
+    read_curves,
+    score_outside_unit,
+)
 from rocframe.decisions.costs import ErrorCosts, cost_rule
 from rocframe.decisions.optimum import (
     CLOSEST_TOP_LEFT,
@@ -460,7 +465,13 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
             row[exists, i] = index[best.row[exists]]
             n_optima[:, i] = best.n_optima
         else:
-            _check_probabilities(curves)
+            problem = score_outside_unit(curves)
+            if problem is not None:
+                hint = (
+                    "Use calibrated probabilities, or rule='expected_cost', which accepts all "
+                    "scores."
+                )
+                raise OptionValueError.compose("rule", "bayes", problem, hint)
             at_threshold, found = rows_at(point_axis(curves, "threshold"), [rule.threshold])
             exists = found[:, 0] & (curves.total("tp", "fn") + curves.total("fp", "tn") > 0)
             row[exists, i], n_optima[:, i] = at_threshold[exists, 0], exists
@@ -480,16 +491,3 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
         pl.Series("n_optima", n_optima.ravel()),
         pl.Series("note", note.tolist(), pl.String),
     )
-
-
-def _check_probabilities(curves: Curves) -> None:
-    """Raise an error if a score is outside [0, 1]; the first row of a curve has no score."""
-    threshold = curves.columns[THRESHOLD]
-    outside = (threshold < 0) | (threshold > 1)
-    outside[curves.firsts] = False
-    if outside.any():
-        row = int(np.argmax(outside))
-        group = curves.name_group(int(np.searchsorted(curves.starts, row, "right")) - 1)
-        problem = f"{group} has the score {threshold[row]:g}, which is not a probability"
-        hint = "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
-        raise OptionValueError.compose("rule", "bayes", problem, hint)

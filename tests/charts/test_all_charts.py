@@ -77,6 +77,10 @@ TABLE_FUNCTIONS = {
     "band both ways": lambda table, by: rf.band(table, "label", "score", by=by, method="threshold"),
     "at": lambda table, by: rf.at(curves(table, by), tpr=[0.5, 0.9]),
     "at, between rows": lambda table, by: rf.at(curves(table, by), tpr=0.5, interpolate=True),
+    "cost curve": lambda table, by: rf.cost_curve(curves(table, by)),
+    "decision curve": lambda table, by: rf.decision_curve(
+        curves(table.with_columns(pl.col("score") / 2), by)
+    ),
     "area": lambda table, by: rf.area(curves(table, by)),
     "area of precision-recall": lambda table, by: rf.area(curves(table, by), kind="pr"),
     "plan": lambda *_: rf.power(auc=[0.6, 0.7], n_pos=[10, 20], n_neg=30),
@@ -142,9 +146,9 @@ def test_every_table_has_a_chart_with_a_title_and_a_description(chart):
 def test_the_chart_of_an_empty_table_is_empty(table):
     chart = table.clear().roc.chart()
     assert 'aria-roledescription="axis"' in svg(chart)
-    assert any(f" 0 {things}" in chart.description for things in ("rows", "bands", "plans")) or (
-        "0 points" in chart.description or "0 models" in chart.description
-    )
+    assert any(
+        f" 0 {things}" in chart.description for things in ("rows", "bands", "plans", "curves")
+    ) or ("0 points" in chart.description or "0 models" in chart.description)
 
 
 def test_an_option_that_a_drawing_does_not_read_raises(table):

@@ -1,0 +1,206 @@
+"""Charts of cost curves and decision curves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from rocframe.charts.average_chart import chart_with_limits, plot_with_limits
+from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, zoom_plane
+from rocframe.charts.curve_layers import (
+    MEANS,
+    THRESHOLD_TEXT,
+    curve_stroke,
+    hover_layer,
+    line_layer,
+)
+from rocframe.charts.labels import RATE_FORMAT, inline_data, one_row, sentences, short_name, tooltip
+from rocframe.charts.style import CHANCE_STROKE
+from rocframe.frames import column
+from rocframe.kinds import Kind
+from rocframe.options import NOT_GIVEN
+from rocframe.schemas import THRESHOLD
+from rocframe.text import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.curve_layers import CurvePlot
+    from rocframe.schemas import Table
+
+MAX_TRIVIAL_COST = 0.5
+SECTION_WIDTH = 3
+MARGIN = 0.1  # share of the axis of net benefit below 0
+TRIVIAL = "The dashed lines show the trivial classifiers"
+
+
+def cost_curve_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw cost curves, and the cost of the trivial classifiers."""
+    x, y = "probability_cost", "expected_cost"
+    ordered, by = table.sort(*map(column, layout.by), x), layout.by
+    section = across = None
+    if "second_cost" in table.columns:
+        across = table.columns[table.columns.index("note") + 1]
+        ordered, section = _best_curve_sections(ordered, by, across)
+        by = (*by, across, section)
+        options = replace(options, color=across) if options.color is NOT_GIVEN else options
+    plane = _plane(
+        PlotAxis(name=x, title="Probability cost"),
+        PlotAxis(
+            name=y,
+            title="Normalised expected cost",
+            high=_highest(table, y, least=MAX_TRIVIAL_COST),
+        ),
+        options,
+    )
+    fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": y, "y_high": y}
+    plot = plot_with_limits(
+        ordered,
+        by,
+        {**fields, THRESHOLD: THRESHOLD},
+        options,
+        plane_of=lambda _: plane,
+        averaged=(),
+    )
+    if section is not None:
+        columns = plot.groups.columns.items()
+        plot = replace(
+            plot,
+            groups=replace(
+                plot.groups, columns={key: one for key, one in columns if one.title != section}
+            ),
+        )
+    corner = {"x": 0.5, "y": 0.5}
+    trivial = (
+        alt.Chart(inline_data([{"x": 0, "y": 0}, corner, {"x": 1, "y": 0}]))
+        .mark_line(**CHANCE_STROKE)
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
+    )
+    curves = format_count(
+        table.select(map(column, layout.by)).n_unique() if layout.by else 1, "curve"
+    )
+    best = f", with a color for each best {short_name(across)}" if section else ""
+    return _with_titles(
+        plot,
+        [trivial],
+        tooltips=[tooltip("at", "threshold"), *plot.axis_tooltips()],
+        title="Cost curve",
+        subtitle="Dashed: trivial classifiers",
+        description=[f"Cost chart, {curves}{best}: {plane.axis_names}", TRIVIAL],
+        stroke={"strokeWidth": SECTION_WIDTH} if section else None,
+    )
+
+
+def _best_curve_sections(
+    ordered: pl.DataFrame, by: Sequence[str], across: str
+) -> tuple[pl.DataFrame, str]:
+    """Divide each envelope into sections of one best curve, and return the new column.
+
+    Each section also has the first point of the next section, so that lines have no gaps.
+    """
+    name = "section"
+    while name in ordered.columns:
+        name = f"({name})"
+    keys = list(map(column, by))
+    numbered = ordered.with_columns(pl.struct(*keys, column(across)).rle_id().alias(name))
+    is_start = pl.struct(*keys, column(name)).rle_id().diff() > 0
+    if keys:
+        is_start &= pl.struct(keys).rle_id().diff() == 0
+    joints = numbered.with_columns(
+        column(across).shift().alias(across), column(name).shift().alias(name)
+    ).filter(numbered.select(is_start.fill_null(value=False)).to_series())
+    return pl.concat([numbered, joints]).sort(*keys, column(name), "probability_cost"), name
+
+
+def decision_curve_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw decision curves, and the net benefit of treating all and of treating none."""
+    x, y = "probability_threshold", "net_benefit"
+    high = _highest(table, y, "treat_all", least=0.0) or EMPTY_HEIGHT
+    plane = _plane(
+        PlotAxis(name=x, title="Probability threshold"),
+        # Negative net benefits are not limited. The range around 0 is the one of interest.
+        PlotAxis(name=y, title="Net benefit", low=-MARGIN * high, high=high, nice=True),
+        options,
+    )
+    plane = replace(plane, y=replace(plane.y, nice=False, zoomed=True))
+    # The limits of the points are the net benefit of treating all.
+    fields = {"x": x, "y": y, "x_low": x, "x_high": x, "y_low": "treat_all", "y_high": y}
+    plot = plot_with_limits(
+        table.sort(*map(column, layout.by), x),
+        layout.by,
+        fields,
+        options,
+        plane_of=lambda _: plane,
+        averaged=(),
+    )
+    across, _ = plane.channels()
+    treat_all = (
+        alt.Chart()
+        .mark_line(**CHANCE_STROKE)
+        .encode(
+            x=across,
+            y=alt.Y("y_low", **plane.y.channel()),
+            detail=alt.Detail("curve:N"),
+            order=alt.Order("step:Q"),
+        )
+    )
+    treat_none = one_row().mark_rule(**CHANCE_STROKE).encode(y=alt.YDatum(0))
+    curves = format_count(len(plot.records), "curve")
+    return _with_titles(
+        plot,
+        [treat_none, treat_all],
+        tooltips=[*plot.axis_tooltips(), tooltip("y_low", "treat_all", RATE_FORMAT)],
+        title="Decision curve",
+        subtitle="Dashed: treat all, treat none",
+        description=[
+            f"Decision chart, {curves}: {plane.axis_names}",
+            "The dashed lines show the net benefit of treating all and of treating none",
+        ],
+    )
+
+
+def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
+    """Return the largest value of several columns, or `least` if it is larger."""
+    values = table.select(pl.max_horizontal(pl.col(names).max(), pl.lit(least)))
+    return float(values.item())
+
+
+def _plane(x: PlotAxis, y: PlotAxis, options: ChartOptions) -> Plane:
+    return zoom_plane(
+        Plane(kind=Kind(name=MEANS, title=y.title, x=x.name, y=y.name), x=x, y=y), options
+    )
+
+
+def _with_titles(
+    plot: CurvePlot,
+    references: Sequence[alt.Chart],
+    *,
+    tooltips: list[alt.Tooltip],
+    title: str,
+    subtitle: str,
+    description: Sequence[str],
+    stroke: dict[str, Any] | None = None,
+) -> alt.LayerChart | alt.FacetChart:
+    """Return a chart of the lines of a plot and of reference lines."""
+    points = hover_layer(plot, [*plot.groups.tooltips(), *tooltips])
+    stroke = curve_stroke(plot) if stroke is None else stroke
+    # The layer with both axes comes first, because `.interactive()` applies to it.
+    layers = [
+        line_layer(plot, **stroke),
+        *references,
+        points.transform_calculate(at=THRESHOLD_TEXT),
+    ]
+    return plot.groups.with_titles(
+        chart_with_limits(plot, layers),
+        title=title,
+        subtitle=subtitle,
+        description=sentences(*description),
+    )

@@ -1,0 +1,326 @@
+"""The function `cost_curve`: the lowest expected cost of each curve for all costs of errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.convex_hull import hull_vertices
+from rocframe.curves.locate import round_values
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decisions.hull import merge_groups
+from rocframe.errors import MissingColumnError
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    column,
+    lazy_plan,
+    take_rows,
+    through_node,
+)
+from rocframe.inference.notes import class_notes
+from rocframe.kernel.exact import exact_product, exact_quotient
+from rocframe.options import check_supported, parse_grid, public
+from rocframe.rates import TOTALS
+from rocframe.schemas import COST_CURVE, COST_CURVE_ACROSS, THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+@public
+def cost_curve(
+    curves: FrameT,
+    /,
+    *,
+    grid: int | Sequence[float] | str = 101,
+    across: str | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the cost curve of each group: the lowest expected cost for each ratio of costs.
+
+    Each row of a curve is a classifier, `score >= threshold`, whose expected cost is a straight
+    line on the axes of a cost curve. The result is the lower envelope of these lines: the expected
+    cost if the best threshold is used for each cost.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    grid : int, sequence of float or "vertices", default 101
+        Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
+        `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
+        values, the envelope is a straight line.
+    across : str, default None
+        Group column whose curves are compared, such as `"model"`. The result is the envelope of all
+        these curves, and names the best of them in each row.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and value of the grid, in rising order: `*by, probability_cost,
+        expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`,
+        `second_cost` stands left of `note`, and the column `across` is the last one.
+
+        `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence,
+        and c_fn and c_fp are the costs of a false negative and of a false positive. `expected_cost`
+        (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp, the cost if all
+        predictions are wrong. `threshold`, `fpr` and `fnr` (Float64) are those of the row of the
+        curve with this cost; of several such rows, the one with the highest threshold. The cost of
+        this row is a line from `fpr` at 0 to `fnr` at 1. `trivial_cost` (Float64) is the cost
+        of the better one of two trivial classifiers, which predict the same class for all rows.
+        `min_dcf` (Float64) is `expected_cost` divided by `trivial_cost`, the normalised minimum
+        detection cost; null at 0 and 1. `second_cost` (Float64) is the lowest expected cost of all
+        other curves, null if there is none.
+
+        Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
+        `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
+        a curve that lacks a class does not take part if other curves of the group have both
+        classes. If several curves have the same cost, the first curve in the order of the keys is
+        named.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if `across` is not a group
+        column, or if the grid is invalid.
+
+    See Also
+    --------
+    hull : The vertices of the convex hull, and the costs for which each of them is optimal.
+    operating_point : The best row for given costs.
+
+    Notes
+    -----
+    The rows that are optimal for some cost are the vertices of the convex hull of the ROC curve. A
+    cost curve does not depend on the prevalence of the data, because `probability_cost` combines
+    prevalence and costs. With equal costs it is the prevalence, and `expected_cost` is the error
+    rate. The maximum of the envelope is the equal error rate of the convex hull; `grid="vertices"`
+    contains it. With integer counts, the values at which the best threshold changes are correctly
+    rounded quotients. With sums of weights, they are rounded to 12 significant digits.
+
+    References
+    ----------
+    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
+    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> costs = rf.cost_curve(curves, grid=5)
+    >>> costs.select("probability_cost", "expected_cost", "threshold", "trivial_cost")
+    shape: (5, 4)
+    ┌──────────────────┬───────────────┬───────────┬──────────────┐
+    │ probability_cost ┆ expected_cost ┆ threshold ┆ trivial_cost │
+    │ ---              ┆ ---           ┆ ---       ┆ ---          │
+    │ f64              ┆ f64           ┆ f64       ┆ f64          │
+    ╞══════════════════╪═══════════════╪═══════════╪══════════════╡
+    │ 0.0              ┆ 0.0           ┆ inf       ┆ 0.0          │
+    │ 0.25             ┆ 0.166667      ┆ 0.9       ┆ 0.25         │
+    │ 0.5              ┆ 0.333333      ┆ 0.9       ┆ 0.5          │
+    │ 0.75             ┆ 0.166667      ┆ 0.4       ┆ 0.25         │
+    │ 1.0              ┆ 0.0           ┆ 0.4       ┆ 0.0          │
+    └──────────────────┴───────────────┴───────────┴──────────────┘
+
+    The equal error rate of the convex hull:
+
+    >>> rf.cost_curve(curves, grid="vertices").select(pl.col("expected_cost").max())
+    shape: (1, 1)
+    ┌───────────────┐
+    │ expected_cost │
+    │ ---           │
+    │ f64           │
+    ╞═══════════════╡
+    │ 0.333333      │
+    └───────────────┘
+    """
+    values = parse_grid(grid, keyword="vertices")
+    check_supported(
+        "grid",
+        grid,
+        "across=",
+        supported=across is None or values != "vertices",
+        noun="value",
+        hint="Use, for example, grid=101.",
+    )
+
+    columns = COST_CURVE if across is None else COST_CURVE_ACROSS
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(columns))
+        if across is not None and across not in table.by:
+            raise MissingColumnError.compose("across", across, table.by)
+        keys = tuple(name for name in table.by if name != across)
+
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
+            curves = read_curves(frame, table)
+            envelopes = lower_envelopes(curves, values)
+            if across is not None:
+                return common_envelope_table(curves, envelopes, keys, across)
+            note = envelopes.note.tolist()
+            return build_table(
+                curves.keys, {**envelopes.columns, "note": note}, columns, rows=envelopes.curve
+            )
+
+        last = {} if across is None else {across: table.keys[across]}
+        return through_node(
+            plan.select(table.count_columns),
+            compute,
+            schema={**{name: table.keys[name] for name in keys}, **columns, **last},
+            by=keys,
+            anchor="probability_cost",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+class Envelopes(NamedTuple):
+    """Points of the lower envelopes of curves, sorted by curve.
+
+    `curve` is the index of the curve of each point, and `columns` are the values of the result
+    columns; NaN for curves that lack a class.
+    """
+
+    curve: NDArray[np.int64]
+    columns: dict[str, NDArray[np.float64]]
+    note: NDArray[np.object_]
+
+
+def lower_envelopes(curves: Curves, grid: int | str | list[float]) -> Envelopes:
+    """Return the lower envelope of each curve at the values of the grid."""
+    pos, neg = (curves.total(*names) for names in TOTALS[:2])
+    tp, fp = curves.columns["tp"], curves.columns["fp"]
+    vertex = np.flatnonzero(hull_vertices(tp, fp, curves.starts))
+    owner = np.searchsorted(curves.starts, vertex, "right") - 1
+    first = np.searchsorted(owner, np.arange(len(pos)))
+    # The lines of two neighbouring vertices cross at the breakpoint between them.
+    is_edge = owner[1:] == owner[:-1]
+    owner = owner[1:][is_edge]
+    height, width = (
+        exact_product(np.diff(count[vertex])[is_edge], total[owner])
+        for count, total in ((tp, neg), (fp, pos))
+    )
+    breakpoints = exact_quotient(width, width + height)
+    defined = ~np.isnan(breakpoints)  # NaN if the curve lacks a class
+    owner, breakpoints = owner[defined], breakpoints[defined]
+    axis = None
+    if isinstance(grid, int):
+        axis = np.arange(grid) / (grid - 1)  # correctly rounded, in contrast to np.linspace
+    elif isinstance(grid, list):
+        axis = np.array(grid)
+    weighted = width.dtype.kind == "f"
+    if weighted:
+        breakpoints = round_values(breakpoints, (0, 1))
+    if axis is None:
+        curve, value, n_below = _between_breakpoints(owner, breakpoints, len(pos))
+    else:
+        curve, value = np.repeat(np.arange(len(pos)), len(axis)), np.tile(axis, len(pos))
+        n_below = np.zeros((len(pos), len(axis) + 1), np.int64)
+        compared = round_values(axis, (0, 1)) if weighted else axis
+        np.add.at(n_below, (owner, np.searchsorted(compared, breakpoints, "right")), 1)
+        n_below = np.cumsum(n_below, axis=1)[:, :-1].ravel()
+    # At a breakpoint, the vertex before it has the highest threshold.
+    row = first_equal_rows(curves)[vertex[first[curve] + n_below]]
+    return Envelopes(curve, _cost_values(curves, row, curve, value), class_notes(pos, neg)[curve])
+
+
+def _between_breakpoints(
+    owner: NDArray[np.int64], breakpoints: NDArray[np.float64], n_curves: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return 0, the distinct breakpoints and 1 of each curve, and how many of them are lower."""
+    curve = np.arange(n_curves)
+    points = (
+        pl.DataFrame(
+            {
+                "curve": np.concatenate([curve, owner, curve]),
+                "value": np.concatenate([np.zeros(n_curves), breakpoints, np.ones(n_curves)]),
+                "n": np.repeat([0, 1, 0], [n_curves, len(owner), n_curves]),
+            }
+        )
+        .group_by("curve", "value")
+        .agg(pl.col("n").sum())
+        .sort("curve", "value")
+        .with_columns(pl.col("n").cum_sum().over("curve") - pl.col("n"))
+    )
+    curve, value, n_below = (column.to_numpy() for column in points.get_columns())
+    return curve, value, n_below
+
+
+def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
+    """Return, for each row, the first row of the same curve with the same counts."""
+    is_new = np.zeros(curves.columns.height, bool)
+    for name in ("tp", "fp"):
+        count = curves.columns[name]
+        is_new[1:] |= count[1:] != count[:-1]
+    is_new[curves.firsts] = True
+    rows: NDArray[np.int64] = np.maximum.accumulate(np.where(is_new, np.arange(len(is_new)), 0))
+    return rows
+
+
+def _cost_values(
+    curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], value: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of the result for rows of curves; NaN if the curve lacks a class."""
+    pos, neg = (curves.total(*names)[curve] for names in TOTALS[:2])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fpr = curves.columns["fp"][row] / neg
+        fnr = np.maximum(pos - curves.columns["tp"][row], 0) / pos
+        expected, trivial = fpr * (1 - value) + fnr * value, np.minimum(value, 1 - value)
+        columns = {
+            "expected_cost": expected,
+            "threshold": curves.columns[THRESHOLD][row],
+            "fpr": fpr,
+            "fnr": fnr,
+            "trivial_cost": trivial,
+            "min_dcf": np.where(trivial > 0, expected / trivial, np.nan),
+        }
+    undefined = (pos == 0) | (neg == 0)
+    return {
+        "probability_cost": value,
+        **{name: np.where(undefined, np.nan, values) for name, values in columns.items()},
+    }
+
+
+def common_envelope_table(
+    curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str
+) -> pl.DataFrame:
+    """Return the envelope of all curves with the same key `by`, at the same values."""
+    n_curves = len(curves.firsts)
+    keys, group = merge_groups(curves.keys.select(column(name) for name in by), n_curves)
+    cost = envelopes.columns["expected_cost"].reshape(n_curves, -1)
+    # Costs that differ by a rounding error are equal.
+    cost = np.where(np.isnan(cost), np.inf, round_values(cost, (0, 1)))
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(keys.height))
+    lowest = np.minimum.reduceat(cost[order], starts, axis=0)[group]
+    position = np.where(cost == lowest, np.arange(n_curves)[:, None], n_curves)
+    best = np.minimum.reduceat(position[order], starts, axis=0)
+    np.put_along_axis(cost, best, np.inf, axis=0)
+    second = np.minimum.reduceat(cost[order], starts, axis=0).ravel()
+    n_points = cost.shape[1]
+    point = (best * n_points + np.arange(n_points)).ravel()
+    columns = {
+        **{name: values[point] for name, values in envelopes.columns.items()},
+        "second_cost": np.where(np.isinf(second), np.nan, second),
+        "note": envelopes.note[point].tolist(),
+    }
+    table = build_table(
+        keys, columns, COST_CURVE_ACROSS, rows=np.repeat(np.arange(keys.height), n_points)
+    )
+    return table.with_columns(take_rows(curves.keys, best.ravel()).get_column(across))

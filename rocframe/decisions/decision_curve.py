@@ -1,0 +1,194 @@
+"""The function `decision_curve`: net benefit of each curve at probability thresholds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocframe.curves.at import point_axis, rows_at
+from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
+from rocframe.errors import OptionValueError, ScoreError
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.inference.notes import class_notes
+from rocframe.options import parse_fraction, parse_numbers, public
+from rocframe.rates import TOTALS
+from rocframe.schemas import DECISION_CURVE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+
+
+DEFAULT_THRESHOLDS = tuple(i / 100 for i in range(100))
+
+
+@public
+def decision_curve(
+    curves: FrameT,
+    /,
+    *,
+    thresholds: float | Sequence[float] | None = None,
+    prevalence: float | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the decision curve of each group: the net benefit at probability thresholds.
+
+    Scores must be probabilities. Rows with `score >= probability_threshold` are treated. The
+    probability threshold p also determines the costs: a false positive costs p / (1 - p) times the
+    benefit of a true positive.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    thresholds : float or sequence of float, default None
+        Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, of the population for which the net benefit is computed, for
+        example if the data are of a case-control study. By default, the prevalence of the table if
+        it was computed with `prevalence=`, else that of each curve.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group and probability threshold, in rising order: `*by, probability_threshold,
+        net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
+        With π for the prevalence and p for the threshold, `net_benefit` (Float64) is
+        π·TPR - (1 - π)·FPR·p / (1 - p), per row. `treat_all` and `treat_none` (Float64) are the net
+        benefits of treating all rows and of treating none: π - (1 - π)·p / (1 - p), and 0.
+        `standardized_net_benefit` (Float64) is `net_benefit` / π. `interventions_avoided` (Float64)
+        is (`net_benefit` - `treat_all`)·(1 - p) / p: the decrease of the number of treated
+        negatives per row, compared with treating all rows, less the costs of untreated positives.
+
+        Values are null if the group has no rows. Without `prevalence`, a group that lacks a class
+        has all values, except that `standardized_net_benefit` is null without positives. With
+        `prevalence`, all values that depend on rates are null in a group that lacks a class.
+        `interventions_avoided` is null at the threshold 0. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if a score is outside [0, 1], if
+        a curve ends before its lowest score and a threshold is below its last row, or if an option
+        is invalid.
+
+    See Also
+    --------
+    cost_curve : The expected cost for all costs of errors, for scores of any range.
+    operating_point : The best row for given costs or benefits.
+
+    Notes
+    -----
+    The threshold p is best for the costs that it determines if the scores are calibrated. If they
+    are not, another threshold can have a higher net benefit at the same costs: see
+    `operating_point`.
+
+    References
+    ----------
+    A. J. Vickers, E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating
+    prediction models", Medical Decision Making 26(6), 565-574. doi:10.1177/0272989X06295361
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> benefit = rf.decision_curve(curves, thresholds=[0.2, 0.5])
+    >>> benefit.select("probability_threshold", "net_benefit", "treat_all", "interventions_avoided")
+    shape: (2, 4)
+    ┌───────────────────────┬─────────────┬───────────┬───────────────────────┐
+    │ probability_threshold ┆ net_benefit ┆ treat_all ┆ interventions_avoided │
+    │ ---                   ┆ ---         ┆ ---       ┆ ---                   │
+    │ f64                   ┆ f64         ┆ f64       ┆ f64                   │
+    ╞═══════════════════════╪═════════════╪═══════════╪═══════════════════════╡
+    │ 0.2                   ┆ 0.3         ┆ 0.25      ┆ 0.2                   │
+    │ 0.5                   ┆ 0.0         ┆ -0.2      ┆ 0.2                   │
+    └───────────────────────┴─────────────┴───────────┴───────────────────────┘
+    """
+    if thresholds is None:
+        values = list(DEFAULT_THRESHOLDS)
+    else:
+        values = sorted(set(_parse_thresholds(thresholds)))
+    if prevalence is not None:
+        prevalence = parse_fraction("prevalence", prevalence, example=0.1)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(DECISION_CURVE))
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: net_benefit_table(read_curves(frame, table), values, prevalence),
+            schema={**table.keys, **DECISION_CURVE},
+            by=table.by,
+            anchor="probability_threshold",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _parse_thresholds(thresholds: object) -> list[float]:
+    example = "[0.05, 0.1, 0.2]"
+    values = parse_numbers("thresholds", thresholds, bounds=(0, 1), example=example)
+    if not values or 1 in values:
+        problem = "the list is empty" if not values else "the odds of the threshold 1 are infinite"
+        hint = f"Use thresholds of at least 0 and below 1, such as {example}."
+        raise OptionValueError.compose("thresholds", thresholds, problem, hint)
+    return [value + 0.0 for value in values]
+
+
+def net_benefit_table(
+    curves: Curves, thresholds: Sequence[float], prevalence: float | None
+) -> pl.DataFrame:
+    """Return the net benefit of each curve at each threshold."""
+    problem = score_outside_unit(curves)
+    if problem is not None:
+        hint = "Use calibrated probabilities, or cost_curve, which accepts all scores."
+        raise ScoreError.no_probability("curves", problem, hint)
+    prevalence = curves.prevalence if prevalence is None else prevalence
+    n_curves, n_points = len(curves.firsts), len(thresholds)
+    row = rows_at(point_axis(curves, "threshold"), thresholds)[0]
+    pos, neg = (curves.total(*names)[:, None] for names in TOTALS[:2])
+    p = np.array(thresholds)[None, :]
+    tp, fp = (curves.columns.at(name, row) for name in ("tp", "fp"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = pos / (pos + neg)
+        pos_total = neg_total = pos + neg
+        if prevalence is not None:
+            share = np.where(np.isnan(share), np.nan, prevalence)
+            pos_total, neg_total = pos / share, neg / (1 - share)
+        odds = p / (1 - p)
+        net_benefit = tp / pos_total - fp / neg_total * odds
+        treat_all = share - (1 - share) * odds
+        # The difference to treating all is computed from the untreated rows, without cancellation.
+        avoided = (neg - fp) / neg_total - (pos - tp) / pos_total / odds
+        columns: dict[str, NDArray[np.float64]] = {
+            "net_benefit": net_benefit,
+            "treat_all": treat_all,
+            "treat_none": np.where(np.isnan(treat_all), np.nan, 0.0),
+            "standardized_net_benefit": np.where(share > 0, net_benefit / share, np.nan),
+            "interventions_avoided": np.where(odds > 0, avoided, np.nan),
+        }
+    note = class_notes(pos.ravel(), neg.ravel()).repeat(n_points)
+    return build_table(
+        curves.keys,
+        {
+            "probability_threshold": np.tile(p.ravel(), n_curves),
+            **{name: values.ravel() for name, values in columns.items()},
+            "note": note.tolist(),
+        },
+        DECISION_CURVE,
+        rows=np.repeat(np.arange(n_curves), n_points),
+    )

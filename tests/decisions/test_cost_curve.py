@@ -1,0 +1,203 @@
+"""Cost curves are compared with published values, and with the costs of all thresholds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import rocframe as rf
+from tests.charts.specifications import records
+from tests.test_published import FAWCETT_3
+
+PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]})
+CURVES = rf.curve(PREDICTIONS, "label", "score")
+GROUPS = st.lists(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=12),
+    min_size=1,
+    max_size=4,
+)
+# Drummond and Holte (2006) define the costs; these are the exact values for the twenty instances of
+# Fawcett's figure 3, at multiples of 1/20.
+ENVELOPE = """
+0 1/25 2/25 3/25 4/25 1/5 11/50 6/25 13/50 7/25 3/10 8/25 8/25 61/200 27/100 9/40 9/50 27/200 9/100
+9/200 0
+"""
+
+
+def lowest(rows: list[tuple[bool, int]], value: Fraction) -> tuple[Fraction, float] | None:
+    """Return the lowest normalised cost, and the highest threshold that attains it."""
+    pos = sum(label for label, _ in rows)
+    if pos in {0, len(rows)}:
+        return None
+    costs = []
+    for threshold in [inf, *sorted({score for _, score in rows}, reverse=True)]:
+        tp = sum(label and score >= threshold for label, score in rows)
+        fp = sum(not label and score >= threshold for label, score in rows)
+        cost = Fraction(fp, len(rows) - pos) * (1 - value) + Fraction(pos - tp, pos) * value
+        costs.append((cost, threshold))
+    return min(costs, key=lambda one: (one[0], -one[1]))
+
+
+def test_the_envelope_of_fawcetts_figure_3_has_the_exact_values():
+    costs = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid=21)
+    assert costs.get_column("probability_cost").to_list() == [i / 20 for i in range(21)]
+    expected = [float(Fraction(one)) for one in ENVELOPE.split()]
+    assert costs.get_column("expected_cost").to_list() == pytest.approx(expected, abs=1e-15)
+    # At 1/4, the lines of two thresholds cross.
+    assert costs.filter(probability_cost=0.25).item(0, "threshold") == 0.8
+    assert costs.filter(probability_cost=0.3).item(0, "threshold") == 0.54
+
+
+@pytest.mark.hypothesis
+@given(GROUPS)
+def test_each_row_has_the_lowest_cost_of_all_thresholds(groups):
+    rows = [(g, label, score) for g, group in enumerate(groups) for label, score in group]
+    frame = pl.DataFrame(rows, schema=["g", "label", "score"], orient="row")
+    curves = rf.curve(frame, "label", "score", by="g")
+    for row in rf.cost_curve(curves, grid=13).iter_rows(named=True):
+        value = Fraction(round(row["probability_cost"] * 12), 12)
+        best = lowest(groups[row["g"]], value)
+        if best is None:
+            assert row["expected_cost"] is None
+            assert row["threshold"] is None
+            continue
+        cost, threshold = best
+        assert row["expected_cost"] == pytest.approx(float(cost), abs=1e-15)
+        assert row["threshold"] == threshold
+        line = row["fpr"] * (1 - row["probability_cost"]) + row["fnr"] * row["probability_cost"]
+        assert row["expected_cost"] == pytest.approx(line, abs=1e-15)
+
+
+@pytest.mark.hypothesis
+@given(GROUPS)
+def test_between_vertices_the_envelope_is_straight(groups):
+    rows = [(g, label, score) for g, group in enumerate(groups) for label, score in group]
+    frame = pl.DataFrame(rows, schema=["g", "label", "score"], orient="row")
+    curves = rf.curve(frame, "label", "score", by="g")
+    vertices = curves.roc.cost_curve(grid="vertices")
+    for (g,), points in vertices.group_by("g"):
+        values, costs = (points.get_column(name).to_list() for name in points.columns[1:3])
+        assert (values[0], values[-1]) == (0, 1)
+        assert values == sorted(set(values))
+        if costs[0] is None:
+            continue
+        for i in range(len(values) - 1):
+            middle = lowest(groups[g], Fraction(values[i]) / 2 + Fraction(values[i + 1]) / 2)
+            mean = (costs[i] + costs[i + 1]) / 2
+            assert mean == pytest.approx(float(middle[0]), abs=1e-12)
+
+
+def test_the_highest_cost_is_the_equal_error_rate_of_the_hull():
+    vertices = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid="vertices")
+    # The line from (1/10, 1/2) to (1/2, 4/5) of the hull meets tpr = 1 - fpr at fpr = 23/70.
+    assert vertices.get_column("expected_cost").max() == pytest.approx(23 / 70, abs=1e-15)
+
+
+def test_with_equal_costs_the_envelope_is_the_lowest_error_rate_at_a_prevalence():
+    for prevalence in (0.1, 0.5, 0.8):
+        cost = CURVES.roc.cost_curve(grid=[prevalence])
+        best = CURVES.roc.operating_point("error_rate", prevalence=prevalence)
+        assert cost.item(0, "expected_cost") == pytest.approx(best.item(0, "value"), abs=1e-15)
+        expected = cost.item(0, "expected_cost") / min(prevalence, 1 - prevalence)
+        assert cost.item(0, "min_dcf") == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_table_has_the_documented_columns_and_nulls_where_a_class_is_absent():
+    costs = rf.cost_curve(rf.curve(PREDICTIONS[:1], "label", "score"), grid=2)
+    expected = pl.DataFrame(
+        {
+            "probability_cost": [0.0, 1.0],
+            **{
+                name: pl.Series([None, None], dtype=pl.Float64)
+                for name in ("expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
+            },
+            "note": ["no_negatives"] * 2,
+        }
+    )
+    assert_frame_equal(costs, expected)
+
+
+def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
+    frame = pl.concat(
+        [
+            FAWCETT_3.with_columns(model=pl.lit("a")),
+            FAWCETT_3.with_columns(pl.col("score").mul(23).mod(1), model=pl.lit("b")),
+            FAWCETT_3.with_columns(-pl.col("score"), model=pl.lit("c")),
+            FAWCETT_3.filter(label=1).with_columns(model=pl.lit("d")),
+        ]
+    )
+    curves = pl.concat(
+        rf.curve(frame, "label", "score", by="model").with_columns(day=pl.lit(day))
+        for day in (2, 1)
+    ).select("day", pl.exclude("day"))
+    separate = rf.cost_curve(curves.filter(day=1), grid=41)
+    common = rf.cost_curve(curves, grid=41, across="model")
+    assert common.columns[0] == "day"
+    assert common.columns[-3:] == ["second_cost", "note", "model"]
+    assert common.get_column("day").to_list() == [1] * 41 + [2] * 41
+    ordered = separate.drop_nulls("expected_cost").sort(
+        "probability_cost", pl.col("expected_cost").round(12), "model"
+    )
+    best = ordered.group_by("probability_cost", maintain_order=True).first()
+    second = ordered.group_by("probability_cost", maintain_order=True).agg(
+        pl.col("expected_cost").get(1).alias("second_cost")
+    )
+    names = [name for name in separate.columns if name not in {"day", "model"}]
+    assert_frame_equal(common.filter(day=2).select(names, "model"), best.select(names, "model"))
+    assert_frame_equal(
+        common.filter(day=1).select("second_cost"), second.select("second_cost"), abs_tol=1e-12
+    )
+    assert set(common.get_column("model")) == {"a", "b"}
+
+
+def test_weights_do_not_change_ties_of_costs():
+    frame = FAWCETT_3.with_columns(w=pl.lit(0.1))
+    weighted = rf.curve(frame, "label", "score", weight="w").roc.cost_curve(grid=21)
+    plain = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid=21)
+    assert_frame_equal(weighted, plain, abs_tol=1e-12)
+
+
+def test_rows_with_equal_counts_are_named_by_their_highest_threshold():
+    curves = rf.curve(PREDICTIONS, "label", "score", thresholds=[0.95, 0.9, 0.85, 0.1, 0.05])
+    assert rf.cost_curve(curves, grid=3).get_column("threshold").to_list() == [inf, 0.9, 0.1]
+
+
+def test_invalid_options_are_explained():
+    with pytest.raises(rf.MissingColumnError, match="across='model'"):
+        rf.cost_curve(CURVES, across="model")
+    curves = rf.curve(PREDICTIONS.with_columns(model=1), "label", "score", by="model")
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.cost_curve(curves, grid="vertices", across="model")
+    assert str(caught.value) == (
+        "grid='vertices': across= does not support this value.\nUse, for example, grid=101."
+    )
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.cost_curve(CURVES, grid=[0.5, 1.5])
+    assert str(caught.value) == (
+        "grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\nUse values within this range."
+    )
+
+
+def test_the_chart_draws_one_line_per_curve_and_one_color_per_best_curve():
+    frame = pl.concat(
+        [
+            FAWCETT_3.with_columns(model=pl.lit("a")),
+            FAWCETT_3.with_columns(pl.col("score").mul(23).mod(1), model=pl.lit("b")),
+        ]
+    )
+    curves = rf.curve(frame, "label", "score", by="model")
+    chart = rf.cost_curve(curves).roc.chart()
+    lines = records(chart)
+    assert [record["f0"] for record in lines] == ["a", "b"]
+    common = rf.cost_curve(curves, across="model")
+    sections = records(common.roc.chart())
+    drawn = {point for one in sections for point in zip(one["x"], one["y"], strict=True)}
+    table = dict(common.select("probability_cost", "expected_cost").iter_rows())
+    assert all(table[x] == pytest.approx(y, abs=1e-6) for x, y in drawn)
+    assert {one["f0"] for one in sections} == set(common.get_column("model"))
