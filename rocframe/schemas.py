@@ -271,6 +271,8 @@ CONVEX_HULL = TableType(
     columns=lambda count: curve_columns(count) | HULL_COLUMNS,
     recognize=has_columns(*CURVE_COLUMNS, *HULL_COLUMNS),
     ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
 )
 
 COST_RATES = floats(

@@ -1,4 +1,4 @@
-"""Charts of operating points."""
+"""Charts of operating points and of the vertices of convex hulls."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.style import BACKGROUND, SYMBOLS
+from rocframe.charts.style import BACKGROUND, MUTED, SYMBOLS
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, has_prevalence, kind_of
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas import BEST_POINTS, POINT_NAMES, RULE
+from rocframe.schemas import BEST_POINTS, CONVEX_HULL, POINT_NAMES, RULE, THRESHOLD
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -40,25 +40,29 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table
 
 POINT_SIZE = 110  # square pixels
+HULL, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
 
 def points_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a mark for each operating point, with a shape for each condition or rule."""
+    """Draw a mark for each operating point, with a shape for each condition or rule.
+
+    Vertices of hulls are connected by lines.
+    """
     by = layout.by if options.by is None else parse_names(options.by)
+    is_hull = layout.type is CONVEX_HULL
+    if is_hull:
+        by = (*by, *table.columns[table.columns.index("note") + 1 :])  # the column `across`
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
     groups = read_groups(table, by, table.columns, options)
-    left = tuple(RULE) if layout.type is BEST_POINTS else POINT_NAMES
-    conditions = list(zip(*(table.get_column(name).to_list() for name in left), strict=True))
-    texts = [f"{name} {value:.4g}" for name, value in conditions]
-    if layout.type is BEST_POINTS:
-        texts = [rule for rule, _ in conditions]
-    condition = GroupColumn.in_given_order(texts, left[0])
-    groups = replace(groups, columns={**groups.columns, CONDITION: condition})
+    left = {BEST_POINTS: tuple(RULE), CONVEX_HULL: ()}.get(layout.type, POINT_NAMES)
+    condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
+    if left:
+        groups = replace(groups, columns={**groups.columns, CONDITION: condition})
 
     kind = kind_of(table.columns, options.kind)
     x, y = (_axis_values(table, kind, name) for name in (kind.x, kind.y))
@@ -73,6 +77,10 @@ def points_chart(
     for name, rate in (("x", x), ("y", y)):
         values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
     values |= {name: group.texts for name, group in groups.columns.items()}
+    if is_hull:
+        is_first = table.get_column(THRESHOLD) == np.inf
+        values[HULL] = is_first.cum_sum().to_list()
+        values[ORDER] = list(range(table.height))
     plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
 
     rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
@@ -80,17 +88,18 @@ def points_chart(
     if deviates:
         transform = transform.transform_calculate(**deviates)
     named = list(zip(groups.names(table.height), plot.records, strict=True))
-    missing = [name for name, record in named if record["x"] is None]
+    missing = [name for name, record in named if record["x"] is None and not is_hull]
     texts = [
         f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
         for name, record in named
         if record["x"] is not None
     ]
+    layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
+    if is_hull and not plane.bends:
+        layers.insert(0, _hull_layer(plot))
     return groups.with_titles(
-        plot.layered(
-            [_point_layer(plot, condition, rows, left[0]), *chance_layers(plane)], transform
-        ),
-        title=f"{kind.title}: operating points",
+        plot.layered(layers, transform),
+        title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
         subtitle=not_drawn(missing, MAX_IN_SUBTITLE),
         description=sentences(
             f"{plane.name}, {format_count(len(texts), 'point')}: {plane.axis_names}",
@@ -111,9 +120,29 @@ def _axis_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float
     return values.to_series().cast(pl.Float64).fill_null(np.nan).to_numpy(writable=True)
 
 
-def _point_layer(
-    plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip], title: str
-) -> alt.Chart:
+def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
+    """Return the condition, or the rule, of each point."""
+    if not left:
+        return [""] * table.height
+    if left == POINT_NAMES:
+        points = table.select(map(column, POINT_NAMES)).iter_rows()
+        return [f"{name} {value:.4g}" for name, value in points]
+    return table.get_column(left[0]).to_list()
+
+
+def _hull_layer(plot: CurvePlot) -> alt.Chart:
+    """Draw the lines between the vertices of each hull."""
+    x, y = plot.plane.channels()
+    layer: alt.Chart = (
+        alt.Chart()
+        .mark_line(color=MUTED, strokeWidth=1)
+        .transform_filter("isValid(datum.x) && isValid(datum.y)")
+        .encode(x=x, y=y, detail=f"{HULL}:N", order=f"{ORDER}:Q")
+    )
+    return layer
+
+
+def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
     """Draw the points that are on the axes."""
     x, y = plot.plane.channels()
     shape: Any = alt.ShapeValue(SYMBOLS[0])
@@ -121,7 +150,7 @@ def _point_layer(
     if 1 < n_shapes <= len(SYMBOLS):
         scale = alt.Scale(domain=list(condition.values), range=list(SYMBOLS[:n_shapes]))
         shape = alt.Shape(
-            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=title, labelLimit=0)
+            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=condition.title, labelLimit=0)
         )
     layer: alt.Chart = (
         alt.Chart()

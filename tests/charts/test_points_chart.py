@@ -35,6 +35,24 @@ def test_points_are_those_of_the_table_for_every_kind(kind):
     assert drawn(chart) == 4
 
 
+def test_vertices_of_a_common_hull_are_connected_and_have_the_color_of_their_curve():
+    vertices = rf.hull(CURVES, across="model")
+    chart = vertices.roc.chart()
+    assert [record["x"] for record in records(chart)] == pytest.approx(vertices["fpr"].to_list())
+    assert {record["hull"] for record in records(chart)} == {1}
+    assert encodings(chart, "color")[0]["legend"]["title"] == "model"
+    assert marks(chart) == ["line", "point", "rule"]
+    # On logarithmic axes, the lines between vertices are not straight.
+    assert "line" not in marks(vertices.roc.chart(scale="log"))[:1]
+
+
+def test_rules_have_shapes():
+    points = rf.operating_point(CURVES, ["youden", "f1"])
+    (shape,) = encodings(points.roc.chart(), "shape")
+    assert shape["scale"]["domain"] == ["youden", "f1"]
+    assert shape["legend"]["title"] == "rule"
+
+
 def test_the_default_kind_is_the_kind_of_the_table():
     curves = rf.curve(VOTE, "label", "score", by="model", kind="gain")
     chart = rf.at(curves, alert_rate=0.2).roc.chart()
