@@ -125,7 +125,7 @@ def _conditions(table: pl.DataFrame, left: tuple[str, ...]) -> list[str]:
     if not left:
         return [""] * table.height
     if left == POINT_NAMES:
-        points = table.select(map(column, POINT_NAMES)).iter_rows()
+        points = zip(*(table.get_column(name).to_list() for name in left), strict=True)
         return [f"{name} {value:.4g}" for name, value in points]
     return table.get_column(left[0]).to_list()
 
