@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rocframe.schemas import Table
 
 POINT_SIZE = 110  # square pixels
-HULL, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
+HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
 
@@ -79,7 +79,7 @@ def points_chart(
     values |= {name: group.texts for name, group in groups.columns.items()}
     if is_hull:
         is_first = table.get_column(THRESHOLD) == np.inf
-        values[HULL] = is_first.cum_sum().to_list()
+        values[HULL_INDEX] = is_first.cum_sum().to_list()
         values[ORDER] = list(range(table.height))
     plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
 
@@ -137,7 +137,7 @@ def _hull_layer(plot: CurvePlot) -> alt.Chart:
         alt.Chart()
         .mark_line(color=MUTED, strokeWidth=1)
         .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, detail=f"{HULL}:N", order=f"{ORDER}:Q")
+        .encode(x=x, y=y, detail=f"{HULL_INDEX}:N", order=f"{ORDER}:Q")
     )
     return layer
 
