@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.hull import hull
+    from rocframe.decisions.iso_lines import iso_lines
     from rocframe.decisions.operating_point import operating_point
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
@@ -119,6 +120,7 @@ __all__ = [
     "fold_auc",
     "hull",
     "intervals",
+    "iso_lines",
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",

@@ -145,6 +145,7 @@ class RocFrame(Namespace):
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     hull = LazyMethod("rocframe.decisions.hull")
+    iso_lines = LazyMethod("rocframe.decisions.iso_lines")
     cost_curve = LazyMethod("rocframe.decisions.cost_curve")
     decision_curve = LazyMethod("rocframe.decisions.decision_curve")
     simplify = LazyMethod("rocframe.curves.simplify")

@@ -306,6 +306,19 @@ DECISION_CURVES = TableType(
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
+COST_LINE_COLUMNS = floats("slope", "intercept", "expected_cost")
+
+EQUAL_COST_LINES = TableType(
+    name="iso_lines",
+    functions=("iso_lines",),
+    columns=lambda count, kind: (
+        COST_LINE_COLUMNS | curve_columns(count) | floats(*kind.rates) | N_OPTIMA
+    ),
+    recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *N_OPTIMA, adjacent=4),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with the lines: curves.roc.chart(costs=…).",
+)
+
 METRIC_INTERVALS = TableType(
     name="intervals",
     functions=("intervals",),
@@ -689,7 +702,7 @@ METRIC_AVERAGE = replace(
 # the columns of a curve, so their types are before `CURVE`.
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
-    *(METRIC_INTERVALS, CONVEX_HULL, COST_CURVES, DECISION_CURVES, CURVE),
+    *(METRIC_INTERVALS, CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
     *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),

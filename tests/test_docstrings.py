@@ -137,6 +137,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "at",
         "operating_point",
         "hull",
+        "iso_lines",
         "cost_curve",
         "decision_curve",
         "area",
@@ -170,6 +171,7 @@ READ_CURVES = [
     "dashboard",
     "decision_curve",
     "hull",
+    "iso_lines",
     "operating_point",
     "simplify",
 ]

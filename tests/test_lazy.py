@@ -108,6 +108,7 @@ VERBS = {
         frame, by, weight="w"
     ).roc.operating_point(),
     "hull": lambda frame, by: curve(frame, by).roc.hull(),
+    "lines of equal cost": lambda frame, by: curve(frame, by).roc.iso_lines(kind="gain"),
     "cost curve": lambda frame, by: curve(frame, by).roc.cost_curve(grid=5),
     "decision curve": lambda frame, by: rf.curve(
         frame, "label", pl.col("score") / 2, by=by

@@ -61,6 +61,7 @@ VERBS_ON_CURVES = {
     "at, between rows": lambda curves: rf.at(curves, tpr=[0.1, 0.5], interpolate=True),
     "operating point": lambda curves: rf.operating_point(curves, ["youden", "mcc"]),
     "hull": rf.hull,
+    "lines of equal cost": rf.iso_lines,
     "cost curve": lambda curves: rf.cost_curve(curves, grid="vertices"),
     "decision curve": lambda curves: rf.decision_curve(curves, thresholds=[0.2, 0.6]),
     "area": rf.area,
@@ -333,6 +334,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
             ["rule", "value", "n_optima", "note"],
         ),
         (lambda curves, by: rf.hull(curves, by=by), ["slope_low", "prevalence_high", "note"]),
+        (lambda curves, by: rf.iso_lines(curves, by=by), ["slope", "expected_cost", "n_optima"]),
         (
             lambda curves, by: rf.cost_curve(curves, by=by),
             ["probability_cost", "expected_cost", "trivial_cost", "min_dcf"],
@@ -350,6 +352,7 @@ def test_several_scores_make_the_key_model_themselves(frame):
         "at, between rows",
         "operating point",
         "hull",
+        "lines of equal cost",
         "cost curve",
         "decision curve",
         "area",

@@ -29,6 +29,7 @@ VERBS = [
     "fold_auc",
     "hull",
     "intervals",
+    "iso_lines",
     "multiclass_auc",
     "one_vs_one",
     "one_vs_rest",

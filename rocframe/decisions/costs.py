@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
 
 
 class ErrorCosts(NamedTuple):
@@ -57,11 +58,13 @@ def cost_rule(settings: Settings) -> Rule:
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope is `rise` divided by `run`. Neither is negative, and one of them may be 0. Where a
-    class is absent, `row` is -1 and the other values are NaN.
+    The slope in ROC coordinates is `rise` divided by `run`. Neither is negative, and one of them
+    may be 0. `n_optima` is the number of rows with the lowest cost. Where a class is absent, `row`
+    is -1, `n_optima` is 0, and the other values are NaN.
     """
 
     row: NDArray[np.int64]
+    n_optima: NDArray[np.int64]
     cost: NDArray[np.float64]
     rise: NDArray[np.float64]
     run: NDArray[np.float64]
@@ -78,11 +81,36 @@ def lowest_cost(
     rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
     rows = CurveRows.from_curves(curves)
     pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
-    row, _ = best_rows(rows, rule, len(pos))
-    row = np.where((pos > 0) & (neg > 0), row, -1)
+    row, n_optima = best_rows(rows, rule, len(pos))
+    has_both = (pos > 0) & (neg > 0)
+    row, n_optima = np.where(has_both, row, -1), np.where(has_both, n_optima, 0)
     cost, rise, run = (np.full(len(pos), np.nan) for _ in range(3))
     exists = row >= 0
     cost[exists] = rule.value.evaluate(rows.take(row[exists]).counts)
     share = pos[exists] / (pos + neg)[exists] if prevalence is None else prevalence
     rise[exists], run[exists] = (1 - share) * float(errors.fp), share * float(errors.fn)
-    return LowestCost(row=row, cost=cost, rise=rise, run=run)
+    return LowestCost(row=row, n_optima=n_optima, cost=cost, rise=rise, run=run)
+
+
+EQUAL_COST_KINDS = ("roc", "gain", "lift_chart")  # kinds whose lines of equal cost are straight
+
+
+def equal_cost_steps(
+    best: LowestCost, curves: Curves, kind: Kind
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the changes of x and y from one point of each line of equal cost to another.
+
+    Neither is negative. One of them may be 0.
+    """
+    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    if curves.prevalence is None:
+        share = np.divide(pos, pos + neg, out=np.zeros(len(pos)), where=pos + neg > 0)
+    else:
+        share = np.full(len(pos), curves.prevalence)
+    steps = {
+        "fpr": best.run,
+        "tpr": best.rise,
+        "alert_rate": share * best.rise + (1 - share) * best.run,
+        "tp": pos * best.rise,
+    }
+    return steps[kind.x], steps[kind.y]

@@ -1,0 +1,211 @@
+"""The function `iso_lines`: the line of equal expected cost that touches each curve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rocframe.curves.table import curve_layout, read_curves
+from rocframe.decisions.costs import (
+    EQUAL_COST_KINDS,
+    ERROR_RATE_COSTS,
+    ErrorCosts,
+    equal_cost_steps,
+    lowest_cost,
+)
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.inference.notes import class_notes
+from rocframe.kinds import PREVALENCE, kind_of
+from rocframe.options import public
+from rocframe.rates import TOTALS, Settings
+from rocframe.schemas import COST_LINE_COLUMNS, CURVE_COLUMNS, N_OPTIMA, floats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rocframe.curves.table import Curves
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By
+    from rocframe.kinds import Kind, KindName
+    from rocframe.schemas import Schema
+
+
+@public
+def iso_lines(
+    curves: FrameT,
+    /,
+    *,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
+    kind: KindName | None = None,
+    by: By = None,
+) -> FrameT:
+    """Return the line of equal expected cost through the row of lowest cost of each curve.
+
+    All points of the line have the same expected cost per row. No row of the curve is above the
+    line. Such a line is also called an iso-performance line or iso-cost line.
+
+    Parameters
+    ----------
+    curves : DataFrame or LazyFrame
+        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
+        columns right of them. Rows may be in any order. Every curve must have all its rows: to
+        select a part of the data, filter predictions or groups, not rows of curves.
+    costs : mapping of str to float, default None
+        Costs of a `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not given
+        are 0. By default, each error costs 1, so that the expected cost is the error rate and the
+        lines are lines of equal accuracy.
+    prevalence : float, default None
+        Prevalence, between 0 and 1, at which costs are computed. By default, the prevalence of the
+        table if it was computed with `prevalence=`, else that of each curve.
+    kind : {"roc", "gain", "lift_chart"}, default None
+        Kind of curve whose axes the line has. By default, the kind whose axes are the columns right
+        of `tn`.
+    by : str or sequence of str, default None
+        Group columns. By default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group: `*by, slope, intercept, expected_cost`, then `threshold, tp, fp, fn, tn`
+        and the two axes of the kind at the row of lowest cost, then `n_optima, note`.
+
+        `slope` (Float64) is 0 or greater. It is infinite for a vertical line. `intercept` (Float64)
+        is y at x = 0; null for a vertical line. `expected_cost` (Float64) is the cost per row at
+        all points of the line. `n_optima` (Int64) is the number of rows with the lowest cost; of
+        these, the row with the highest threshold is returned.
+
+        If a curve lacks a class, `n_optima` is 0 and the other columns are null. `note` (String) is
+        null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table or a group is incomplete, if an option is invalid, if an
+        error costs less than a correct prediction, or if lines of equal cost are not straight for
+        this kind.
+
+    See Also
+    --------
+    hull : The ranges of slopes for which the points of a curve are optimal.
+    operating_point : The row of lowest cost, under constraints.
+    chart : The option `costs` draws the lines.
+
+    Notes
+    -----
+    Let c_fp and c_fn be the costs of the errors less those of correct predictions of the same
+    class, and π the prevalence. The slope is (1 - π) c_fp / (π c_fn) in a ROC chart,
+    c_fp / (π (c_fp + c_fn)) in a gain chart, and n c_fp / (c_fp + c_fn) in a lift chart of n rows.
+    With equal costs, a line in a lift chart therefore rises by n / 2 true positives over the width
+    of the chart. The slopes of gain and lift charts are different if `prevalence` differs from the
+    prevalence of the alert rate.
+
+    References
+    ----------
+    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
+    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodoloski zvezki 3(1),
+    89-108, section 5.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
+    ... )
+    >>> curves = rf.curve(predictions, "label", "score")
+    >>> lines = rf.iso_lines(curves, costs={"fp": 1, "fn": 5})
+    >>> lines.select("slope", "intercept", "expected_cost", "threshold", "fpr", "tpr")
+    shape: (1, 6)
+    ┌───────┬───────────┬───────────────┬───────────┬──────────┬─────┐
+    │ slope ┆ intercept ┆ expected_cost ┆ threshold ┆ fpr      ┆ tpr │
+    │ ---   ┆ ---       ┆ ---           ┆ ---       ┆ ---      ┆ --- │
+    │ f64   ┆ f64       ┆ f64           ┆ f64       ┆ f64      ┆ f64 │
+    ╞═══════╪═══════════╪═══════════════╪═══════════╪══════════╪═════╡
+    │ 0.3   ┆ 0.8       ┆ 0.4           ┆ 0.4       ┆ 0.666667 ┆ 1.0 │
+    └───────┴───────────┴───────────────┴───────────┴──────────┴─────┘
+
+    A line of equal accuracy in a lift chart of five rows rises by 5 / 2 true positives:
+
+    >>> curves.roc.iso_lines(kind="lift_chart").select("slope", "threshold", "alert_rate", "tp")
+    shape: (1, 4)
+    ┌───────┬───────────┬────────────┬─────┐
+    │ slope ┆ threshold ┆ alert_rate ┆ tp  │
+    │ ---   ┆ ---       ┆ ---        ┆ --- │
+    │ f64   ┆ f64       ┆ f64        ┆ i64 │
+    ╞═══════╪═══════════╪════════════╪═════╡
+    │ 2.5   ┆ 0.9       ┆ 0.2        ┆ 1   │
+    └───────┴───────────┴────────────┴─────┘
+    """
+    settings = Settings(costs=ERROR_RATE_COSTS if costs is None else costs, prevalence=prevalence)
+    ErrorCosts.parse(settings.costs or {})
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        axes = _straight_kind(list(schema), kind)
+        table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *N_OPTIMA))
+        columns = (
+            COST_LINE_COLUMNS
+            | {name: table.row[name] for name in CURVE_COLUMNS}
+            | (floats(PREVALENCE) if table.has_prevalence else {})
+            | floats(*axes.rates)
+            | N_OPTIMA
+        )
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: _equal_cost_table(read_curves(frame, table), axes, settings, columns),
+            schema={**table.keys, **columns},
+            by=table.by,
+            anchor="n_optima",
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:
+    """Return the kind with this name, or of these columns, if its lines of equal cost are straight.
+
+    Raise an error for other kinds.
+    """
+    axes = kind_of(columns, kind)
+    if axes.name not in EQUAL_COST_KINDS:
+        raise OptionValueError.compose(
+            "kind",
+            kind,
+            f"lines of equal cost are not available for {axes.title} curves",
+            f"Use kind={' or '.join(map(repr, EQUAL_COST_KINDS))}.",
+        )
+    return axes
+
+
+def _equal_cost_table(
+    curves: Curves, kind: Kind, settings: Settings, columns: Schema
+) -> pl.DataFrame:
+    """Return the line of equal cost of each curve, and the row that it touches."""
+    if settings.prevalence is None:
+        settings = replace(settings, prevalence=curves.prevalence)
+    best = lowest_cost(curves, settings.costs, settings.prevalence)
+    position = pl.Series(best.row).replace(-1, None).cast(pl.get_index_type())
+    names = [name for name in columns if name in (*CURVE_COLUMNS, PREVALENCE)]
+    rows = curves.table.select(
+        pl.col(curves.layout.private(name)).gather(position).alias(name) for name in names
+    )
+    rows = rows.with_columns(kind.exprs(Settings(prevalence=curves.prevalence)))
+    x, y = (rows.get_column(name).cast(pl.Float64).to_numpy() for name in (kind.x, kind.y))
+    x_step, y_step = equal_cost_steps(best, curves, kind)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = y_step / x_step
+        intercept = np.where(x_step > 0, y - slope * x, np.nan)
+    values = {
+        "slope": slope,
+        "intercept": intercept,
+        "expected_cost": best.cost,
+        **{name: rows.get_column(name) for name in rows.columns},
+        "n_optima": best.n_optima,
+        "note": class_notes(*(curves.total(*total) for total in TOTALS[:2])).tolist(),
+    }
+    return build_table(curves.keys, values, columns)
