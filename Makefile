@@ -48,8 +48,8 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
-test: $(READY) ## run all tests except those in a browser, with doctests and the examples of the docs
-	@POLARS_MAX_THREADS=1 $(PYTEST) $(ARGS)
+test: $(READY) ## run all tests except those of `make browser`, with doctests and the examples of the docs
+	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render" $(ARGS)
 
 check: test lint types docs dist laws oldest browser ## run everything that CI runs
 
@@ -68,7 +68,8 @@ laws: $(READY) ## run the property-based tests with five times as many examples
 	@$(PYTEST) tests -m hypothesis --hypothesis-profile=thorough $(ARGS)
 
 # Exit code 5 of pytest means that no test was selected.
-browser: $(READY) ## run the tests in chromium, if installed; required under CI
+browser: $(READY) ## run the tests that draw many charts, and those in chromium (required under CI)
+	@$(PYTEST) tests -m render $(ARGS) || [ $$? -eq 5 ]
 	@if command -v chromium >/dev/null; then \
 		[ ! -d tests/browser ] || $(PYTEST) tests/browser $(ARGS) || [ $$? -eq 5 ]; \
 	elif [ -n "$$CI" ]; then echo "chromium is not installed" >&2; exit 1; \

@@ -128,6 +128,7 @@ def test_every_chart_is_a_valid_specification(chart):
     chart.to_dict(validate=True)
 
 
+@pytest.mark.render
 def test_labels_of_numbers_are_centered_below_their_ticks(chart):
     shown = svg(chart)
     for axis in re.findall(r'aria-label="X-axis.*?role-axis-label.*?</g>', shown):
@@ -141,6 +142,7 @@ def test_every_table_has_a_chart_with_a_title_and_a_description(chart):
     assert chart.title.text
 
 
+@pytest.mark.render
 def test_the_chart_of_an_empty_table_is_empty(table):
     chart = table.clear().roc.chart()
     assert 'aria-roledescription="axis"' in svg(chart)
@@ -175,6 +177,7 @@ def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
 
 
 @every_table_function
+@pytest.mark.render
 def test_group_values_and_names_of_any_kind_are_drawn(table_of):
     values = [*NAMES, "null", None]
     parts = [PREDICTIONS.filter(g="u").with_columns(g=pl.lit(value, pl.String)) for value in values]

@@ -103,6 +103,7 @@ def test_the_specification_of_a_chart_without_groups_is_unchanged(vote, assert_g
 
 
 @every_kind
+@pytest.mark.render
 def test_every_kind_is_strict_json_and_can_be_rendered(by_model, charts, kind):
     chart = charts[kind]
     assert lines(chart) == 6
@@ -325,6 +326,7 @@ def test_a_part_of_the_axes_shows_the_same_curve_with_more_detail(kind):
     assert f"from {domain[0]} to {domain[1]}." in chart.description
 
 
+@pytest.mark.render
 def test_parts_of_both_axes_are_those_of_all_layers(by_model, by_fold):
     zoom = {"x_domain": (0.05, 0.3), "y_domain": [0.4, 0.9]}
     mean = by_fold.roc.average()
@@ -398,6 +400,7 @@ def test_unscored_rows_that_count_as_worst_are_drawn():
     assert record["y"][-1] == pytest.approx(2 / 3)
 
 
+@pytest.mark.render
 def test_a_group_column_may_have_any_name():
     with all_cases() as case:
         for name in NAMES:
@@ -418,6 +421,7 @@ def test_a_group_column_may_have_any_name():
 
 
 @pytest.mark.parametrize("values", [NAMES[start::3] for start in range(3)], ids=ascii)
+@pytest.mark.render
 def test_groups_may_have_any_text_as_their_values(values):
     table = groups_of([*values, "other", None])
     assert lines(rf.chart(table, facet="group")) == len(values) + 2
@@ -584,6 +588,7 @@ def test_many_long_curves_share_one_limit_of_points():
     assert all(len(record["x"]) < 260 for record in records(chart))
 
 
+@pytest.mark.render
 def test_a_chart_can_be_changed_like_any_altair_chart(by_model, tmp_path):
     chart = rf.chart(by_model)
     more = alt.Chart(pl.DataFrame({"x": [0.2], "y": [0.7]})).mark_point().encode(x="x", y="y")

@@ -41,6 +41,7 @@ def marks(chart) -> list[str]:
 
 
 @every_kind
+@pytest.mark.render
 def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
     mean = curves.roc.average(kind=kind, grid=11).roc.chart()
     both = curves.roc.chart(kind=kind, detail="fold") + mean
@@ -70,6 +71,7 @@ def test_layered_charts_draw_the_lines_of_chance_once(curves, kind):
 
 
 @pytest.mark.parametrize("method", ["vertical", "horizontal", "threshold"])
+@pytest.mark.render
 def test_a_legend_has_the_level_of_the_limits_alone_and_over_curves(curves, method):
     mean = curves.roc.average(method=method, grid=11, level=0.9).roc.chart()
     for chart in (mean, curves.roc.chart(detail="fold") + mean, mean | mean):

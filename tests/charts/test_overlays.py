@@ -53,6 +53,7 @@ def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, asser
     assert_golden(chart, "roc_with_all_options")
 
 
+@pytest.mark.render
 def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
     options = [
         {"hull": True},
