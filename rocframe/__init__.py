@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from rocframe.curves.simplify import simplify
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
+    from rocframe.decisions.h_measure import h_measure
     from rocframe.decisions.hull import hull
     from rocframe.decisions.iso_lines import iso_lines
     from rocframe.decisions.operating_point import operating_point
@@ -118,6 +119,7 @@ __all__ = [
     "decision_curve",
     "detectable_difference",
     "fold_auc",
+    "h_measure",
     "hull",
     "intervals",
     "iso_lines",

@@ -137,6 +137,7 @@ class RocFrame(Namespace):
     contrast = LazyMethod("rocframe.comparisons.contrast")
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
     auc_test = LazyMethod("rocframe.significance.auc_test")
+    h_measure = LazyMethod("rocframe.decisions.h_measure")
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs_rest")

@@ -366,6 +366,26 @@ PARTIAL_AUC = TableType(
     ),
 )
 
+
+def h_measure_columns() -> Schema:
+    """Return the columns of a table of H measures."""
+    return (
+        floats("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
+        | ROW_COUNTS
+        | strings("note")
+    )
+
+
+H_MEASURE = TableType(
+    name="h_measure",
+    functions=("h_measure",),
+    columns=h_measure_columns,
+    recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
+)
+
 AUC_TEST = TableType(
     name="auc_test",
     functions=("auc_test",),
@@ -703,7 +723,8 @@ METRIC_AVERAGE = replace(
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(METRIC_INTERVALS, CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
-    *(AUC, PARTIAL_AUC, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC, POOLING_GAP, PLAN),
+    *(AUC, PARTIAL_AUC, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
+    *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),
 )

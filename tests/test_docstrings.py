@@ -140,6 +140,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "iso_lines",
         "cost_curve",
         "decision_curve",
+        "h_measure",
         "area",
         "average",
         "simplify",
@@ -158,6 +159,7 @@ READ_PREDICTIONS = [
     "auc_test",
     "band",
     "fold_auc",
+    "h_measure",
     "pooling_gap",
     *COMPARE,
 ]

@@ -49,6 +49,7 @@ VERBS = {
     "curve at thresholds": lambda frame, **roles: rf.curve(frame, thresholds=[0.3], **roles),
     "auc": rf.auc,
     "auc test": rf.auc_test,
+    "h measure": rf.h_measure,
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles

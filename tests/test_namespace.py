@@ -27,6 +27,7 @@ VERBS = [
     "dashboard",
     "decision_curve",
     "fold_auc",
+    "h_measure",
     "hull",
     "intervals",
     "iso_lines",

@@ -85,7 +85,7 @@ def cost_curve_chart(
     curves = format_count(
         table.select(map(column, layout.by)).n_unique() if layout.by else 1, "curve"
     )
-    best = f", with a color for each best {short_name(across)}" if section else ""
+    best = f", with a color for each best {short_name(across)}" if across is not None else ""
     return _with_titles(
         plot,
         [trivial],

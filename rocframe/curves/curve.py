@@ -346,7 +346,7 @@ def simplified_curves(
     The group columns are first, with their names in `cases`.
     """
     scan = Scan.from_cases(cases)
-    counts, codes = _trace_counts(scan)
+    counts, codes = trace_counts(scan)
     counts = replace(counts, prevalence=prevalence)
     rows, error = simplified_rows(counts, kind, scale, max_error)
     group = np.searchsorted(counts.starts, rows, "right") - 1
@@ -364,7 +364,7 @@ def simplified_curves(
     return build_table(scan.rows.keys, columns, schema, rows=group)
 
 
-def _trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
+def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     """Return tp and fp in all rows of all curves, and the codes of the scores.
 
     Decoded scores, fn and tn are not computed, because they are needed only for the selected rows.

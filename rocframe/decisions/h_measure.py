@@ -1,0 +1,261 @@
+"""The function `h_measure`: Hand's H measure, a mean of the lowest expected loss over costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from rocframe.curves.convex_hull import hull_vertices
+from rocframe.curves.curve import trace_counts
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, build_table
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.exact import exact_quotient
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
+from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
+from rocframe.schemas import h_measure_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+PriorName = Literal["symmetric", "severity_ratio", "prevalence"]
+Prior: TypeAlias = tuple[float, float] | PriorName
+
+
+@public
+def h_measure(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    prior: Prior | Sequence[float] = (2, 2),
+    by: By = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute the H measure of each group.
+
+    The H measure compares the expected loss of the scores with that of the better one of two
+    trivial classifiers, which predict the same class for all rows. Both losses are means over a
+    distribution of the costs of errors, which is the same for all models. It is 1 for a perfect
+    model, and 0 for a model that is not better than the trivial classifiers for any cost.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    prior : (float, float) or str, default (2, 2)
+        Parameters a and b of the beta distribution of the relative cost c of a false positive,
+        c_fp / (c_fp + c_fn). With π for the prevalence: `"symmetric"` is Beta(2, 2).
+        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure.
+        `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
+        between groups with different prevalences.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
+        trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
+
+        `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. It is between 0 and 1; only
+        with `missing="worst"`, it can be below 0. `expected_loss` (Float64) is the mean over c of
+        the lowest loss of all thresholds, (1 - π)·c·FPR + π·(1 - c)·FNR per row. `trivial_loss`
+        (Float64) is the same mean for the better trivial classifier. `prior_a` and `prior_b`
+        (Float64) are the parameters of the beta distribution. `n_pos`, `n_neg` and `n_missing`
+        (Int64) are numbers of rows, multiplied by `count` but not by `weight`.
+
+        The H measure and the losses are null without positives or without negatives. Parameters
+        that depend on the prevalence are then null too. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+
+    See Also
+    --------
+    cost_curve : The lowest expected cost for each ratio of costs.
+    auc : The area under the ROC curve.
+
+    Notes
+    -----
+    The lowest loss for each c is that of a vertex of the convex hull of the ROC curve. The
+    integrals between the vertices are incomplete beta functions. Unlike the R package hmeasure,
+    scores are never reversed, and a row is predicted positive if its score is at least the
+    threshold.
+
+    References
+    ----------
+    D. J. Hand (2009), "Measuring classifier performance: a coherent alternative to the area under
+    the ROC curve", Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
+
+    D. J. Hand, C. Anagnostopoulos (2014), "A better Beta for the H measure of classification
+    performance", Pattern Recognition Letters 40, 41-46. doi:10.1016/j.patrec.2013.12.011
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> measure = rf.h_measure(predictions, "label", "score")
+    >>> measure.select("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
+    shape: (1, 5)
+    ┌───────────┬───────────────┬──────────────┬─────────┬─────────┐
+    │ h_measure ┆ expected_loss ┆ trivial_loss ┆ prior_a ┆ prior_b │
+    │ ---       ┆ ---           ┆ ---          ┆ ---     ┆ ---     │
+    │ f64       ┆ f64           ┆ f64          ┆ f64     ┆ f64     │
+    ╞═══════════╪═══════════════╪══════════════╪═════════╪═════════╡
+    │ 0.333333  ┆ 0.104167      ┆ 0.15625      ┆ 2.0     ┆ 2.0     │
+    └───────────┴───────────────┴──────────────┴─────────┴─────────┘
+    """
+    parsed = parse_prior(prior)
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+
+    def compute(cases: Cases) -> pl.DataFrame:
+        scan = Scan.from_cases(scale_weights(cases))
+        totals, losses = scan.totals, expected_losses(scan, parsed)
+        columns = {
+            **losses._asdict(),
+            "h_measure": losses.h_measure,
+            "n_pos": totals.pos_rows,
+            "n_neg": totals.neg_rows,
+            "n_missing": scan.rows.unscored.n_missing,
+            "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+        }
+        return build_table(scan.rows.keys, columns, h_measure_columns())
+
+    return as_input_frame(
+        predictions,
+        plan_table(predictions, roles, compute, columns=h_measure_columns(), anchor="n_pos"),
+    )
+
+
+def parse_prior(prior: object) -> tuple[float, float] | PriorName:
+    """Return the name of a prior, or the two parameters of a beta distribution."""
+    if isinstance(prior, str):
+        check_choice("prior", prior, get_args(PriorName))
+        return prior  # type: ignore[return-value]
+    values = to_floats(prior) if not isinstance(prior, float | int) else None
+    if values is None or len(values) != 2 or not all(0 < value < np.inf for value in values):
+        problem = "expected two finite numbers above 0, or the name of a prior"
+        names = ", ".join(repr(name) for name in get_args(PriorName))
+        raise OptionValueError.compose("prior", prior, problem, f"Use prior=(2, 2), or {names}.")
+    return values[0], values[1]
+
+
+class Losses(NamedTuple):
+    """Mean losses per row of each group, and the prior; NaN without one of the classes."""
+
+    expected_loss: NDArray[np.float64]
+    trivial_loss: NDArray[np.float64]
+    prior_a: NDArray[np.float64]
+    prior_b: NDArray[np.float64]
+
+    @property
+    def h_measure(self) -> NDArray[np.float64]:
+        """The share of the trivial loss that the scores avoid."""
+        return 1 - self.expected_loss / self.trivial_loss
+
+
+def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losses:
+    """Return the mean of the lowest loss of each group over the prior of relative costs."""
+    from scipy.special import betainc
+
+    counts, _ = trace_counts(scan)
+    tp, fp, starts = counts.tp, counts.fp, counts.starts
+    pos, neg = (np.asarray(total, np.float64) for total in (counts.pos, counts.neg))
+    both = (pos > 0) & (neg > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(both, pos / (pos + neg), np.nan)
+        if prior == "severity_ratio":
+            a, b = np.full(len(pos), 2.0), 1 + neg / np.where(both, pos, np.nan)
+        elif prior == "prevalence":
+            a, b = 1 + share, 2 - share
+        else:
+            a, b = (np.full(len(pos), x) for x in ((2.0, 2.0) if prior == "symmetric" else prior))
+
+    def below(cost: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the integral of c times the density, from 0 to `cost`."""
+        mean = a[group] / (a[group] + b[group])
+        result: NDArray[np.float64] = mean * betainc(a[group] + 1, b[group], cost)
+        return result
+
+    def above(cost: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the integral of 1 - c times the density, from `cost` to 1."""
+        mean = b[group] / (a[group] + b[group])
+        result: NDArray[np.float64] = mean * betainc(b[group] + 1, a[group], 1 - cost)
+        return result
+
+    # Between two neighbouring vertices, the upper one is better if the relative cost of a false
+    # positive is below that of the edge. All terms of the sums are positive.
+    vertex = np.flatnonzero(hull_vertices(tp, fp, starts))
+    owner = np.searchsorted(starts, vertex, "right") - 1
+    is_edge = owner[1:] == owner[:-1]
+    group = owner[1:][is_edge]
+    height, width = (np.diff(values[vertex])[is_edge] for values in (tp, fp))
+    cost = exact_quotient(height, height + width)
+    terms = width * below(cost, group) + height * above(cost, group)
+    loss: NDArray[np.float64] = np.bincount(group, terms, len(pos))
+    # Unscored rows are errors at every threshold.
+    first, last = starts[:-1], starts[1:] - 1
+    groups = np.arange(len(pos))
+    loss = loss + fp[first] * below(np.ones(len(pos)), groups)
+    loss = loss + np.maximum(pos - tp[last], 0) * above(np.zeros(len(pos)), groups)
+    trivial = neg * below(share, groups) + pos * above(share, groups)
+    only_scored = scan.totals.unscored_pos + scan.totals.unscored_neg == 0
+    loss = np.where(only_scored, np.minimum(loss, trivial), loss)
+    with np.errstate(invalid="ignore"):
+        total = np.where(both, pos + neg, np.nan)
+        return Losses(loss / total, trivial / total, a, b)
