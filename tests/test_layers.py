@@ -58,6 +58,7 @@ DEPENDENCIES = {
         "averages",
         "bands",
         "comparisons",
+        "decisions",
         "significance",
         "planning",
     },

@@ -247,7 +247,7 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     height, width = (np.diff(values[vertex])[is_edge] for values in (tp, fp))
     cost = exact_quotient(height, height + width)
     terms = width * below(cost, group) + height * above(cost, group)
-    loss: NDArray[np.float64] = np.bincount(group, terms, len(pos))
+    loss = np.bincount(group, terms, len(pos)).astype(np.float64)
     # Unscored rows are errors at every threshold.
     first, last = starts[:-1], starts[1:] - 1
     groups = np.arange(len(pos))
