@@ -210,10 +210,7 @@ def metric_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric, in panels if a value is outside [0, 1]."""
     parts = (table.get_column(name).to_list() for name in ("metric", "at", "value"))
-    names = [
-        metric if at is None else f"{metric} at {at} {value:.4g}"
-        for metric, at, value in zip(*parts, strict=True)
-    ]
+    names = [_point_name(metric, at, value) for metric, at, value in zip(*parts, strict=True)]
     values = [json_values(table.get_column(name)) for name in ("estimate", "lower", "upper")]
     outside = any(not 0 <= value <= 1 for part in values for value in finite(part))
     in_panels = len(set(names)) > 1 and outside
@@ -335,3 +332,10 @@ def _row_text(record: dict[str, Any], style: DotStyle) -> str:
     if p_value:
         text += f", adjusted p {p_value}" if p_value[0] == "<" else f", adjusted p = {p_value}"
     return text
+
+
+def _point_name(metric: str, at: str | None, value: float | None) -> str:
+    """Return a metric with its operating point, such as "tpr at fpr 0.1"."""
+    if at is None:
+        return metric
+    return f"{metric} by a rule" if value is None else f"{metric} at {at} {value:.4g}"

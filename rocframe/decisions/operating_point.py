@@ -56,6 +56,8 @@ from rocframe.rates import (
 from rocframe.schemas import N_OPTIMA, RULE, THRESHOLD
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
@@ -291,16 +293,20 @@ class RuleOptions:
             minimize=minimize,
         )
         options.at_prevalence(None)
-        used = {*options.rules, *options.subject_to}
         for option, default, users in OPTION_USERS:
             value = benefits if option == "benefits" else settings[option]
-            if value != default and not used & set(users):
+            if value != default and not options.names & set(users):
                 hint = f"Use it with rule={users[0]!r}, or leave it out."
                 raise OptionValueError.compose(option, value, "no rule uses it", hint)
         if "bayes" in options.rules:
             check_supported("subject_to", subject_to, "rule='bayes'")
             check_supported("prevalence", options.settings.prevalence, "rule='bayes'")
         return options
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the rules, and of the metrics in constraints."""
+        return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
         """Return rules and constraints at the given prevalence, else at that of a table."""
@@ -451,11 +457,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     """Return the best row of each curve by each rule; null where there is none."""
     rules, constraints = options.at_prevalence(curves.prevalence)
     rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
-    is_allowed = np.ones(len(rows.curve), bool)
-    for metric, low, high in constraints:
-        values = rows.evaluate(metric)
-        is_allowed &= (values >= low) & (values <= high)
-    allowed, index = rows.where(is_allowed)
+    allowed, index = rows.where(allowed_rows(rows, constraints))
     shape = n_curves, len(rules)
     row, n_optima, value = np.full(shape, -1), np.zeros(shape, np.int64), np.full(shape, np.nan)
     for i, rule in enumerate(rules):
@@ -491,3 +493,12 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
         pl.Series("n_optima", n_optima.ravel()),
         pl.Series("note", note.tolist(), pl.String),
     )
+
+
+def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
+    """Return which rows meet all constraints."""
+    is_allowed = np.ones(len(rows.curve), bool)
+    for metric, low, high in constraints:
+        values = rows.evaluate(metric)
+        is_allowed &= (values >= low) & (values <= high)
+    return is_allowed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,6 +13,7 @@ import polars as pl
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import Clusters, class_sizes
 from rocframe.curves.at import parse_point
+from rocframe.decisions.operating_point import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference.bootstrap import (
@@ -40,23 +41,24 @@ from rocframe.kernel.resample import (
 from rocframe.kernel.scan import Scan
 from rocframe.metric_options import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
+from rocframe.metrics.rule_points import RuleSearch, parse_rule
 from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings
-from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS, PARTIAL_AUC_NAMES
+from rocframe.schemas import CURVE_COLUMNS, METRIC_INTERVALS, PARTIAL_AUC_NAMES, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.areas.variance import ClassSizes
     from rocframe.curves.at import PointValues
+    from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
-    from rocframe.inference.bootstrap import Influences
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import GroupReplicates, ReplicateScan
+    from rocframe.kernel.resample import GroupReplicates, GroupRows
     from rocframe.metrics.points import CurvePoints
 
 
@@ -82,6 +84,7 @@ def intervals(
     fpr: PointValues = None,
     tpr: PointValues = None,
     alert_rate: PointValues = None,
+    rule: str | pl.Expr | None = None,
     by: By = None,
     ci: MetricIntervalMethod | NotGiven | None = NOT_GIVEN,
     level: float = 0.95,
@@ -95,13 +98,17 @@ def intervals(
     prevalence: float | None = None,
     beta: float = 1.0,
     costs: Mapping[str, float] | None = None,
+    benefits: Mapping[str, float] | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    minimize: bool | None = None,
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
     Each row is a metric of a complete curve, or of one point of a curve. Points are at given
-    thresholds, or at the thresholds that `at` returns for given rates. At a given rate, the
-    bootstrap determines the threshold again in every resample, so that the interval includes the
-    uncertainty of the threshold.
+    thresholds, at the thresholds that `at` returns for given rates, or at the threshold that
+    `operating_point` returns for a rule. At a given rate or by a rule, the bootstrap determines the
+    threshold again in every resample, so that the interval includes the uncertainty of the
+    threshold.
 
     Parameters
     ----------
@@ -118,7 +125,8 @@ def intervals(
     metrics : str, Expr or sequence of these
         Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
         `"pr_auc"`. Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-        expressions over `threshold`, `tp`, `fp`, `fn`, `tn`.
+        expressions over `threshold`, `tp`, `fp`, `fn`, `tn`. At given rates or by a rule, also
+        `"threshold"`, the threshold of the point.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
@@ -130,6 +138,9 @@ def intervals(
     alert_rate : float or sequence of float, default None
         One or more proportions of rows that are predicted positive. The point of each is at the
         lowest threshold whose alert rate does not exceed it.
+    rule : str or Expr, default None
+        The rule that chooses the point: a rule of `operating_point` other than `"bayes"`. Of
+        equally good thresholds, the highest one is the point.
     by : str or sequence of str, default None
         Group columns. A null key is a group of its own.
     ci : str or None, optional
@@ -171,6 +182,14 @@ def intervals(
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn` and `tn`, for `"expected_cost"`. Costs that are not given are 0.
+    benefits : mapping of str to float, default None
+        Benefits of a `tp`, `fp`, `fn` and `tn`, for the rule `"profit"`. Benefits that are not
+        given are 0.
+    subject_to : mapping of str to sequence, default None
+        Constraints of the rule: the lowest and highest allowed value of metrics, as in
+        `operating_point`.
+    minimize : bool, default None
+        Whether the rule minimises its metric or expression, as in `operating_point`.
 
     Returns
     -------
@@ -180,9 +199,9 @@ def intervals(
         with metrics and points in the given order.
 
         `metric` (String) is the name of the metric. `at` (String) is the argument that determines
-        the point. `value` is the value of this argument. `threshold` is the score of the point. For
-        metrics of complete curves, `at`, `value` and `threshold` are null. `n_pos`, `n_neg` and
-        `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
+        the point. `value` is the value of this argument; it is null for a rule. `threshold` is the
+        score of the point. For metrics of complete curves, `at`, `value` and `threshold` are null.
+        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows. All other numbers are Float64.
 
         `estimate` is null if the point does not exist, or if the metric is 0/0. If the estimate is
         null, `lower`, `upper` and `se` are null too. `se` and bootstrap limits are also null if all
@@ -197,7 +216,7 @@ def intervals(
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, redrawn`. `redrawn:12`
         means that 12 resamples had no row of one class and were drawn again, or were omitted
-        because the metric was 0/0.
+        because the metric was 0/0 or no row met the constraints.
 
     Raises
     ------
@@ -217,7 +236,8 @@ def intervals(
     -----
     For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
     data. For all other metrics, such as precision, and for expressions of the caller, rows are
-    drawn from both classes together. With `cluster`, complete clusters are drawn. The p-quantile of
+    drawn from both classes together. This is also the case at the point of a rule that depends on
+    such a metric. With `cluster`, complete clusters are drawn. The p-quantile of
     n replicates in rising order is the replicate at position p·(n + 1), counted from 1 and
     interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the influence values of
     single rows (infinitesimal jackknife).
@@ -225,6 +245,9 @@ def intervals(
     KS is the supremum over thresholds of D = TPR - FPR. With D* as the difference of a resample,
     the lower limit of `"bootstrap_supremum"` is KS minus the (1 + level) / 2 quantile of
     sup (D* - D). The upper limit is the (1 + level) / 2 quantile of sup (2·D - D*).
+
+    A rule has its best value in the data that determine the threshold. At this point, the estimate
+    of a metric is therefore optimistic, and its interval does not correct this.
 
     The value of an expression in a row must not depend on other rows. `prevalence` is not available
     for `"average_precision"` and `"pr_auc"`. `net_benefit` uses the given threshold.
@@ -265,23 +288,58 @@ def intervals(
     │ tpr       ┆ threshold ┆ 0.5   ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 ┆ 0.7       │
     │ precision ┆ threshold ┆ 0.5   ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ 0.7       │
     └───────────┴───────────┴───────┴──────────┴─────────┴──────────┴───────────┘
+
+    The limits of the threshold with the highest Youden index, and of the rates there:
+
+    >>> votes = rf.datasets.vote().filter(model="naive_bayes")
+    >>> at_best = rf.intervals(
+    ...     votes,
+    ...     "label",
+    ...     "score",
+    ...     metrics=["threshold", "tpr", "fpr"],
+    ...     rule="youden",
+    ...     n_boot=200,
+    ...     seed=1,
+    ... )
+    >>> at_best.select("metric", "at", "estimate", "lower", "upper")
+    shape: (3, 5)
+    ┌───────────┬──────┬──────────┬──────────┬──────────┐
+    │ metric    ┆ at   ┆ estimate ┆ lower    ┆ upper    │
+    │ ---       ┆ ---  ┆ ---      ┆ ---      ┆ ---      │
+    │ str       ┆ str  ┆ f64      ┆ f64      ┆ f64      │
+    ╞═══════════╪══════╪══════════╪══════════╪══════════╡
+    │ threshold ┆ rule ┆ 0.59973  ┆ 0.533862 ┆ 0.699855 │
+    │ tpr       ┆ rule ┆ 0.715013 ┆ 0.623473 ┆ 0.786196 │
+    │ fpr       ┆ rule ┆ 0.241379 ┆ 0.145191 ┆ 0.321007 │
+    └───────────┴──────┴──────────┴──────────┴──────────┘
     """
     method = "bootstrap_bca" if isinstance(ci, NotGiven) else ci
     confidence = Confidence.parse(method, level, n_boot, seed, get_args(MetricIntervalMethod))
     parsed = parse_interval_metrics(
         metrics, Settings(beta=beta, costs=costs, prevalence=prevalence)
     )
-    check_metric_settings(parsed, beta=beta, costs=costs)
-    given = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
+    rule_options = parse_rule(
+        rule,
+        costs=costs,
+        benefits=benefits,
+        prevalence=prevalence,
+        subject_to=subject_to,
+        minimize=minimize,
+        beta=beta,
+    )
+    used = {*parsed, *(rule_options.names if rule_options else ())}
+    check_metric_settings(used, beta=beta, costs=costs)
+    given: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    given |= {"alert_rate": alert_rate, "rule": rule}
     _check_points(parsed, given)
-    at_points = any(value is not None for value in given.values())
-    axis, values = parse_point(given) if at_points else (None, [])
+    axis, values = _parse_points(given)
     if not isinstance(ci, NotGiven):
         _check_method(ci, parsed, axis, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
         metrics=parsed,
         axis=axis,
         values=values,
+        rule=rule_options,
         confidence=confidence,
         methods={
             name: _default_method(metric, axis) if isinstance(ci, NotGiven) else ci
@@ -323,7 +381,9 @@ def _parse_metric(metric: object, settings: Settings) -> tuple[str, Statistic | 
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
         raise OptionValueError.compose("metrics", metric, problem, hint)
     if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*CURVE_STATISTICS, *NAMES))
+        check_choice("metrics", metric, (*CURVE_STATISTICS, THRESHOLD, *NAMES))
+    if isinstance(metric, str) and metric == THRESHOLD:
+        return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
     if not isinstance(metric, str) or metric not in CURVE_STATISTICS:
         rate = parse_metric("metrics", metric, settings)
         return rate.column, rate
@@ -350,6 +410,17 @@ def _check_points(metrics: Mapping[str, Statistic | Rate], points: Mapping[str, 
         name, value = given[0]
         hint = 'Use, for example, metrics=["tpr"], or leave this argument out.'
         raise OptionValueError.compose(name, value, "no metric uses it", hint)
+    if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
+        hint = "Leave this metric out, or pass rule= or a rate instead of threshold=."
+        raise OptionValueError.compose("metrics", THRESHOLD, "the threshold is given", hint)
+
+
+def _parse_points(points: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+    """Return the name and the values of the argument that determines the points, if any."""
+    given = [name for name, value in points.items() if value is not None]
+    if not given:
+        return None, []
+    return ("rule", [None]) if given == ["rule"] else parse_point(points)
 
 
 def _check_method(
@@ -398,14 +469,26 @@ def _default_method(metric: Statistic | Rate, axis: str | None) -> str:
 class IntervalOptions:
     """The metrics, the axis and values that determine the points, and the interval options.
 
-    `methods` has the interval method of each metric.
+    `rule` is the rule that determines the point, or None. `methods` has the interval method of each
+    metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
     axis: str | None
-    values: Sequence[float]
+    values: Sequence[float | None]
+    rule: RuleOptions | None
     confidence: Confidence
     methods: Mapping[str, str | None]
+
+    def search(self, scan: Scan, unit: float) -> PointSearch | RuleSearch | None:
+        """Return the search for the points; None without points."""
+        if self.rule is not None:
+            (rule,), constraints = self.rule.at_prevalence(None)
+            return RuleSearch(rule=rule, constraints=constraints, codec=scan.rows.codec, unit=unit)
+        if self.axis is None:
+            return None
+        values = [value for value in self.values if value is not None]
+        return PointSearch.from_scan(scan, self.axis, values, unit)
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:
@@ -454,9 +537,8 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     scan = Scan.from_cases(cases)
     clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
     sizes = class_sizes(scan, clusters)
-    search = points = None
-    if options.axis is not None:
-        search = PointSearch.from_scan(scan, options.axis, options.values, unit)
+    search, points = options.search(scan, unit), None
+    if search is not None:
         points = search.points(scan)
     results = IntervalResults(len(options.lines), len(sizes[0]))
     _estimate(scan, options, search, points, results)
@@ -480,7 +562,7 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
 def _estimate(
     scan: Scan,
     options: IntervalOptions,
-    search: PointSearch | None,
+    search: PointSearch | RuleSearch | None,
     points: CurvePoints | None,
     results: IntervalResults,
 ) -> None:
@@ -500,7 +582,7 @@ def _estimate(
 def _bootstrap(
     scan: Scan,
     options: IntervalOptions,
-    search: PointSearch | None,
+    search: PointSearch | RuleSearch | None,
     results: IntervalResults,
     *,
     draws: RandomDraws,
@@ -517,7 +599,8 @@ def _bootstrap(
     # Metrics whose resamples are drawn in the same way use the same points of these resamples.
     rates: dict[bool, list[Rate]] = {}
     for rate in options.rates:
-        depends_on_prevalence = rate.varies_with_prevalence or options.axis == "alert_rate"
+        of_points = search is not None and search.depends_on_prevalence
+        depends_on_prevalence = rate.varies_with_prevalence or of_points
         rates.setdefault(depends_on_prevalence, []).append(rate)
     statistics = [
         statistic.supremum
@@ -555,9 +638,7 @@ def _bootstrap(
                 None if is_supremum else ci,
                 options.confidence.level,
                 bounds=metric.bounds,
-                acceleration=partial(
-                    sample_acceleration, resamples.population, _influence(metric, search, index)
-                ),
+                acceleration=partial(_acceleration, resamples.population, metric, search, index),
             )
             lower, upper = interval.lower, interval.upper
             if is_supremum and not np.isnan(interval.se):
@@ -574,7 +655,7 @@ def _metric_replicates(
     resamples: GroupReplicates,
     statistics: Sequence[str],
     rates: Mapping[bool, Sequence[Rate]],
-    search: PointSearch | None,
+    search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return the replicates of each metric, a column per value, and the number of redraws."""
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
@@ -590,15 +671,18 @@ def _metric_replicates(
     return replicates
 
 
-def _influence(
-    metric: Statistic | Rate, search: PointSearch | None, index: int | None
-) -> Callable[[ReplicateScan], Influences]:
-    """Return the influence function of a metric."""
+def _acceleration(
+    population: GroupRows,
+    metric: Statistic | Rate,
+    search: PointSearch | RuleSearch | None,
+    index: int | None,
+) -> float:
+    """Return the acceleration of a metric of a whole curve, or at a given threshold."""
     if isinstance(metric, Statistic):
-        return metric.influence
-    assert search is not None
+        return sample_acceleration(population, metric.influence)
+    assert isinstance(search, PointSearch)
     assert index is not None
-    return partial(influence_at, metric, search, index)
+    return sample_acceleration(population, partial(influence_at, metric, search, index))
 
 
 def _replace_limits_of_perfect_curves(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.metrics.rule_points import RuleSearch
     from rocframe.rates import Rate
 
 
@@ -52,6 +53,11 @@ class PointSearch:
     codec: Codec
     limits: Sequence[Any]
     unit: float
+
+    @property
+    def depends_on_prevalence(self) -> bool:
+        """Whether the points depend on the ratio of the classes."""
+        return self.axis == "alert_rate"
 
     @classmethod
     def from_scan(cls, scan: Scan, axis: str, values: Sequence[float], unit: float) -> PointSearch:
@@ -203,12 +209,14 @@ def stack_points(points: CurvePoints) -> NDArray[np.float64]:
 
 
 def rates_at(
-    points: NDArray[np.float64], metrics: Sequence[Rate], search: PointSearch
+    points: NDArray[np.float64], metrics: Sequence[Rate], search: PointSearch | RuleSearch
 ) -> dict[str, NDArray[np.float64]]:
     """Return metrics at stacked points: a row per group, a column per value, NaN if undefined."""
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
-    if search.axis == "threshold":  # the given threshold, not the lowest score at or above it
+    if (
+        isinstance(search, PointSearch) and search.axis == THRESHOLD
+    ):  # the given threshold, not the lowest score at or above it
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
     values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))

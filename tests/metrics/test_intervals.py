@@ -617,7 +617,7 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 # Errors
 
 
-POINTS = "threshold, fpr, tpr, alert_rate"
+POINTS = "threshold, fpr, tpr, alert_rate, rule"
 NO_SHARE = (
     "is not a proportion of rows.\n"
     f'Use ci="bootstrap" for it. Proportions of rows are: {", ".join(PROPORTIONS)}.'

@@ -1,0 +1,136 @@
+"""Confusion matrices at the thresholds that a rule chooses, such as the highest Youden index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.decisions.operating_point import RuleOptions, allowed_rows
+from rocframe.decisions.optimum import CurveRows, best_rows
+from rocframe.errors import OptionValueError
+from rocframe.kernel.resample import ReplicateScan
+from rocframe.metrics.points import CurvePoints
+from rocframe.schemas import THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.decisions.operating_point import Constraint
+    from rocframe.decisions.optimum import Rule
+    from rocframe.kernel.codec import Codec
+    from rocframe.kernel.scan import Block, Scannable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleSearch:
+    """Search for the row of each curve that is best by a rule, among the rows that are allowed.
+
+    `unit` is the number by which the weights of the scan were divided.
+    """
+
+    rule: Rule
+    constraints: Sequence[Constraint]
+    codec: Codec
+    unit: float
+
+    @property
+    def axis(self) -> str:
+        """The name of the argument that determines the point."""
+        return "rule"
+
+    @property
+    def values(self) -> list[None]:
+        """The values of the argument: a rule has one point without a value."""
+        return [None]
+
+    @property
+    def depends_on_prevalence(self) -> bool:
+        """Whether the chosen row depends on the ratio of the classes."""
+        metrics = [self.rule.value, *(metric for metric, *_ in self.constraints)]
+        return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
+
+    def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
+        """Return the point of each group; of equally good rows, the highest threshold."""
+        rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
+        allowed, index = rows.where(allowed_rows(rows, self.constraints))
+        best = best_rows(allowed, self.rule, n_groups).row
+        exists = best >= 0
+        row = np.zeros(n_groups, np.int64)
+        row[exists] = index[best[exists]]
+        counts = rows.take(row).counts
+        columns = {name: values[:, None] for name, values in counts.items()}
+        return CurvePoints(**columns, missing=~exists[:, None])
+
+    def _curve_rows(self, scan: Scannable) -> CurveRows:
+        """Return the rows of all curves, with the row above all scores."""
+        totals = scan.totals
+        n_groups, unscored = len(totals.pos), totals.unscored_neg
+        # Scores that are not in a resample are no rows of its curve.
+        is_sample = isinstance(scan, ReplicateScan)
+
+        def steps(block: Block) -> tuple[NDArray[Any], ...]:
+            curve = np.repeat(block.groups, np.diff(block.starts))
+            arrays = curve, self.codec.decode(block.codes), block.tp, block.fp
+            if not is_sample:
+                return arrays
+            has_rows = (block.tp > block.tp0) | (block.fp > block.fp0)
+            return tuple(array[has_rows] for array in arrays)
+
+        above = (
+            np.arange(n_groups),
+            np.full(n_groups, np.inf),
+            np.zeros(n_groups, totals.pos.dtype),
+            np.zeros(n_groups, totals.neg.dtype),
+        )
+        parts = zip(above, *scan.map(steps), strict=True)
+        curve, threshold, tp, fp = (np.concatenate(columns) for columns in parts)
+        order = np.argsort(curve, kind="stable")
+        curve = curve[order]
+        tp, fp, pos, neg = (
+            count * self.unit if count.dtype.kind == "f" else count
+            for count in (
+                tp[order],
+                fp[order] + unscored[curve],
+                totals.pos[curve],
+                totals.neg[curve],
+            )
+        )
+        return CurveRows(curve=curve, threshold=threshold[order], tp=tp, fp=fp, pos=pos, neg=neg)
+
+
+def parse_rule(
+    rule: object,
+    *,
+    costs: Mapping[str, float] | None,
+    beta: float,
+    **options: Any,
+) -> RuleOptions | None:
+    """Check the rule of `intervals` and its options; None without a rule.
+
+    Metrics use `costs` and `beta` as well, so that the rule need not use them.
+    """
+    if rule is None:
+        for name in ("benefits", "subject_to", "minimize"):
+            if options[name] is not None:
+                hint = f'Use it with a rule, such as rule="youden", or leave {name}= out.'
+                raise OptionValueError.compose(name, options[name], "no rule is given", hint)
+        return None
+    names = {str(rule), *(options["subject_to"] or ())}
+    parsed = RuleOptions.parse(
+        rule,
+        costs=costs if names & {"expected_cost", "bayes"} else None,
+        beta=beta if "f_beta" in names else 1.0,
+        **options,
+    )
+    if len(parsed.rules) > 1:
+        raise OptionValueError.compose("rule", rule, "expected one rule", 'Use rule="youden".')
+    (chosen,), _ = parsed.at_prevalence(None)
+    if chosen.threshold is not None:
+        problem = "the costs determine the threshold, so it does not vary between samples"
+        hint = f"Use {THRESHOLD}={chosen.threshold:.6g}."
+        raise OptionValueError.compose("rule", rule, problem, hint)
+    return parsed
