@@ -587,6 +587,17 @@ PRECISION_RECALL_AREA = _area_table(
         marks=("average_precision", "pr_auc"),
     ),
 )
+LIFT_AREA = _area_table(
+    "auc",
+    "lift_area",
+    "lift_area_step",
+    ties=ROW_TIES,
+    dots=DotStyle(
+        title="Area under the lift chart",
+        axis="Area (positives)",
+        marks=("lift_area", "lift_area_step"),
+    ),
+)
 OTHER = TableType(
     name="table",
     functions=(),
@@ -726,7 +737,7 @@ TABLES = (
     *(AUC, PARTIAL_AUC, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
-    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA),
+    *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),
 )
 
 

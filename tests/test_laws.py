@@ -252,7 +252,8 @@ def test_every_kind_has_the_counts_and_rates_of_a_roc_curve(table, mass):
 def test_the_columns_of_areas_are_named_after_the_estimator(kind, table):
     areas = rf.area(rf.curve(table, "label", "score", by="group", kind=kind.name))
     names = ["average_precision", "pr_auc"] if kind.name == "precision_recall" else ["auc"]
-    assert areas.columns == ["group", *names]
+    more = ["lift_area", "lift_area_step"] if kind.name == "lift_chart" else []
+    assert areas.columns == ["group", *names, *more]
     assert areas.height == table["group"].n_unique()
     for name in names:
         assert areas[name].drop_nulls().is_between(0, 1).all()

@@ -221,6 +221,8 @@ def test_vuk_curk_2006_the_lift_chart_counts_true_positives():
         (5 / 6, 3),
         (1.0, 3),
     ]
+    areas = pl.DataFrame({"auc": [5 / 6], "lift_area": [2.0], "lift_area_step": [5 / 3]})
+    assert_frame_equal(rf.area(curve), areas, rel_tol=0, abs_tol=1e-15)
 
 
 def worst(positives: int, negatives: int) -> pl.DataFrame:

@@ -1,4 +1,8 @@
-"""`area`: areas under the curves of a curve table (Davis and Goadrich 2006 for PR curves)."""
+"""`area`: areas under the curves of a curve table.
+
+The areas of precision-recall curves are those of Davis and Goadrich (2006), the areas of lift
+charts those of Vuk and Curk (2006).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,15 @@ import polars as pl
 from rocframe.areas.pairs import Pairs
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
-from rocframe.kernel.exact import exact_sums, scale_to_unit
+from rocframe.kernel.exact import exact_quotient, exact_sums, scale_to_unit
 from rocframe.kinds import kind_of, precision_recall_integral
 from rocframe.options import check_group_columns, check_supported, group_dtypes, public
 from rocframe.rates import prevalence_weights
 from rocframe.schemas import SIDE, check_area_exists, curve_average_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -36,7 +42,8 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     Precision-recall curves have two areas. `average_precision` is the sum over all rows of the
     precision times the increase in recall. `pr_auc` is the integral of the interpolated curve,
     which is a hyperbola between two points. For all other kinds, the area is `auc`, the area under
-    the ROC curve of the same counts.
+    the ROC curve of the same counts. For lift charts, the two areas under the chart itself are
+    added: `lift_area` with straight lines between the points, and `lift_area_step` with steps.
 
     For a table of averaged curves, the result is the area under each averaged curve.
 
@@ -54,11 +61,18 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall; one row per group.
-        Areas are Float64 in [0, 1]. `auc` is null without positives or without negatives.
-        `average_precision` and `pr_auc` are null without positives. If the table was computed with
-        `prevalence=`, `average_precision` and `pr_auc` are the areas at that prevalence, and they
-        are also null without negatives.
+        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or
+        `*by, auc, lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
+        `auc`, `average_precision` and `pr_auc` are in [0, 1]. `auc` is null without positives or
+        without negatives. `average_precision` and `pr_auc` are null without positives.
+
+        `lift_area` and `lift_area_step` are numbers of positives, between 0 and the number of all
+        positives. They are null if the group has no rows. `lift_area_step` is the mean number of
+        positives that have a higher score than a row of the group. In `lift_area`, positives with
+        the same score as the row count one half. This includes the row itself.
+
+        If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
+        prevalence, and they are null without positives or without negatives.
 
         For averaged curves as returned by `average`, the result has the keys and `auc_of_mean`. For
         kinds other than ROC and DET, the column is `area_of_mean`, the area on the axes of the
@@ -79,6 +93,10 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     If the curve was computed with `thresholds=`, and the last threshold is not above the score of
     any negative, the result is the area under straight lines between the points of the curve.
 
+    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc).
+    It is smaller if positives are unscored (`missing="worst"`), because the lift chart is then
+    constant right of its last point. The area under the gain curve is `lift_area` / m.
+
     Other missing rows are not detected. If only rows of positives are missing below the last row of
     a curve, the counts are the same as for unscored positives with `missing="worst"`: `auc` does
     not change, but `average_precision` and `pr_auc` are the areas of the remaining rows.
@@ -91,6 +109,9 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
 
     J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
     ICML, 233-240. doi:10.1145/1143844.1143874
+
+    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+    89-108.
 
     Examples
     --------
@@ -114,6 +135,15 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
     ╞═══════════════════╪══════════╡
     │ 0.833333          ┆ 0.887327 │
     └───────────────────┴──────────┘
+    >>> predictions.roc.curve("label", "score", kind="lift_chart").roc.area()
+    shape: (1, 3)
+    ┌──────┬───────────┬────────────────┐
+    │ auc  ┆ lift_area ┆ lift_area_step │
+    │ ---  ┆ ---       ┆ ---            │
+    │ f64  ┆ f64       ┆ f64            │
+    ╞══════╪═══════════╪════════════════╡
+    │ 0.75 ┆ 1.166667  ┆ 0.666667       │
+    └──────┴───────────┴────────────────┘
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -123,10 +153,7 @@ def area(curves: FrameT, /, *, by: By = None, kind: KindName | None = None) -> F
             return area_of_mean(plan, schema, mean)
         check_area_exists(list(schema))
         curve_layout(schema, by, ())  # raises for a table without thresholds and counts
-        is_pr = kind_of(list(schema), kind).name == "precision_recall"
-        measures = {"auc": auc_of}
-        if is_pr:
-            measures = {"average_precision": average_precision_of, "pr_auc": pr_auc_of}
+        measures = MEASURES.get(kind_of(list(schema), kind).name, {"auc": auc_of})
         table = curve_layout(schema, by, tuple(measures))
         anchor = table.private(ANCHOR_COLUMN)
 
@@ -239,6 +266,57 @@ def _steps(curves: Curves) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
     return tp, fp, tp0, fp0
 
 
+def lift_area_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each lift chart, with straight lines between points."""
+    step, triangles = _lift_columns(curves)
+    return step + triangles
+
+
+def lift_area_step_of(curves: Curves) -> NDArray[np.float64]:
+    """Return the area under each lift chart, with steps: each point is an upper left corner."""
+    return _lift_columns(curves)[0]
+
+
+def _lift_columns(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the area of the columns under each lift chart and of the triangles above them.
+
+    The column right of a point has the height of the point, up to the next point. The last column
+    has the width of the rows that are below the last point; these rows are unscored positives.
+    """
+    if not len(curves.firsts):
+        return np.zeros(0), np.zeros(0)
+    tp, fp, tp0, fp0 = _steps(curves)
+    fn, tn = (curves.columns.at(name, curves.lasts) for name in ("fn", "tn"))
+    pos, neg = curves.total("tp", "fn"), curves.total("fp", "tn")
+    before, rest, total = tp - tp0 + fp - fp0, fn + tn, pos + neg
+    if curves.prevalence is not None or total.dtype.kind == "f":
+        # Alert rates instead of numbers of alerts: sums of integers only are exact.
+        pos_weight, neg_weight = np.ones((2, len(total)))
+        if curves.prevalence is not None:
+            pos_weight, neg_weight = prevalence_weights(pos, neg, curves.prevalence)
+        share = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
+        pos_share, neg_share = pos_weight * share, neg_weight * share
+        rest = fn * pos_share + tn * neg_share
+        lengths = np.diff(curves.starts)
+        before = (tp - tp0) * np.repeat(pos_share, lengths)
+        before += (fp - fp0) * np.repeat(neg_share, lengths)
+        total = np.where(pos_share + neg_share > 0, 1.0, 0.0)
+    after = np.append(before[1:], before[:1])
+    after[curves.lasts] = rest
+    step = exact_quotient(exact_sums(after, tp, curves.firsts), total)
+    triangles = exact_quotient(exact_sums(before, tp - tp0, curves.firsts), 2 * total)
+    return step, triangles
+
+
+# The areas of each kind of curve; `auc` for all other kinds.
+MEASURES: dict[str, dict[str, Callable[[Curves], NDArray[np.float64]]]] = {
+    "precision_recall": {"average_precision": average_precision_of, "pr_auc": pr_auc_of},
+    "lift_chart": {
+        "auc": auc_of,
+        "lift_area": lift_area_of,
+        "lift_area_step": lift_area_step_of,
+    },
+}
 ROC_AREAS = ("roc", "det")
 
 

@@ -221,3 +221,94 @@ def test_the_area_under_a_gain_chart_follows_from_the_auc(table):
     gain = (curve["alert_rate"].diff()[1:] * (curve["tpr"] + curve["tpr"].shift())[1:] / 2).sum()
     share, auc = curve["prevalence"][0], rf.area(curve)["auc"][0]
     assert gain == pytest.approx(share / 2 + (1 - share) * auc, abs=1e-13)
+
+
+def lift_areas(rows: list[tuple[bool, float | None, Fraction]]) -> tuple[Fraction, Fraction]:
+    """Return the mean number of positives above a row, with ties as 1/2 and as 0.
+
+    Rows are label, score and weight. Unscored positives are below all scores and never above a row.
+    Unscored negatives are above all scores.
+    """
+    above = tied = Fraction(0)
+    for label, score, weight in rows:
+        for positive, other, other_weight in rows:
+            if not positive or other is None:
+                continue
+            if score is None:
+                above += weight * other_weight * label
+            else:
+                above += weight * other_weight * (other > score)
+                tied += weight * other_weight * (other == score)
+    total = sum((weight for _, _, weight in rows), Fraction(0))
+    return (above + tied / 2) / total, above / total
+
+
+@given(
+    table=tables(missing=True, mass={"n": COUNTS, "weight": ANY_WEIGHTS}),
+    mass=st.sampled_from([("count", "n"), ("weight", "weight")]),
+)
+def test_lift_areas_are_mean_numbers_of_positives_above_a_row(table, mass):
+    argument, mass = mass
+    table = table.with_columns(
+        pl.col("score").cast(pl.Float64).fill_nan(None), pl.col("n").cast(pl.Int64)
+    )
+    areas = rf.area(grouped(table, kind="lift_chart", missing="worst", **{argument: mass}))
+    for group, _, found, found_step in areas.rows():
+        rows = table.filter(pl.col("group").eq_missing(pl.lit(group, pl.String)))
+        every = [
+            (label, score, Fraction(number))
+            for label, score, number in rows.select("label", "score", mass).iter_rows()
+        ]
+        if not sum(number for *_, number in every):
+            assert (found, found_step) == (None, None)
+            continue
+        area, step = lift_areas(every)
+        assert found == pytest.approx(float(area), rel=1e-12, abs=1e-12)
+        assert found_step == pytest.approx(float(step), rel=1e-12, abs=1e-12)
+
+
+def test_lift_areas_at_a_prevalence_are_those_of_weighted_rows():
+    table = pl.DataFrame(
+        {"label": [1, 1, 0, 0, 0, 1], "score": [0.9, 0.4, 0.4, 0.2, 0.9, 0.1]},
+    )
+    curves = rf.curve(table, "label", "score", kind="lift_chart", prevalence=0.2)
+    auc, area, step = rf.area(curves).row(0)
+    assert area == pytest.approx(3 * (0.2 / 2 + 0.8 * auc), abs=1e-15)
+    # Each positive is 1/15 and each negative 4/15 of the rows.
+    above = {0.9: 0, 0.4: 1, 0.2: 2, 0.1: 2}
+    shares = [(1 if label else 4) / 15 for label in table["label"]]
+    expected = sum(
+        above[score] * share for score, share in zip(table["score"], shares, strict=True)
+    )
+    assert step == pytest.approx(expected, abs=1e-15)
+
+
+def test_lift_areas_without_a_class():
+    for label, areas in [(1, (None, 1.0, 0.5)), (0, (None, 0.0, 0.0))]:
+        table = pl.DataFrame({"label": [label] * 2, "score": [0.1, 0.2]})
+        curves = rf.curve(table, "label", "score", kind="lift_chart")
+        assert rf.area(curves).row(0) == areas
+        at_prevalence = rf.curve(table, "label", "score", kind="lift_chart", prevalence=0.5)
+        assert rf.area(at_prevalence).row(0) == (None, None, None)
+
+
+def test_lift_areas_of_large_counts_are_exact():
+    rows = [(1, 3, 10**9 + 7), (0, 2, 10**9 + 9), (1, 1, 1), (0, 1, 10**9)]
+    table = pl.DataFrame(rows, schema=["label", "score", "n"], orient="row")
+    curves = rf.curve(table, "label", "score", count="n", kind="lift_chart")
+    pos, n = rows[0][2], sum(count for *_, count in rows)
+    step = Fraction(pos * (n - pos), n)
+    area = step + Fraction(pos * pos + (1 + 10**9), 2 * n)
+    assert rf.area(curves).row(0)[1:] == pytest.approx((float(area), float(step)), rel=1e-15)
+
+
+def test_lift_areas_follow_from_the_envelope_of_the_auc():
+    table = pl.DataFrame(
+        {"label": [1, 1, 0, 1, 0, 0, 1, 1], "score": [0.9, 0.9, 0.9, 0.5, 0.5, 0.4, 0.3, 0.1]}
+    )
+    auc = rf.auc(table, "label", "score", ci=None).row(0, named=True)
+    found = rf.area(rf.curve(table, "label", "score", kind="lift_chart")).row(0, named=True)
+    assert found["lift_area"] == pytest.approx(5 * (5 / 16 + 3 / 8 * auc["auc"]), abs=1e-15)
+    tied_pairs = 1
+    step = (5 * 4 / 2 - tied_pairs + 15 * auc["auc_pessimistic"]) / 8
+    assert found["lift_area_step"] == pytest.approx(step, abs=1e-15)
