@@ -72,6 +72,11 @@ def format_number(value: float | None) -> str | None:
     return None if value is None else f"{value:.4f}".replace("-", "−")
 
 
+def format_threshold(value: float | None) -> str | None:
+    """Return a threshold with at most 6 significant digits; None for None."""
+    return None if value is None else f"{value:.6g}".replace("-", "−").replace("inf", "∞")
+
+
 def format_interval(lower: float | None, upper: float | None) -> str | None:
     """Return an interval such as "0.7300 to 0.9100"; None if a limit is None."""
     if lower is None or upper is None:

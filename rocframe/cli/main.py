@@ -8,10 +8,11 @@ import os
 import re
 import shutil
 import sys
+from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rocframe.errors import RocframeError
 from rocframe.frames import PLAN_MARK
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-    from rocframe.cli.options import CommandOptions
+    from rocframe.cli.options import LogOptions
     from rocframe.cli.tasks import Outcome
     from rocframe.cli.terminal import Progress
 
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
         text = str(error).strip()
         if isinstance(error, UnknownOptionError):
-            option = similar_option(error.token.keyword or error.token.value)
+            option = similar_option(error.token.keyword or error.token.value, command.strip())
             if option is not None:
                 text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
         return _fail(f"{text}\nSee rocframe {command}--help.")
@@ -74,11 +75,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else SUCCESS
 
 
-COMMANDS = ("evaluate", "report")
+COMMANDS = ("evaluate", "report", "decide")
 
 # Arguments that messages of the package contain and that are also options of the command.
-ARGUMENTS = "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path"
+ARGUMENTS = (
+    "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
+    "rule|costs|benefits|prevalence|subject_to|minimize|beta"
+)
 ASSIGNMENT = re.compile(rf"""(?<![\w.\-'"])({ARGUMENTS})=(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?))""")
+
+
+# Arguments whose values are dicts, and their options, each of which has one item of the dict.
+DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-to"}
+DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
+ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\]=(\([^()]*\))?")
+NO_VALUE = re.compile(rf"(?<![\w.\-'\"])({'|'.join(DICT_OPTIONS)}|minimize)=(?![\w'\"(\[{{-])")
 
 
 def with_options(message: str) -> str:
@@ -91,17 +102,44 @@ def with_options(message: str) -> str:
         value = bare if quoted is None else quoted
         if name == "path":
             return value
+        if name == "minimize":
+            return {"True": "--minimize", "False": "--maximize"}.get(value, match[0])
+        name = DICT_OPTIONS.get(name, name)
         return f"--{name.replace('_', '-')} {repr(value) if ' ' in value or not value else value}"
 
-    return ASSIGNMENT.sub(option, message)
+    message = ASSIGNMENT.sub(option, ITEM.sub(_item_option, DICT.sub(_dict_options, message)))
+    return NO_VALUE.sub(lambda match: f"--{DICT_OPTIONS.get(match[1], match[1])}", message)
 
 
-def similar_option(option: str) -> str | None:
+def _dict_options(match: re.Match[str]) -> str:
+    """Return the options of a dict: `--cost fp=1 --cost fn=5` of `costs={"fp": 1, "fn": 5}`."""
+    try:
+        values = literal_eval(match[2])
+    except (ValueError, SyntaxError):
+        return match[0]
+    option = DICT_OPTIONS[match[1] or "costs"]
+    return " ".join(f"--{option} {name}={_value_text(value)}" for name, value in values.items())
+
+
+def _item_option(match: re.Match[str]) -> str:
+    """Return the option of an item: `--cost fp=` of `costs['fp']=`."""
+    limits = "" if match[4] is None else _value_text(literal_eval(match[4]))
+    return f"--{DICT_OPTIONS[match[1]]} {match[3]}={limits}"
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ":".join("" if limit is None else _value_text(limit) for limit in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def similar_option(option: str, command: str) -> str | None:
     """Return the option that a user probably means by an unknown option; None without a guess."""
-    from rocframe.cli.options import CommandOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
-    argument = suggest_argument(name, [field.name for field in fields(CommandOptions)])
+    options = DecisionOptions if command == "decide" else EvaluationOptions
+    argument = suggest_argument(name, [field.name for field in fields(options)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
@@ -110,7 +148,7 @@ def application() -> "App":
     from cyclopts import App, Parameter
 
     import rocframe as rf
-    from rocframe.cli.options import CommandOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions
 
     app = App(
         name="rocframe",
@@ -127,7 +165,7 @@ def application() -> "App":
     @app.command
     def evaluate(
         *log: Annotated[str, Parameter(required=True)],
-        options: CommandOptions,
+        options: EvaluationOptions,
         out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
         max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
     ) -> int:
@@ -161,7 +199,7 @@ def application() -> "App":
     @app.command
     def report(
         *log: Annotated[str, Parameter(required=True)],
-        options: CommandOptions,
+        options: EvaluationOptions,
         out: Annotated[Path, Parameter(metavar="FILE", alias="-o")],
     ) -> int:
         """Write an HTML page with AUC, curves and charts.
@@ -180,29 +218,55 @@ def application() -> "App":
 
         return _run(report_logs, log, options, out)
 
+    @app.command
+    def decide(
+        *log: Annotated[str, Parameter(required=True)],
+        options: DecisionOptions,
+        out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
+    ) -> int:
+        """Choose a threshold for each group, by cost, profit or a metric, and print the table.
+
+        Rows with score >= threshold are predicted positive. Without --rule, the thresholds have the
+        highest Youden index.
+
+        Parameters
+        ----------
+        log
+            Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
+            If a folder is named day=5, its logs have a column day with the value 5.
+        out
+            Parquet or Arrow file to write the table to, such as thresholds.parquet, in an existing
+            folder.
+        """
+        from rocframe.cli.tasks import decide_logs
+        from rocframe.cli.terminal import decisions_table
+
+        return _run(decide_logs, log, options, out, decisions_table)
+
     return app
 
 
 def _run(
-    command: "Callable[[Sequence[str], CommandOptions, Path, Progress], Outcome]",
+    command: "Callable[[Sequence[str], Any, Any, Progress], Outcome]",
     sources: Sequence[str],
-    options: "CommandOptions",
-    out: Path,
+    options: "LogOptions",
+    out: Path | None,
+    table_text: "Callable[..., str] | None" = None,
 ) -> int:
-    """Run a command and print its outcome."""
+    """Run a command and print its outcome; `table_text` formats the table, by default of areas."""
     from rocframe.cli.terminal import Progress, areas_table
     from rocframe.reports.page import pooling_sentence
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
     with Progress(quiet=options.quiet) as progress:
-        outcome = command(sources, options, local_path(out), progress)
+        outcome = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in outcome.skipped.items():
         print(f"rocframe: skipped {file}: {reason}.", file=sys.stderr)
     if unused := outcome.unused_keys:
         hint = f"Use {' '.join(f'--by {name}' for name in unused)} to evaluate them separately."
         print(f"rocframe: {pooling_sentence(unused)} {hint}", file=sys.stderr)
-    if not outcome.has_page:
+    if outcome.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         print(
             f"rocframe: the page was not written, because vl-convert is not installed; {hint}.",
@@ -210,8 +274,9 @@ def _run(
         )
     if not options.quiet:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(areas_table(outcome.areas, width=width), end="\n\n")
-        print(*outcome.written, sep="\n")
+        print((table_text or areas_table)(outcome.table, width=width))
+        if outcome.written:
+            print("", *outcome.written, sep="\n")
     return SUCCESS
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from cyclopts import Parameter
 
-from rocframe.errors import RepeatedNameError
+from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.options import NOT_GIVEN
 from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
 
@@ -19,8 +19,8 @@ KindChoice = Literal["roc", "precision_recall", "pr", "det", "gain", "lift", "li
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class CommandOptions:
-    """Columns of the logs and settings of the evaluation; these descriptions are the help texts.
+class LogOptions:
+    """Columns of the logs and options of all commands; these descriptions are the help texts.
 
     Attributes
     ----------
@@ -32,12 +32,6 @@ class CommandOptions:
         compare several columns as models.
     by
         Group column; each group has its own curve. Repeat the option for several columns.
-    over
-        Group column over which the page averages curves. By default "fold", if --by names this
-        column.
-    id
-        Column that identifies the instance of a row. With this option, the page compares the models
-        in the group column "model". Repeat the option for several columns.
     positive
         Value of the label that is the positive class. Dates and times have ISO format.
     weight
@@ -50,6 +44,69 @@ class CommandOptions:
         Handling of rows with a missing label, score or weight. "raise": stop with an error. "drop":
         leave the rows out and count them. "worst": count rows without a score as errors of the
         model at every threshold.
+    skip_unreadable
+        Skip empty, truncated and damaged files, and print their names.
+    quiet
+        Print only errors and warnings.
+    """
+
+    label: Annotated[str, COLUMN]
+    score: Annotated[list[str], COLUMN]
+    by: Annotated[list[str] | None, COLUMN] = None
+    positive: Annotated[str | None, Parameter(metavar="VALUE", allow_leading_hyphen=True)] = None
+    weight: Annotated[str | None, COLUMN] = None
+    count: Annotated[str | None, COLUMN] = None
+    no_count: Annotated[bool, FLAG] = False
+    missing: Literal["raise", "drop", "worst"] = "raise"
+    skip_unreadable: Annotated[bool, FLAG] = False
+    quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
+
+    def required_columns(self) -> dict[str, str]:
+        """Return the columns to read, and the option that names each."""
+        names = self._repeated_columns()
+        for option in ("--by", "--score"):
+            values = names[option] or []
+            for name in values:
+                if values.count(name) > 1:
+                    raise RepeatedNameError.compose(option[2:], name, values)
+        columns = {name: option for option, values in names.items() for name in values or []}
+        columns |= {} if self.weight is None else {self.weight: "--weight"}
+        columns |= {} if self.count is None else {self.count: "--count"}
+        return {**columns, self.label: "--label"}
+
+    def _repeated_columns(self) -> dict[str, list[str] | None]:
+        """Return the columns of the options that can be repeated."""
+        return {"--by": self.by, "--score": self.score}
+
+    def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
+        """Return the options of the report, with `--positive` in the dtype of the labels."""
+        return ReportOptions(**self._report_arguments(label_dtype))
+
+    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "score": self.score if len(self.score) > 1 else self.score[0],
+            "by": self.by,
+            "positive": parse_positive(self.positive, label_dtype),
+            "weight": self.weight,
+            "count": self.count,
+            "missing": self.missing,
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(LogOptions):
+    """The options of `evaluate` and `report`.
+
+    Attributes
+    ----------
+    over
+        Group column over which the page averages curves. By default "fold", if --by names this
+        column.
+    id
+        Column that identifies the instance of a row. With this option, the page compares the models
+        in the group column "model". Repeat the option for several columns.
     kind
         Kind of curve; by default roc and precision_recall. Repeat the option for several kinds. In
         curves.parquet, the axes of the first kind come first, then those of the other kinds.
@@ -62,61 +119,134 @@ class CommandOptions:
         "drop": leave these instances out of the comparison and count their rows.
     title
         Title of the page.
-    skip_unreadable
-        Skip empty, truncated and damaged files, and print their names.
-    quiet
-        Print only errors and warnings.
     """
 
-    label: Annotated[str, COLUMN]
-    score: Annotated[list[str], COLUMN]
-    by: Annotated[list[str] | None, COLUMN] = None
     over: Annotated[str | None, COLUMN] = None
     id: Annotated[list[str] | None, COLUMN] = None
-    positive: Annotated[str | None, Parameter(metavar="VALUE", allow_leading_hyphen=True)] = None
-    weight: Annotated[str | None, COLUMN] = None
-    count: Annotated[str | None, COLUMN] = None
-    no_count: Annotated[bool, FLAG] = False
-    missing: Literal["raise", "drop", "worst"] = "raise"
     kind: Annotated[list[KindChoice] | None, Parameter(metavar="KIND")] = None
     ci: Literal["logit_delong", "delong", "newcombe", "none"] = "logit_delong"
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     unmatched: Literal["raise", "drop"] = "raise"
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
-    skip_unreadable: Annotated[bool, FLAG] = False
-    quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
 
-    def required_columns(self) -> dict[str, str]:
-        """Return the columns to read, and the option that names each."""
-        names = {"--by": self.by, "--id": self.id, "--score": self.score}
-        for option in ("--by", "--score"):
-            values = names[option] or []
-            for name in values:
-                if values.count(name) > 1:
-                    raise RepeatedNameError.compose(option[2:], name, values)
-        columns = {name: option for option, values in names.items() for name in values or []}
-        columns |= {} if self.weight is None else {self.weight: "--weight"}
-        columns |= {} if self.count is None else {self.count: "--count"}
-        return {**columns, self.label: "--label"}
+    def _repeated_columns(self) -> dict[str, list[str] | None]:
+        return {"--by": self.by, "--id": self.id, "--score": self.score}
 
-    def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
-        """Return the options of the report, with `--positive` in the dtype of the labels."""
-        arguments: dict[str, Any] = {
-            "label": self.label,
-            "score": self.score if len(self.score) > 1 else self.score[0],
-            "by": self.by,
+    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+        return {
+            **LogOptions._report_arguments(self, label_dtype),
             "over": NOT_GIVEN if self.over is None else self.over,
             "id": self.id,
             "kind": self.kind or DEFAULT_KINDS,
             "ci": None if self.ci == "none" else self.ci,
             "level": self.level,
             "unmatched": self.unmatched,
-            "positive": parse_positive(self.positive, label_dtype),
-            "weight": self.weight,
-            "count": self.count,
-            "missing": self.missing,
         }
-        return ReportOptions(**arguments)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions(LogOptions):
+    """The options of `decide`.
+
+    Attributes
+    ----------
+    rule
+        What the threshold optimises: youden, closest_top_left, equal_error, expected_cost and bayes
+        (with --cost), profit (with --benefit), or a metric such as f1. Repeat the option for
+        several rules.
+    cost
+        Cost of an outcome (tp, fp, fn or tn), such as fp=1. Repeat the option, or separate several
+        costs by commas. Costs that are not given are 0.
+    benefit
+        Benefit of an outcome, such as tp=20. Repeat the option, or separate several benefits by
+        commas. Benefits that are not given are 0.
+    prevalence
+        Prevalence, between 0 and 1, at which rules and constraints are computed. By default, that
+        of each group.
+    subject_to
+        Constraint: a metric, "alerts" (the number of alerts) or "threshold", with its lowest and
+        highest allowed value, such as precision=0.9:1, precision=0.9: or alerts=:100. Repeat the
+        option for several constraints.
+    minimize
+        Use the threshold with the lowest value of the metric, or with --maximize the highest one.
+        By default, metrics have their best value.
+    beta
+        Weight of recall relative to precision in the metric f_beta.
+    """
+
+    rule: Annotated[list[str] | None, Parameter(metavar="RULE")] = None
+    cost: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--costs")] = None
+    benefit: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--benefits")] = (
+        None
+    )
+    prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
+    minimize: Annotated[bool | None, Parameter(negative="--maximize", show_default=False)] = None
+    beta: Annotated[float, Parameter(metavar="NUMBER")] = 1.0
+
+    def rule_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `operating_point`."""
+        return {
+            "rule": self.rule or ["youden"],
+            "costs": parse_amounts("--cost", self.cost, COST_HINT),
+            "benefits": parse_amounts("--benefit", self.benefit, BENEFIT_HINT),
+            "prevalence": self.prevalence,
+            "subject_to": parse_ranges(self.subject_to),
+            "minimize": self.minimize,
+            "beta": self.beta,
+        }
+
+
+COST_HINT = "Use, for example, --cost fp=1 --cost fn=5."
+BENEFIT_HINT = "Use, for example, --benefit tp=20 --benefit fp=-1."
+RANGE_HINT = "Use, for example, --subject-to precision=0.9:1 or --subject-to alerts=:100."
+
+
+def parse_amounts(option: str, values: list[str] | None, hint: str) -> dict[str, float] | None:
+    """Return the costs or benefits such as "fp=1,fn=5"; None if the option is not given."""
+    if values is None:
+        return None
+    amounts: dict[str, float] = {}
+    for text in (part.strip() for value in values for part in value.split(",")):
+        name, _, amount = text.partition("=")
+        number = _parse_number(amount)
+        if number is None:
+            raise _invalid_value(option, text, "expected an outcome and a number", hint)
+        if name.strip() in amounts:
+            raise _invalid_value(option, text, f"{name.strip()!r} has two values", hint)
+        amounts[name.strip()] = number
+    return amounts
+
+
+def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, float | None]] | None:
+    """Return the constraints such as "precision=0.9:1"; None if there are none."""
+    if values is None:
+        return None
+    ranges: dict[str, tuple[float | None, float | None]] = {}
+    for text in values:
+        name, _, limits = (part.strip() for part in text.partition("="))
+        low, colon, high = (part.strip() for part in limits.partition(":"))
+        lowest, highest = (_parse_number(limit) for limit in (low, high))
+        is_valid = all(limit == "" or _parse_number(limit) is not None for limit in (low, high))
+        if not name or not colon or not (low or high) or not is_valid:
+            problem = "expected a metric and its lowest and highest allowed value"
+            raise _invalid_value("--subject-to", text, problem, RANGE_HINT)
+        if name in ranges:
+            raise _invalid_value("--subject-to", text, f"{name!r} has two ranges", RANGE_HINT)
+        ranges[name] = lowest, highest
+    return ranges
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _invalid_value(option: str, text: str, problem: str, hint: str) -> OptionValueError:
+    return OptionValueError(f"{option} {text}: {problem}.\n{hint}")
 
 
 def parse_positive(text: str | None, dtype: pl.DataType) -> object:

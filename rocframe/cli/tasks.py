@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `report`: read logs, compute tables, write files."""
+"""The commands `evaluate`, `report` and `decide`: read logs, compute tables, write files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
+from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import AmbiguousCountError, StorageError
 from rocframe.io.files import check_target, write_text
 from rocframe.io.logs import find_logs, open_logs
-from rocframe.io.tables import write
+from rocframe.io.tables import check_table_path, write
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.report import check_page_path
@@ -24,7 +26,7 @@ from rocframe.schemas import MODEL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocframe.cli.options import CommandOptions
+    from rocframe.cli.options import DecisionOptions, EvaluationOptions, LogOptions
     from rocframe.cli.terminal import Progress
     from rocframe.io.logs import Logs
     from rocframe.reports.report import ReportOptions
@@ -35,21 +37,22 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The table of areas, the files written, and the logs skipped with the reasons.
+    """The table to print, the files written, and the logs skipped with the reasons.
 
-    `unused_keys` are columns such as "model" that no option names.
+    `lacks_page` is whether a page was left out because vl-convert is not installed. `unused_keys`
+    are columns such as "model" that no option names.
     """
 
-    areas: pl.DataFrame
+    table: pl.DataFrame
     written: list[Path]
-    has_page: bool
     skipped: dict[str, str]
     unused_keys: list[str]
+    lacks_page: bool = False
 
 
 def evaluate_logs(
     sources: Sequence[str],
-    options: CommandOptions,
+    options: EvaluationOptions,
     folder: Path,
     progress: Progress,
     max_error: float | None = None,
@@ -80,16 +83,16 @@ def evaluate_logs(
         if page is not None:
             write_text(results[2], page)
     return Outcome(
-        areas=evaluation.areas,
+        table=evaluation.areas,
         written=results,
-        has_page=page is not None,
+        lacks_page=page is None,
         skipped=evaluation.provenance["files_skipped"],
         unused_keys=evaluation.unused_keys,
     )
 
 
 def report_logs(
-    sources: Sequence[str], options: CommandOptions, path: Path, progress: Progress
+    sources: Sequence[str], options: EvaluationOptions, path: Path, progress: Progress
 ) -> Outcome:
     """Write the page to a file."""
     load_vl_convert("rocframe report")
@@ -99,17 +102,49 @@ def report_logs(
     progress.step("Drawing the page")
     write_text(path, _page(evaluation, options))
     return Outcome(
-        areas=evaluation.areas,
+        table=evaluation.areas,
         written=[path],
-        has_page=True,
         skipped=evaluation.provenance["files_skipped"],
         unused_keys=evaluation.unused_keys,
     )
 
 
+def decide_logs(
+    sources: Sequence[str], options: DecisionOptions, path: Path | None, progress: Progress
+) -> Outcome:
+    """Return the thresholds that the rules choose, and write them to a file if it is given."""
+    arguments = options.rule_arguments()
+    RuleOptions.parse(**arguments)  # errors of the options come before the logs are read
+    written = [] if path is None else [path]
+    logs = _open_sources(sources, options, progress, exclude=written)
+    if path is not None:
+        check_table_path(path)
+    predictions, logs = _read_logs(logs, options, progress)
+    roles = options.report_options(predictions.schema[options.label])
+    progress.step("Computing the curves")
+    curves = curve(predictions, **roles.roles, by=roles.keys or None)
+    progress.step("Choosing the thresholds")
+    points = operating_point(curves, **arguments)
+    if path is not None:
+        progress.step("Writing the file")
+        about = {
+            **roles.provenance(predictions),
+            "options": {name: value for name, value in arguments.items() if value is not None},
+            "files": logs.files,
+            "files_skipped": dict(logs.skipped),
+        }
+        write(points, path, about=about)
+    return Outcome(
+        table=points,
+        written=written,
+        skipped=dict(logs.skipped),
+        unused_keys=roles.unused_keys(logs.columns),
+    )
+
+
 def _open_sources(
     sources: Sequence[str],
-    options: CommandOptions,
+    options: LogOptions,
     progress: Progress,
     exclude: Sequence[Path] = (),
 ) -> Logs:
@@ -130,6 +165,13 @@ def _open_sources(
         )
     logs.scan(columns)
     return logs
+
+
+def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
+    """Read the columns that the options name, and return them with the logs that were read."""
+    n_files = len(logs.files)
+    progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
+    return logs.read(options.required_columns(), skip_unreadable=options.skip_unreadable)
 
 
 @contextmanager
@@ -166,13 +208,9 @@ class Evaluation:
     unused_keys: list[str]
 
 
-def _evaluate(logs: Logs, options: CommandOptions, progress: Progress) -> Evaluation:
+def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Evaluation:
     """Read the logs and compute the areas and curves."""
-    n_files = len(logs.files)
-    progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
-    predictions, logs = logs.read(
-        options.required_columns(), skip_unreadable=options.skip_unreadable
-    )
+    predictions, logs = _read_logs(logs, options, progress)
     report_options = options.report_options(predictions.schema[options.label])
     areas, curves = areas_and_curves(predictions, report_options, progress.step)
     return Evaluation(
@@ -199,7 +237,7 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 
 
 def _page(
-    evaluation: Evaluation, options: CommandOptions, files: tuple[str, str] | None = None
+    evaluation: Evaluation, options: EvaluationOptions, files: tuple[str, str] | None = None
 ) -> str:
     """Return the page as HTML."""
     title, logs = options.title, evaluation.provenance["files"]

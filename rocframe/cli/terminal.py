@@ -1,4 +1,4 @@
-"""Format the table of areas as text, and show progress on stderr."""
+"""Format result tables as text, and show progress on stderr."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from rocframe.rates import CONFUSION
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
     NO_VALUE,
@@ -17,8 +18,8 @@ from rocframe.reports.text_tables import (
     note_columns,
     number_column,
 )
-from rocframe.schemas import ROW_COUNTS
-from rocframe.text import format_count
+from rocframe.schemas import ROW_COUNTS, THRESHOLD
+from rocframe.text import format_count, format_threshold
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -38,20 +39,52 @@ def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -
     Long group names are shortened until the lines fit into `width` characters, if possible.
     """
     top = areas.head(max_rows)
+    names = name_columns(top, group_columns(areas))
     columns = [
-        *name_columns(top, group_columns(areas)),
+        *names,
         number_column("AUC", top["auc"]),
         *interval_columns(top, areas),
         *(count_column(name, top[name]) for name in ROW_COUNTS),
         *note_columns(top, areas),
     ]
+    n_others = areas.height - top.height
+    return _aligned_text(columns, len(names), width, n_others, "more group")
+
+
+def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
+    """Return the table of operating points as text: a line per group and rule.
+
+    Long group names are shortened as in `areas_table`. Thresholds have 6 significant digits.
+    """
+    top = points.head(max_rows)
+    names = name_columns(top, group_columns(points, "rule"))
+    columns = [
+        *names,
+        TextColumn(title="rule", cells=top["rule"].to_list(), kind="word"),
+        number_column("value", top["value"]),
+        number_column("threshold", top[THRESHOLD], format_threshold),
+        *(
+            number_column(name, top[name])
+            if top.schema[name].is_float()
+            else count_column(name, top[name])
+            for name in CONFUSION
+        ),
+        *note_columns(top, points),
+    ]
+    return _aligned_text(columns, len(names), width, points.height - top.height, "more row")
+
+
+def _aligned_text(
+    columns: list[TextColumn], n_names: int, width: int | None, n_others: int, noun: str
+) -> str:
+    """Return the lines of a table; the first `n_names` columns may be shortened."""
     cells = [_terminal_cells(column) for column in columns]
     if width is not None:
-        _shorten_names(cells, len(group_columns(areas)), width)
+        _shorten_names(cells, n_names, width)
     padded = [_padded(*pair) for pair in zip(cells, columns, strict=True)]
     lines = [COLUMN_GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
-    if areas.height > max_rows:
-        lines.append(f"... and {format_count(areas.height - max_rows, 'more group')}")
+    if n_others:
+        lines.append(f"... and {format_count(n_others, noun)}")
     return "\n".join(lines)
 
 

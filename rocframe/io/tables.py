@@ -372,6 +372,12 @@ def _file_format(path: str | os.PathLike[str]) -> FileFormat:
     return FILE_FORMATS[suffix]
 
 
+def check_table_path(path: str | os.PathLike[str]) -> None:
+    """Check that a table can be written to a file, by its suffix and its folder."""
+    _file_format(path)
+    check_target(path)
+
+
 def _check_file(path: str | os.PathLike[str]) -> tuple[Path, FileFormat]:
     """Return the local path and the format of a file that is complete and matches its checksum.
 
