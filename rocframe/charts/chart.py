@@ -48,8 +48,9 @@ def chart(
     legend, the subtitle or the panel states that its area is undefined. Lines are simplified: they
     differ from the full curve by less than 1/500 of an axis, and their end points are exact. Dashed
     lines show chance. In precision-recall charts, each prevalence has a dashed line; prevalences
-    closer than 1/200 have the same line. If the table was computed with `prevalence=`, the chart
-    shows the rates at this prevalence.
+    closer than 1/200 have the same line. In lift charts, dotted lines show perfect scores,
+    which rank all positives above all negatives. If the table was computed with `prevalence=`, the
+    chart shows the rates at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
     with bars in both directions if both axes were averaged. A legend below the chart states the
@@ -117,9 +118,10 @@ def chart(
         lift_chart. Thresholds below the hull are not optimal for any costs.
     costs : mapping of str to float, default None
         Costs of a `tp`, `fp`, `fn`, `tn`, by default 0 for names that are left out. With `costs` or
-        `prevalence`, a thin line of equal expected cost touches each roc curve at the row of lowest
-        cost, which a ring marks. If several rows have the lowest cost, it is the row with the
-        highest threshold. Without `costs`, each error costs 1.
+        `prevalence`, a thin line of equal expected cost touches each curve at the row of lowest
+        cost, which a ring marks, for roc, gain and lift_chart. If several rows have the lowest
+        cost, it is the row with the highest threshold. Without `costs`, each error costs 1. The
+        function `iso_lines` returns the lines as a table.
     prevalence : float, default None
         Share of positives, between 0 and 1, for the expected cost. By default, with `costs`, the
         prevalence at which the table was computed, or else that of each curve.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, inline_data, one_row, tooltip
-from rocframe.charts.style import CHANCE_STROKE
+from rocframe.charts.style import CHANCE_STROKE, PERFECT_STROKE
 from rocframe.rates import CONFUSION
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ MEANS = "means"  # the name of the kind for means of metrics at fixed values of 
 ONE_LINE = "The dashed line shows chance"
 ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
 THRESHOLD_TEXT = "isValid(datum.threshold) ? toString(datum.threshold) : 'inf'"
+PERFECT = "Dotted lines show perfect scores"
 ROW_FIELDS = {
     "fn": "datum.pos - datum.tp",
     "tn": "datum.neg - datum.fp",
@@ -160,7 +161,8 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     if plane.kind.name == MEANS:
         return ""
     if plane.kind.name in {"precision_recall", "lift_chart"}:
-        return ONE_PER_PREVALENCE if of_curves else ""
+        perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
+        return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
     return ONE_LINE
 
 
@@ -176,7 +178,7 @@ def chance_layers(plane: Plane, *, of_curves: bool = False) -> list[alt.Chart]:
     if plane.kind.name == "precision_recall":
         return [_prevalence_levels()]
     if plane.kind.name == "lift_chart":
-        return [_lines_to_totals(x)]
+        return [_lines_to_totals(x), _perfect_lines(x)]
     if plane.kind.name == "lift":
         return [_straight(plane, (x.low, 1), (x.high, 1))]
     falls = plane.kind.name == "det"
@@ -268,10 +270,45 @@ def _lines_to_totals(axis: PlotAxis) -> alt.Chart:
     return line
 
 
-def _one_row_per_level(*aggregates: alt.AggregatedFieldDef) -> alt.Chart:
+def _perfect_lines(axis: PlotAxis) -> alt.Chart:
+    """Draw the lift charts of scores that rank all positives above all negatives."""
+    rows = _one_row_per_level(by=("level", "prevalence"))
+    line: alt.Chart
+    if axis.scale == "log":
+        corner = f"clamp(datum.prevalence, {axis.low}, {axis.high})"
+        points = f"[{','.join(map(str, _log_spaced(axis)))},{corner}]"
+        line = (
+            rows.transform_calculate(across=points)
+            .transform_flatten(["across"])
+            .transform_calculate(up="datum.level * min(1, datum.across / datum.prevalence)")
+            .mark_line(**PERFECT_STROKE)
+            .encode(
+                x=alt.X("across:Q"),
+                y=alt.Y("up:Q"),
+                detail=[alt.Detail("level:N"), alt.Detail("prevalence:N")],
+            )
+        )
+        return line
+    ends = {
+        "left": "[0, datum.prevalence]",
+        "right": "[datum.prevalence, 1]",
+        "bottom": "[0, datum.level]",
+    }
+    line = (
+        rows.transform_calculate(**ends)
+        .transform_flatten([*ends])
+        .mark_rule(**PERFECT_STROKE)
+        .encode(x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("bottom:Q"), y2=alt.Y2("level:Q"))
+    )
+    return line
+
+
+def _one_row_per_level(
+    *aggregates: alt.AggregatedFieldDef, by: Sequence[str] = ("level",)
+) -> alt.Chart:
     """Return a layer with one row for each level of chance; Vega-Lite aggregates each panel."""
     return (
         alt.Chart()
         .transform_filter("isValid(datum.level)")
-        .transform_aggregate(list(aggregates), groupby=["level"])
+        .transform_aggregate(list(aggregates), groupby=list(by))
     )

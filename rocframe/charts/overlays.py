@@ -33,7 +33,7 @@ from rocframe.curves.at import operating_points
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.curves.thinning import BETWEEN
-from rocframe.decisions.costs import lowest_cost
+from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import column
 from rocframe.options import check_flag, check_supported, to_floats
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 # The kinds of curves that can have an overlay.
 OVERLAY_KINDS = {
     "hull": ("roc", "gain", "lift_chart"),
-    "costs": ("roc",),
-    "prevalence": ("roc",),
+    "costs": EQUAL_COST_KINDS,
+    "prevalence": EQUAL_COST_KINDS,
     "ties": ("roc", "gain", "lift_chart"),
 }
 # The values of the field `part` in the records of overlays.
@@ -255,51 +255,63 @@ def _equal_costs(
     best = lowest_cost(inputs.curves, costs, prevalence)
     columns, plane = inputs.curves.columns, inputs.plane
     pos, neg = inputs.line_points.pos, inputs.line_points.neg
+    index = np.flatnonzero(inputs.drawn & (best.row >= 0))
+    rows = best.row[index]
+    touching = replace(
+        inputs.line_points,
+        curve=index,
+        row=rows,
+        tp=columns["tp"][rows].astype(np.float64),
+        fp=columns["fp"][rows].astype(np.float64),
+    )
+    x, y = (axis_values(touching, plane.kind, name) for name in (plane.kind.x, plane.kind.y))
+    x_step, y_step = equal_cost_steps(best, inputs.curves, plane.kind)
     curves: list[int] = []
     ends: list[tuple[float, float]] = []
     lowest_cost_points = []
-    for i in np.flatnonzero(inputs.drawn & (best.row >= 0)).tolist():
-        row = best.row[i]
+    for i, row, *point in zip(index.tolist(), rows.tolist(), x.tolist(), y.tolist(), strict=True):
         tp, fp = columns["tp"][row].item(), columns["fp"][row].item()
-        fpr, tpr = fp / neg[i], tp / pos[i]
-        for x, y in _clipped_line(plane, (fpr, tpr), (best.run[i], best.rise[i])):
+        for end in _clipped_line(plane, point, (x_step[i].item(), y_step[i].item())):
             curves.append(i)
-            ends.append((y * pos[i], x * neg[i]))
-        if plane.contains(fpr, tpr):
-            values = (columns["threshold"][row].item(), fpr, tpr, tp, fp)
+            ends.append(end)
+        if plane.contains(*point):
+            values = (columns["threshold"][row].item(), *point, tp, fp)
             points = {name: [value] for name, value in zip(POINTS, values, strict=True)}
             record = inputs.point_record(LOWEST_COST, i, points)
             lowest_cost_points.append(record | {"cost": json_number(best.cost[i].item())})
-    tp_fp = np.array(ends, float).reshape(-1, 2)
+    curve, (x, y) = np.array(curves, np.int64), np.array(ends, float).reshape(-1, 2).T
+    pos, neg = pos[curve], neg[curve]
+    tpr = y / pos if plane.kind.y == "tp" else y
+    share = pos / (pos + neg) if inputs.curves.prevalence is None else inputs.curves.prevalence
+    fpr = x if plane.kind.x == "fpr" else (x - share * tpr) / (1 - share)
     line = replace(
         inputs.line_points,
-        curve=np.array(curves, np.int64),
-        row=np.full(len(curves), BETWEEN),
-        tp=tp_fp[:, 0],
-        fp=tp_fp[:, 1],
+        curve=curve,
+        row=np.full(len(curve), BETWEEN),
+        tp=tpr * pos,
+        fp=fpr * neg,
     )
     return [*inputs.line_records(EQUAL_COST, line), *lowest_cost_points]
 
 
 def _clipped_line(
-    plane: Plane, point: tuple[float, float], step: tuple[float, float]
+    plane: Plane, point: Sequence[float], step: Sequence[float]
 ) -> list[tuple[float, float]]:
     """Return both ends of a rising line inside the axes; empty if the line is outside."""
     enter, leave = -inf, inf
     for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
-        low, high = (axis.low, axis.high) if axis.limited else (0.0, 1.0)
         if slope > 0:
-            enter, leave = max(enter, (low - value) / slope), min(leave, (high - value) / slope)
-        elif not low <= value <= high:
+            enter = max(enter, (axis.low - value) / slope)
+            leave = min(leave, (axis.high - value) / slope)
+        elif not axis.low <= value <= axis.high:
             return []
     if leave <= enter:
         return []
-    ends = ([v + t * s for v, s in zip(point, step, strict=True)] for t in (enter, leave))
-    return [(_as_rate(x), _as_rate(y)) for x, y in ends]
-
-
-def _as_rate(value: float) -> float:
-    return min(max(round(value, 15), 0.0), 1.0)
+    x, y = (
+        [min(max(round(value + t * slope, 15), axis.low), axis.high) for t in (enter, leave)]
+        for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True)
+    )
+    return list(zip(x, y, strict=True))
 
 
 def named_marks(mark: Mark) -> dict[str | None, MarkedPoints]:

@@ -91,6 +91,7 @@ BAND_OPACITY = 0.2
 TIE_DASH = [2, 2]
 TIE_KEY = "worst to best order of ties"
 CHANCE_STROKE: dict[str, Any] = {"color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1}
+PERFECT_STROKE: dict[str, Any] = {"color": MUTED, "strokeDash": [1, 3], "strokeWidth": 1}
 SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),

@@ -124,6 +124,20 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
         assert {0.0, 1.0} & {x2, y2}
 
 
+@pytest.mark.parametrize("kind", ["gain", "lift_chart"])
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_lines_of_gain_and_lift_charts_are_those_of_the_table_of_lines(table, kind, prevalence):
+    chart = rf.chart(table, kind=kind, costs=COSTS, prevalence=prevalence)
+    lines = rf.iso_lines(table, kind=kind, costs=COSTS, prevalence=prevalence)
+    rings, drawn = parts(chart, "lowest cost"), parts(chart, "equal cost")
+    for line, ring, part in zip(lines.iter_rows(named=True), rings, drawn, strict=True):
+        assert part["f0"] == ring["f0"] == line["model"]
+        assert (ring["tp"], ring["fp"]) == ([line["tp"]], [line["fp"]])
+        for x, y in (*zip(part["x"], part["y"], strict=True), (ring["x"][0], ring["y"][0])):
+            assert y == pytest.approx(line["intercept"] + line["slope"] * x, rel=1e-5, abs=1e-5)
+        assert min(part["x"][0], part["y"][0]) == pytest.approx(0, abs=1e-9)
+
+
 def test_a_line_that_only_touches_a_corner_is_a_ring():
     chart = rf.chart(one((True, 2), (False, 1)), costs={"fp": 1, "fn": 1})
     assert parts(chart, "equal cost") == []
@@ -257,8 +271,8 @@ def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
     [
         ("hull", True, "det", "'roc', 'gain', 'lift_chart'"),
         ("ties", True, "pr", "'roc', 'gain', 'lift_chart'"),
-        ("costs", COSTS, "gain", "'roc'"),
-        ("prevalence", 0.1, "pr", "'roc'"),
+        ("costs", COSTS, "det", "'roc', 'gain', 'lift_chart'"),
+        ("prevalence", 0.1, "pr", "'roc', 'gain', 'lift_chart'"),
     ],
 )
 def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
@@ -266,7 +280,7 @@ def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
 ):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.chart(table, kind=kind, **{option: value})
-    name = {"det": "det", "pr": "precision_recall", "gain": "gain"}[kind]
+    name = {"det": "det", "pr": "precision_recall"}[kind]
     assert str(caught.value) == (
         f"{option}={value!r}: kind={name!r} does not support this option.\n"
         f"Use kind={having.replace(', ', ' or ')}, or leave the option out."
