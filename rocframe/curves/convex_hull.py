@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel, split_groups
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,6 +27,20 @@ def hull_vertices(
     and the last row of a curve are marked. Other points on an edge of the hull are not marked.
     Integer counts are compared exactly.
     """
+
+    def find(curves: slice) -> NDArray[np.bool_]:
+        edges = starts[curves.start : curves.stop + 1]
+        rows = slice(edges[0], edges[-1])
+        return _block_vertices(tp[rows], fp[rows], edges - edges[0])
+
+    blocks = run_parallel(find, split_groups(starts, BLOCK_ROWS))
+    return np.concatenate(blocks) if blocks else np.zeros(0, bool)
+
+
+def _block_vertices(
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Mark the vertices of the upper hull of each curve of a block."""
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _hull_vertices(tp, fp, starts)
     candidates = _hull_candidates(tp, fp, starts)
@@ -76,8 +93,9 @@ def _hull_candidates(
 
     The subset consists of the vertices of the hulls of sampled rows, and of the rows above them.
     """
-    ends = np.append(starts[:-1], starts[1:] - 1)
-    sampled = np.union1d(np.arange(0, len(tp), SAMPLED_EVERY), ends)
+    is_sampled = np.zeros(len(tp), bool)
+    is_sampled[::SAMPLED_EVERY] = is_sampled[starts[:-1]] = is_sampled[starts[1:] - 1] = True
+    sampled = np.flatnonzero(is_sampled)
     vertices = sampled[_hull_vertices(tp[sampled], fp[sampled], np.searchsorted(sampled, starts))]
     tp1, fp1 = tp[vertices], fp[vertices]
     lengths = np.diff(vertices, append=len(tp))

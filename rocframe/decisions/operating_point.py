@@ -31,6 +31,8 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, lazy_plan, take_rows, through_node
 from rocframe.inference.notes import class_notes
 from rocframe.kernel.exact import exact_fraction
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import run_parallel, split_groups
 from rocframe.metric_options import parse_metric, parse_metrics, user_metric
 from rocframe.options import (
     check_choice,
@@ -456,43 +458,61 @@ OWN_RULES: dict[str, Callable[[Settings, Mapping[str, float] | None], Rule]] = {
 def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     """Return the best row of each curve by each rule; null where there is none."""
     rules, constraints = options.at_prevalence(curves.prevalence)
-    rows, n_curves = CurveRows.from_curves(curves), len(curves.firsts)
-    allowed, index = rows.where(allowed_rows(rows, constraints))
-    shape = n_curves, len(rules)
-    row, n_optima, value = np.full(shape, -1), np.zeros(shape, np.int64), np.full(shape, np.nan)
-    for i, rule in enumerate(rules):
-        if rule.threshold is None:
-            best = best_rows(allowed, rule, n_curves)
-            exists = best.row >= 0
-            row[exists, i] = index[best.row[exists]]
-            n_optima[:, i] = best.n_optima
-        else:
-            problem = score_outside_unit(curves)
-            if problem is not None:
-                hint = (
-                    "Use calibrated probabilities, or rule='expected_cost', which accepts all "
-                    "scores."
-                )
-                raise OptionValueError.compose("rule", "bayes", problem, hint)
-            at_threshold, found = rows_at(point_axis(curves, "threshold"), [rule.threshold])
-            exists = found[:, 0] & (curves.total("tp", "fn") + curves.total("fp", "tn") > 0)
-            row[exists, i], n_optima[:, i] = at_threshold[exists, 0], exists
-        chosen = rows.take(row[exists, i])
-        value[exists, i] = rule.value.evaluate(chosen.counts)
+    n_curves = len(curves.firsts)
+    given = {
+        rule.name: _rows_at_threshold(curves, rule.threshold)
+        for rule in rules
+        if rule.threshold is not None
+    }
+
+    def find(block: slice) -> list[NDArray[Any]]:
+        rows = CurveRows.from_curves(curves, block)
+        first = curves.starts[block.start]
+        allowed, index = rows.where(allowed_rows(rows, constraints))
+        shape = block.stop - block.start, len(rules)
+        row, n_optima, value = np.full(shape, -1), np.zeros(shape, int), np.full(shape, np.nan)
+        for i, rule in enumerate(rules):
+            if rule.name in given:
+                row[:, i] = given[rule.name][block]
+                exists = row[:, i] >= 0
+                n_optima[:, i] = exists
+            else:
+                best = best_rows(allowed, rule, shape[0])
+                exists = best.row >= 0
+                row[exists, i] = first + index[best.row[exists]]
+                n_optima[:, i] = best.n_optima
+            chosen = rows.take(row[exists, i] - first)
+            value[exists, i] = rule.value.evaluate(chosen.counts)
+        return [row.ravel(), n_optima.ravel(), value.ravel()]
+
+    parts = run_parallel(find, split_groups(curves.starts, BLOCK_ROWS))
+    empty = [np.zeros(0, int), np.zeros(0, int), np.zeros(0)]
+    row, n_optima, value = map(np.concatenate, zip(empty, *parts, strict=True))
     keys = take_rows(curves.keys, np.repeat(np.arange(n_curves), len(rules)))
-    position = pl.Series(row.ravel()).replace(-1, None).cast(pl.get_index_type())
+    position = pl.Series(row).replace(-1, None).cast(pl.get_index_type())
     n_pos, n_neg = (curves.total(*names).repeat(len(rules)) for names in TOTALS[:2])
-    note = class_notes(n_pos, n_neg, no_solution=row.ravel() < 0)
+    note = class_notes(n_pos, n_neg, no_solution=row < 0)
     return keys.with_columns(
         pl.Series("rule", [*options.rules] * n_curves, pl.String),
-        pl.Series("value", value.ravel(), nan_to_null=True),
+        pl.Series("value", value, nan_to_null=True),
         *(
             curves.table.get_column(curves.layout.private(name)).gather(position).alias(name)
             for name in curves.layout.row
         ),
-        pl.Series("n_optima", n_optima.ravel()),
+        pl.Series("n_optima", n_optima),
         pl.Series("note", note.tolist(), pl.String),
     )
+
+
+def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
+    """Return the row of each curve at a probability; -1 for curves without predictions."""
+    problem = score_outside_unit(curves)
+    if problem is not None:
+        hint = "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
+        raise OptionValueError.compose("rule", "bayes", problem, hint)
+    row, exists = rows_at(point_axis(curves, "threshold"), [threshold])
+    has_rows = curves.total("tp", "fn") + curves.total("fp", "tn") > 0
+    return np.where(exists[:, 0] & has_rows, row[:, 0], -1)
 
 
 def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:

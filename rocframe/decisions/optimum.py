@@ -14,7 +14,7 @@ import numpy as np
 from rocframe.curves.locate import round_values
 from rocframe.curves.segment import confusion_counts
 from rocframe.kernel.exact import MAX_INT64, exact_fraction
-from rocframe.schemas import THRESHOLD
+from rocframe.schemas import CURVE_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +45,16 @@ class CurveRows:
     neg: NDArray[Any]
 
     @classmethod
-    def from_curves(cls, curves: Curves) -> CurveRows:
-        """Return all rows of a curve table."""
-        curve = np.repeat(np.arange(len(curves.firsts)), np.diff(curves.starts))
-        threshold, tp, fp = (curves.columns[name] for name in (THRESHOLD, "tp", "fp"))
-        pos, neg = curves.total("tp", "fn")[curve], curves.total("fp", "tn")[curve]
+    def from_curves(cls, curves: Curves, selected: slice = slice(None)) -> CurveRows:
+        """Return all rows of a curve table, or those of neighbouring curves, numbered from 0."""
+        first, last = curves.firsts[selected], curves.lasts[selected]
+        curve = np.repeat(np.arange(len(first)), last - first + 1)
+        start, end = (first[0], last[-1] + 1) if len(first) else (0, 0)
+        threshold, tp, fp, fn, tn = (
+            curves.columns.between(name, start, end) for name in CURVE_COLUMNS
+        )
+        offset = (first - start)[curve]
+        pos, neg = (tp + fn)[offset], (fp + tn)[offset]
         return cls(curve=curve, threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg)
 
     def take(self, index: NDArray[np.int64]) -> CurveRows:

@@ -8,10 +8,13 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from polars import thread_pool_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
 
 T = TypeVar("T")
@@ -46,6 +49,16 @@ def split_rows(length: int, most: int) -> list[slice]:
     pieces = max(1, -(-length // most))
     edges = [length * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
+    """Divide groups into slices of neighbouring groups with about `most` rows, at least one group.
+
+    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
+    """
+    levels = np.arange(0, starts[-1], most) if len(starts) > 1 else np.zeros(0)
+    edges = np.unique(np.append(np.searchsorted(starts, levels), len(starts) - 1))
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def batch_sizes(length: int, most: int) -> list[int]:
