@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from rocframe.reports.offline_script import chart_bundle
     from rocframe.reports.report import report
     from rocframe.significance.auc_test import auc_test
+    from rocframe.summaries import summary
 
 __version__ = "0.1.0"
 
@@ -135,6 +136,7 @@ __all__ = [
     "save_chart",
     "scan",
     "simplify",
+    "summary",
     "volume",
     "write",
 ]

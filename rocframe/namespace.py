@@ -138,6 +138,7 @@ class RocFrame(Namespace):
     auc_covariance = LazyMethod("rocframe.comparisons.auc_covariance")
     auc_test = LazyMethod("rocframe.significance.auc_test")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
+    summary = LazyMethod("rocframe.summaries")
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs_rest")

@@ -386,6 +386,29 @@ H_MEASURE = TableType(
     dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
 )
 
+
+def summary_columns() -> Schema:
+    """Return the columns of a table of `summary`."""
+    return (
+        floats("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
+        | floats("brier", "log_loss", "prevalence")
+        | ROW_COUNTS
+        | strings("note")
+    )
+
+
+SUMMARY = TableType(
+    name="summary",
+    functions=("summary",),
+    columns=summary_columns,
+    recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Summary", axis="Value", marks=("auc", "average_precision", "ks", "h_measure")
+    ),
+)
+
 AUC_TEST = TableType(
     name="auc_test",
     functions=("auc_test",),
@@ -734,7 +757,7 @@ METRIC_AVERAGE = replace(
 TABLES = (
     *(CURVE_AVERAGE, METRIC_AVERAGE, OPERATING_POINTS, BEST_POINTS),
     *(METRIC_INTERVALS, CONVEX_HULL, EQUAL_COST_LINES, COST_CURVES, DECISION_CURVES, CURVE),
-    *(AUC, PARTIAL_AUC, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
+    *(AUC, PARTIAL_AUC, SUMMARY, H_MEASURE, AUC_TEST, MULTICLASS_AUC, VOLUME, FOLD_AUC),
     *(POOLING_GAP, PLAN),
     *(COMPARISON, AUC_COVARIANCE, CONTRAST, BAND),
     *(AREA, AVERAGE_AUC, AVERAGE_AREA, PRECISION_RECALL_AREA, LIFT_AREA),

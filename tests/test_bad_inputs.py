@@ -30,6 +30,7 @@ VERBS = {
     "partial auc": lambda frame, **options: rf.auc(
         frame, "label", "score", fpr=(0, 0.5), **options
     ),
+    "summary": lambda frame, **options: rf.summary(frame, "label", "score", **options),
     "h measure": lambda frame, **options: rf.h_measure(frame, "label", "score", **options),
     "auc test": lambda frame, **options: rf.auc_test(
         frame, "label", "score", adjust=None, **options

@@ -141,6 +141,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         "cost_curve",
         "decision_curve",
         "h_measure",
+        "summary",
         "area",
         "average",
         "simplify",
@@ -161,6 +162,7 @@ READ_PREDICTIONS = [
     "fold_auc",
     "h_measure",
     "pooling_gap",
+    "summary",
     *COMPARE,
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "multiclass_auc"]

@@ -61,6 +61,7 @@ VERBS = {
     "auc without interval": lambda frame, by: auc(frame, by, ci=None),
     "partial auc": lambda frame, by: auc(frame, by, fpr=(0, 0.5), standardize="mcclish"),
     "auc of models": lambda frame, by: rf.auc(frame, "label", ["score", "other"], by=by),
+    "summary": lambda frame, by: rf.summary(frame, "label", "score", by=by),
     "h measure": lambda frame, by: rf.h_measure(frame, "label", "score", by=by),
     "h measure of models": lambda frame, by: rf.h_measure(
         frame, "label", ["score", "other"], by=by, prior="prevalence"

@@ -50,6 +50,7 @@ VERBS = {
     "auc": rf.auc,
     "auc test": rf.auc_test,
     "h measure": rf.h_measure,
+    "summary": rf.summary,
     "band": lambda frame, **roles: rf.band(frame, method="fixed_width", n_boot=5, seed=1, **roles),
     "compare": lambda frame, score, **roles: rf.compare(
         frame, score={"a": score, "b": "pp"}, **roles

@@ -38,6 +38,7 @@ VERBS = [
     "pooling_gap",
     "report",
     "simplify",
+    "summary",
     "volume",
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}

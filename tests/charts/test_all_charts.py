@@ -55,6 +55,7 @@ def curves(table: pl.DataFrame, by: str) -> pl.DataFrame:
 TABLE_FUNCTIONS = {
     "auc": lambda table, by: rf.auc(table, "label", "score", by=[by, "m"]),
     "partial auc": lambda table, by: rf.auc(table, "label", "score", by=by, fpr=(0, 0.5)),
+    "summary": lambda table, by: rf.summary(table, "label", "score", by=by),
     "h measure": lambda table, by: rf.h_measure(table, "label", "score", by=by),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
     "multiclass auc": lambda _, by: rf.multiclass_auc(
@@ -220,6 +221,6 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "chart: not a curve table, because of missing columns: 'threshold', 'tp', 'fp', 'fn', "
         "'tn'.\nCompute one with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, intervals, hull, cost_curve, decision_curve, auc, "
-        "h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, sample_size, "
-        "detectable_difference, compare, auc_covariance, band or area."
+        "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
+        "sample_size, detectable_difference, compare, auc_covariance, band or area."
     )

@@ -1,0 +1,203 @@
+"""The function `summary`: the main statistics of each group in one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocframe.areas.pairs import count_pairs, group_sums
+from rocframe.decisions.h_measure import expected_losses
+from rocframe.expressions.probability import EPSILON
+from rocframe.frames import as_input_frame, build_table
+from rocframe.inference.notes import class_notes
+from rocframe.inputs.node import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.scan import Scan
+from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
+from rocframe.options import NOT_GIVEN, public
+from rocframe.schemas import summary_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.frames import FrameT
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.scan import Block
+
+
+@public
+def summary(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    by: By = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute the main statistics of each group: areas, error rates, losses and prevalence.
+
+    Parameters
+    ----------
+    predictions : DataFrame or LazyFrame
+        One row per prediction.
+    label : str or Expr
+        Column or expression with the true class: Boolean, 0/1 numbers, or, together with
+        `positive`, values of any type except List, Array, Struct and Object.
+    score : str, Expr, selector, sequence or mapping
+        Column or expression with the score; higher values indicate the positive class. Any real
+        number is allowed, and scores are never transformed. A list, a selector or a mapping from
+        names to columns compares several models side by side. It adds the key `model` (String)
+        after `by`.
+    by : str or sequence of str, default None
+        Group columns. A null key is a group of its own.
+    positive : object, default None
+        Value of `label` that is the positive class; all other values are negative. Required unless
+        labels are Boolean or 0/1.
+    weight : str or Expr, default None
+        Column or expression with the importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Column or expression with the number of identical rows that a row represents. The results
+        are the same as if the row were repeated that many times. If the table has a column named
+        `count`, pass `count="count"` or `count=None`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
+        `"drop"`: the rows are left out, and counted if the result has a column `n_missing`.
+        `"worst"`: for missing scores only; an unscored positive is a false negative and an unscored
+        negative is a false positive at every threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row per group, sorted by group: `*by`, (`model`,) `auc, gini, ks, eer,
+        average_precision, pr_auc, h_measure, brier, log_loss, prevalence, n_pos, n_neg, n_missing,
+        note`.
+
+        All statistics are Float64. `auc` is the area under the ROC curve, with ties as 1/2. `gini`
+        is 2·AUC - 1. `ks` is the largest TPR - FPR, at least 0. `eer` is the interpolated FPR at
+        which FPR = 1 - TPR. `average_precision` and `pr_auc` are the areas under the
+        precision-recall curve. `h_measure` is Hand's H measure with the prior Beta(2, 2). `brier`
+        is the mean squared error of the scores, and `log_loss` the mean of the negative natural
+        logarithm of the probability of the true class. `prevalence` is the share of positives.
+        `n_pos`, `n_neg` and `n_missing` (Int64) are numbers of rows, multiplied by `count` but not
+        by `weight`.
+
+        `auc`, `gini`, `ks`, `eer` and `h_measure` are null without positives or without negatives,
+        and `average_precision` and `pr_auc` without positives. `brier` and `log_loss` are null if a
+        score of the group is outside [0, 1], or is missing with `missing="worst"`. All statistics
+        are null without rows. `note` (String) is null or `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative`.
+
+    Raises
+    ------
+    RocframeError
+        If a column does not exist or has an unsuitable type, a name is reserved or repeated, or an
+        option is invalid. Also if the labels do not determine the positive class, values are
+        missing with `missing="raise"`, or a weight is negative or not finite. For a LazyFrame,
+        errors that depend on its columns or values are raised by `collect`.
+
+    See Also
+    --------
+    auc : The area under the ROC curve with a confidence interval.
+    intervals : Confidence intervals of metrics.
+    h_measure : The H measure with other priors.
+
+    Notes
+    -----
+    Probabilities of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵² in the logarithmic loss.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874. doi:10.1016/j.patrec.2005.10.010
+
+    D. J. Hand (2009), "Measuring classifier performance: a coherent alternative to the area under
+    the ROC curve", Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
+    ... )
+    >>> statistics = rf.summary(predictions, "label", "score")
+    >>> statistics.select("auc", "ks", "eer", "average_precision", "h_measure", "brier")
+    shape: (1, 6)
+    ┌──────────┬──────────┬──────────┬───────────────────┬───────────┬──────────┐
+    │ auc      ┆ ks       ┆ eer      ┆ average_precision ┆ h_measure ┆ brier    │
+    │ ---      ┆ ---      ┆ ---      ┆ ---               ┆ ---       ┆ ---      │
+    │ f64      ┆ f64      ┆ f64      ┆ f64               ┆ f64       ┆ f64      │
+    ╞══════════╪══════════╪══════════╪═══════════════════╪═══════════╪══════════╡
+    │ 0.722222 ┆ 0.333333 ┆ 0.333333 ┆ 0.755556          ┆ 0.333333  ┆ 0.211667 │
+    └──────────┴──────────┴──────────┴───────────────────┴───────────┴──────────┘
+    """
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+    )
+    return as_input_frame(
+        predictions,
+        plan_table(predictions, roles, summary_table, columns=summary_columns(), anchor="n_pos"),
+    )
+
+
+def summary_table(cases: Cases) -> pl.DataFrame:
+    """Return one row per group: its key, then the statistics."""
+    scan = Scan.from_cases(scale_weights(cases))
+    totals = scan.totals
+    auc = count_pairs(scan).areas[0]
+    brier, log_loss = probability_losses(scan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        prevalence = totals.pos / (totals.pos + totals.neg)
+    columns = {
+        "auc": auc,
+        "gini": 2 * auc - 1,
+        "ks": ks(scan),
+        "eer": eer(scan),
+        "average_precision": average_precision(scan),
+        "pr_auc": pr_auc(scan),
+        "h_measure": expected_losses(scan, (2.0, 2.0)).h_measure,
+        "brier": brier,
+        "log_loss": log_loss,
+        "prevalence": prevalence,
+        "n_pos": totals.pos_rows,
+        "n_neg": totals.neg_rows,
+        "n_missing": scan.rows.unscored.n_missing,
+        "note": class_notes(totals.pos_rows, totals.neg_rows).tolist(),
+    }
+    return build_table(scan.rows.keys, columns, summary_columns())
+
+
+def probability_losses(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the Brier score and the logarithmic loss of each group; NaN where undefined."""
+
+    def losses(block: Block) -> list[NDArray[np.float64]]:
+        p = scan.rows.codec.decode(block.codes)
+        is_probability = (p >= 0) & (p <= 1)
+        p = np.where(is_probability, p, 0.5)
+        clipped = np.clip(p, EPSILON, 1 - EPSILON)
+        parts = (
+            block.pos * (1 - p) ** 2 + block.neg * p**2,
+            -block.pos * np.log(clipped) - block.neg * np.log(1 - clipped),
+            np.where(is_probability, 0.0, 1.0),
+        )
+        return [np.add.reduceat(part, block.starts[:-1]) for part in parts]
+
+    totals = scan.totals
+    squares, logs, n_outside = group_sums(scan, scan.map(losses), 3)
+    is_defined = (n_outside == 0) & (totals.unscored_pos + totals.unscored_neg == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.where(is_defined, totals.pos + totals.neg, np.nan)
+        return squares / total, logs / total
